@@ -1,0 +1,3 @@
+"""FaceValue audits social bias in vision-language models."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,62 @@
+"""Errors that a user can do something about: one clear message, and the nearest valid choice."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class FaceValueError(Exception):
+    """A problem the user can mend. Its text is one message for people; the command line shows no traceback."""
+
+
+class UnknownNameError(FaceValueError):
+    """A name that is not among those known.
+
+    Parameters
+    ----------
+    kind:
+        What was looked for, in the singular ("study").
+    name:
+        What the user wrote.
+    known:
+        The names there are.
+
+    Examples
+    --------
+    >>> str(UnknownNameError("study", "stylistcbias", ["stylisticbias", "vignette"]))
+    "Unknown study 'stylistcbias'. Did you mean 'stylisticbias'? Known: stylisticbias, vignette."
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
+        near = [n for n in names if n.lower() in near]
+        hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+        shown = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {shown or 'none'}.")
+
+
+class DataError(FaceValueError):
+    """A file, manifest or image of the user's that cannot be used as it is."""
+
+
+class RunError(FaceValueError):
+    """A run folder that cannot be used as asked: other settings, another version, not writable."""
+
+
+class ModelError(FaceValueError):
+    """A model that cannot be reached or asked at all, as opposed to one failed request."""
+
+
+class DependencyError(FaceValueError):
+    """An optional package is not installed.
+
+    Parameters
+    ----------
+    package:
+        What is missing.
+    extra:
+        The extra of FaceValue that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"This needs {package}, which is not installed: pip install 'facevalue[{extra}]'.")

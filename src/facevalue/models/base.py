@@ -1,0 +1,62 @@
+"""The one interface through which every model is asked."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from facevalue.types import Request, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model can do, as stated by its adapter or found by a probe.
+
+    Attributes
+    ----------
+    probabilities:
+        "full": the exact probability of every option; "top-k": of the options among the most likely tokens;
+        "none": replies only.
+    images_per_request:
+        How many images one request may show; 0 for a text-only model.
+    system_prompt:
+        Whether a system message is honoured.
+    seeds:
+        Whether a reply can be reproduced from `Request.seed`.
+    """
+
+    probabilities: Literal["full", "top-k", "none"] = "none"
+    images_per_request: int = 1
+    system_prompt: bool = True
+    seeds: bool = False
+
+
+class Model(Protocol):
+    """A model is an adapter: requests in, responses out, nothing else.
+
+    Requests arrive grouped by stimulus (all questions about one picture are neighbours), as a lazy stream. An adapter
+    takes as many as it can work on at once and yields each response as soon as it is there, in any order.
+    A request that fails for good yields a response with `Status.ERROR`; an exception
+    (`facevalue.errors.ModelError`) means that no request can succeed and ends the run, with all that was yielded kept.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the user typed to get this model; holds no secret."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the model can do. The first access may send a probe."""
+        ...
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Facts that change what the model says (version, endpoint, file hash); stored with the run. Holds no secret."""
+        ...
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer each request once, in any order."""
+        ...
+
+    def close(self) -> None:
+        """Release connections and memory."""
+        ...

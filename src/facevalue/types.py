@@ -1,0 +1,181 @@
+"""The words of the project as types: what is shown, what is asked, what was said.
+
+Everything here is frozen data. `Request` holds *shared* `Stimulus` and `Question` objects, so that a run
+over millions of trials builds a handful of small tuples per trial and nothing else.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Status(StrEnum):
+    """What became of a request. Anything but `OK` is never an answer."""
+
+    OK = "ok"
+    """The model replied with text, or its option probabilities were read."""
+    REFUSED = "refused"
+    """The server or model declined by its own signal (a content filter), as opposed to refusing in words."""
+    TRUNCATED = "truncated"
+    """The reply hit the token limit. The text is kept; a parser may still find an unambiguous answer in it."""
+    ERROR = "error"
+    """The request failed for good. There is no text; the trial is asked again when the run is resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An encoded picture.
+
+    Attributes
+    ----------
+    data:
+        The file's bytes.
+    media_type:
+        Its MIME type, such as "image/png".
+    """
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stimulus:
+    """What is shown: no, one or several images with known factors.
+
+    Attributes
+    ----------
+    key:
+        Identifies the stimulus within the run; requests about one stimulus are neighbours.
+    digest:
+        Hash of the content that will be shown, known without rendering it. Part of the request hash, so
+        that a replaced image never inherits old answers.
+    factors:
+        Factor levels of the stimulus. For simulators and exports; never shown to a model.
+    load:
+        Returns the encoded images; called only by models that look.
+    """
+
+    key: str
+    digest: str
+    factors: Mapping[str, str | None]
+    load: Callable[[], tuple[Image, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the answers that a question allows.
+
+    Attributes
+    ----------
+    label:
+        How the prompt labels it: "(a)". Empty where the option is named by its text alone.
+    text:
+        Its wording in the prompt: "competent".
+    level:
+        What it means to the study, whatever its label and place: "favourable".
+    """
+
+    label: str
+    text: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is said to the model about a stimulus.
+
+    Attributes
+    ----------
+    prompt:
+        The user message, verbatim.
+    options:
+        The allowed answers in the order in which the prompt shows them; empty for free text.
+    system:
+        The system message, if the protocol has one.
+    factors:
+        Levels of the prompt factors (scenario, ordering). For simulators and exports.
+    """
+
+    prompt: str
+    options: tuple[Option, ...] = ()
+    system: str | None = None
+    factors: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a reply is drawn.
+
+    Attributes
+    ----------
+    temperature:
+        Softmax temperature, >= 0; 0 is greedy.
+    top_p:
+        Nucleus mass in (0, 1].
+    max_tokens:
+        Longest reply in tokens.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int = 16
+
+
+class Request(NamedTuple):
+    """One request of a study: a trial and which repeat of it.
+
+    Attributes
+    ----------
+    trial:
+        Trial number in the study's design.
+    repeat:
+        Which repeat of the trial, from 0. A protocol's seeds are repeats.
+    seed:
+        Seed to sample this reply with, where the model takes one.
+    stimulus, question, sampling:
+        What is shown, what is said, how the reply is drawn.
+    exact:
+        Whether the probability of every option is wanted instead of a sampled reply.
+    """
+
+    trial: int
+    repeat: int
+    seed: int
+    stimulus: Stimulus
+    question: Question
+    sampling: Sampling
+    exact: bool
+
+
+class Response(NamedTuple):
+    """What the model said to one request, verbatim.
+
+    Attributes
+    ----------
+    trial, repeat:
+        The request this answers.
+    status:
+        What became of it.
+    text:
+        The reply, verbatim; None if there is none.
+    probs:
+        Probability that the reply, drawn as the request's sampling says, is each option, in the order of
+        `Question.options`. Sums to less than 1 by the share of replies that are no option. None if not read.
+    prompt_tokens, completion_tokens:
+        As the model counts them; None if it doesn't say.
+    latency_ms:
+        Milliseconds from sending to the whole reply, retries not counted.
+    error:
+        Why there is no answer, for people; None if there is one.
+    """
+
+    trial: int
+    repeat: int
+    status: Status
+    text: str | None = None
+    probs: tuple[float, ...] | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_ms: float = 0.0
+    error: str | None = None
