@@ -1,0 +1,208 @@
+"""Axes of a design: what an index along one of them means, and back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import DataError, UnknownNameError
+
+Index = npt.NDArray[np.int64]
+_TABLE = 2**20  # pairs up to this number are looked up in a table, which is faster than unranking
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column that an axis contributes to the trial frame.
+
+    Attributes
+    ----------
+    name:
+        Column name.
+    values:
+        What each code stands for; None is missing.
+    part:
+        Which of the axis' code arrays selects the value (0 for a factor, 0 or 1 for a pair).
+    """
+
+    name: str
+    values: tuple[str | None, ...]
+    part: int = 0
+
+
+class Axis(Protocol):
+    """One digit of a trial number."""
+
+    @property
+    def name(self) -> str:
+        """Name of the underlying factor."""
+        ...
+
+    def __len__(self) -> int:
+        """How many values the digit takes."""
+        ...
+
+    def columns(self) -> tuple[Column, ...]:
+        """Columns of the trial frame that the digit determines."""
+        ...
+
+    def codes(self, index: Index) -> tuple[Index, ...]:
+        """From digits to level codes, one array per part."""
+        ...
+
+    def index(self, codes: Sequence[Index]) -> Index:
+        """From level codes back to digits; -1 where there is none."""
+        ...
+
+    def only(self, column: str, keep: Sequence[str]) -> "Axis":
+        """The same axis with only the levels whose `column` is among `keep`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor and its levels; each level may carry attributes that come along as columns.
+
+    Parameters
+    ----------
+    name:
+        Column name.
+    levels:
+        Distinct level names, in order.
+    attributes:
+        Further columns: one value per level.
+
+    Examples
+    --------
+    >>> face = Factor("face", ("f1", "f2"), {"age": ("young", "elderly")})
+    >>> [column.name for column in face.columns()]
+    ['face', 'age']
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    attributes: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.levels:
+            raise DataError(f"Factor {self.name!r} has no levels: nothing to show or ask.")
+        if len(set(self.levels)) != len(self.levels):
+            twice = next(level for i, level in enumerate(self.levels) if level in self.levels[:i])
+            raise DataError(f"Factor {self.name!r} names the level {twice!r} twice.")
+        for name, values in self.attributes.items():
+            if len(values) != len(self.levels):
+                raise DataError(f"Attribute {name!r} has {len(values)} values for {len(self.levels)} levels.")
+
+    def __len__(self) -> int:
+        """How many levels."""
+        return len(self.levels)
+
+    def columns(self) -> tuple[Column, ...]:
+        """The factor itself and its attributes."""
+        return (Column(self.name, self.levels), *(Column(n, v) for n, v in self.attributes.items()))
+
+    def codes(self, index: Index) -> tuple[Index, ...]:
+        """A digit is its level's code."""
+        return (index,)
+
+    def index(self, codes: Sequence[Index]) -> Index:
+        """A code is its digit."""
+        return codes[0]
+
+    def only(self, column: str, keep: Sequence[str]) -> "Factor":
+        """Keep the levels whose `column` is among `keep`, in the factor's own order.
+
+        Raises
+        ------
+        UnknownNameError
+            A value of `keep` does not occur.
+        """
+        values = self.levels if column == self.name else self.attributes[column]
+        for value in keep:
+            if value not in values:
+                raise UnknownNameError(column, value, {v for v in values if v is not None})
+        at = [i for i, value in enumerate(values) if value in keep]
+        return Factor(
+            self.name,
+            tuple(self.levels[i] for i in at),
+            {name: tuple(vs[i] for i in at) for name, vs in self.attributes.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of different levels of one factor.
+
+    Unordered pairs (i < j) have n(n-1)/2 values in lexicographic order; ordered ones n(n-1). Columns are the factor's
+    with the suffixes `_1` and `_2`.
+
+    Examples
+    --------
+    >>> pairs = Pairs(Factor("identity", ("a", "b", "c")))
+    >>> len(pairs), [part.tolist() for part in pairs.codes(np.arange(3))]
+    (3, [[0, 0, 1], [1, 2, 2]])
+    """
+
+    factor: Factor
+    ordered: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the paired factor."""
+        return self.factor.name
+
+    def __len__(self) -> int:
+        """n(n-1)/2 unordered or n(n-1) ordered pairs."""
+        n = len(self.factor)
+        return n * (n - 1) if self.ordered else n * (n - 1) // 2
+
+    def columns(self) -> tuple[Column, ...]:
+        """Each column of the factor twice."""
+        return tuple(
+            Column(f"{column.name}_{part + 1}", column.values, part)
+            for part in (0, 1)
+            for column in self.factor.columns()
+        )
+
+    def codes(self, index: Index) -> tuple[Index, ...]:
+        """Unrank pairs, exactly, for any n below 9 x 10^7."""
+        if index.size > len(self) and len(self) <= _TABLE:
+            first, second = self._table
+            return first[index], second[index]
+        return self._unrank(index)
+
+    @cached_property
+    def _table(self) -> tuple[Index, Index]:
+        return self._unrank(np.arange(len(self)))
+
+    def _unrank(self, index: Index) -> tuple[Index, Index]:
+        n = len(self.factor)
+        if self.ordered:
+            first = index // (n - 1)
+            second = index - first * (n - 1)
+            return first, second + (second >= first)
+        # Counted from the end, pair numbers are triangular numbers: row r (from the end) starts at r(r+1)/2.
+        back = len(self) - 1 - index
+        row = ((np.sqrt(8.0 * back + 1.0) - 1.0) * 0.5).astype(np.int64)
+        row -= row * (row + 1) // 2 > back
+        row += (row + 1) * (row + 2) // 2 <= back
+        first = n - 2 - row
+        return first, n - 1 - (back - row * (row + 1) // 2)
+
+    def index(self, codes: Sequence[Index]) -> Index:
+        """Rank pairs; an unordered pair may be given either way round. Equal members give -1."""
+        n = len(self.factor)
+        first, second = codes
+        if self.ordered:
+            rank = first * (n - 1) + second - (second > first)
+        else:
+            low, high = np.minimum(first, second), np.maximum(first, second)
+            rank = low * (2 * n - low - 1) // 2 + high - low - 1
+        return np.where(first == second, -1, rank)
+
+    def only(self, column: str, keep: Sequence[str]) -> "Pairs":
+        """Keep the pairs whose members both have `column` among `keep`."""
+        return Pairs(self.factor.only(column, keep), self.ordered)

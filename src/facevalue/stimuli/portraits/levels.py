@@ -1,0 +1,186 @@
+"""Who can be drawn and what can be changed: identities, the twelve attributes, their 55 values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from facevalue.errors import DataError, UnknownNameError
+
+GENDERS: tuple[str, ...] = ("male", "female")
+AGES: tuple[str, ...] = ("young", "middle-aged", "elderly")
+SKIN_TONES: tuple[str, ...] = tuple(f"monk-{i:02d}" for i in range(1, 11))
+BUILDS: tuple[str, ...] = ("thin", "normal", "obese")
+
+Framing = Literal["portrait", "full-body"]
+FRAMINGS: tuple[Framing, ...] = ("portrait", "full-body")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One drawn person. The picture depends on every field but ``id``.
+
+    Parameters
+    ----------
+    id:
+        A name for people and files ("f-0001").
+    seed:
+        Where this person's random streams start: face shape, eyes, nose, base hair, shirt.
+    gender, age, skin_tone, build:
+        Levels of ``GENDERS``, ``AGES``, ``SKIN_TONES`` (the Monk scale) and ``BUILDS``.
+
+    Raises
+    ------
+    UnknownNameError
+        A level that does not exist.
+
+    Examples
+    --------
+    >>> Identity("f-0001", 1, "female", "young", "monk-05", "normal").gender
+    'female'
+    >>> Identity("x", 1, "female", "yuong", "monk-05", "normal")
+    Traceback (most recent call last):
+    facevalue.errors.UnknownNameError: Unknown age 'yuong'. Did you mean 'young'? Known: ...
+    """
+
+    id: str
+    seed: int
+    gender: str
+    age: str
+    skin_tone: str
+    build: str
+
+    def __post_init__(self) -> None:
+        for kind, level, known in (
+            ("gender", self.gender, GENDERS),
+            ("age", self.age, AGES),
+            ("skin tone", self.skin_tone, SKIN_TONES),
+            ("build", self.build, BUILDS),
+        ):
+            if level not in known:
+                raise UnknownNameError(kind, str(level), known)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """Something that can be changed in a portrait, one value at a time.
+
+    Parameters
+    ----------
+    name:
+        The key in ``ATTRIBUTES``.
+    values:
+        What it can be changed to. The base picture shows none of them.
+    genders:
+        Whom it applies to.
+    framing:
+        The framing in which it is shown unless the caller says otherwise.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    genders: tuple[str, ...] = GENDERS
+    framing: Framing = "portrait"
+
+
+_ALL = (
+    Attribute("skin_irregularities", ("freckles", "acne", "scars", "moles")),
+    Attribute("hair_color", ("black", "brown", "blonde", "red", "gray", "unnatural")),
+    Attribute("hair_length", ("bald", "short", "medium", "long")),
+    Attribute(
+        "hair_style",
+        ("messy", "slicked-back", "ponytail", "braid", "bun", "afro", "buzz-cut", "mohawk"),
+    ),
+    Attribute("facial_hair", ("clean-shaven", "stubble", "mustache", "full-beard"), ("male",)),
+    Attribute("eyewear", ("thick-rimmed", "thin-metal", "sunglasses")),
+    Attribute("makeup", ("light", "heavy"), ("female",)),
+    Attribute("lip_makeup", ("neutral", "red-lipstick", "bold"), ("female",)),
+    Attribute("piercings", ("single-nose", "single-lip", "single-eyebrow", "multiple", "earrings")),
+    Attribute("tattoos", ("facial-tattoo",)),
+    Attribute("accessories", ("cap", "beanie", "hat", "headscarf")),
+    Attribute(
+        "fashion_style",
+        (
+            "professional",
+            "formal",
+            "casual",
+            "smart-casual",
+            "sporty",
+            "streetwear",
+            "functional-outdoor",
+            "luxury",
+            "vintage",
+            "worn-distressed",
+            "daring",
+        ),
+        framing="full-body",
+    ),
+)
+
+ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType({a.name: a for a in _ALL})
+
+
+def attribute(name: str) -> Attribute:
+    """Return an attribute by name.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none of that name.
+
+    Examples
+    --------
+    >>> attribute("eyewear").values
+    ('thick-rimmed', 'thin-metal', 'sunglasses')
+    """
+    if name not in ATTRIBUTES:
+        raise UnknownNameError("attribute", name, ATTRIBUTES)
+    return ATTRIBUTES[name]
+
+
+def check_change(identity: Identity, change: tuple[str, str]) -> Attribute:
+    """Return the attribute of ``change`` once attribute, value and gender are known to fit.
+
+    Raises
+    ------
+    UnknownNameError
+        No such attribute, or no such value of it.
+    DataError
+        The attribute does not apply to the identity's gender.
+
+    Examples
+    --------
+    >>> anne = Identity("f", 1, "female", "young", "monk-05", "normal")
+    >>> check_change(anne, ("hair_length", "long")).framing
+    'portrait'
+    """
+    name, value = change
+    found = attribute(name)
+    if value not in found.values:
+        raise UnknownNameError(f"value of {name}", value, found.values)
+    check_applies(identity, found)
+    return found
+
+
+def check_applies(identity: Identity, found: Attribute) -> None:
+    """Raise ``DataError`` if the attribute does not apply to the identity's gender."""
+    if identity.gender not in found.genders:
+        fitting = ", ".join(a.name for a in _ALL if identity.gender in a.genders)
+        raise DataError(
+            f"The attribute {found.name!r} is drawn for {' and '.join(found.genders)} identities only; "
+            f"{identity.id!r} is {identity.gender}. Attributes that apply: {fitting}."
+        )
+
+
+def check_framing(framing: str) -> Framing:
+    """Return ``framing`` if there is such a one.
+
+    Raises
+    ------
+    UnknownNameError
+        It is neither "portrait" nor "full-body".
+    """
+    for known in FRAMINGS:
+        if framing == known:
+            return known
+    raise UnknownNameError("framing", framing, FRAMINGS)

@@ -1,0 +1,235 @@
+"""SVG nodes, and the same nodes whitewashed: what a layer paints is also what its mask declares.
+
+The drawing space has its origin above the middle of the head: x = 0 is the axis of symmetry.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """A paint that runs from the first colour to the last.
+
+    Parameters
+    ----------
+    kind:
+        "linear" (from x1, y1 to x2, y2) or "radial" (centre x1, y1; radius x2; y2 is not used).
+    box:
+        The four numbers, in drawing units.
+    stops:
+        Pairs of position (0 to 1) and colour, optionally with an opacity.
+    """
+
+    kind: str
+    box: tuple[float, float, float, float]
+    stops: tuple[tuple[float, str, float], ...]
+
+    @property
+    def id(self) -> str:
+        """A name that depends on the content alone."""
+        return "g" + blake2b(repr(self).encode(), digest_size=5).hexdigest()
+
+    def svg(self) -> str:
+        """Return the definition."""
+        x1, y1, x2, y2 = self.box
+        stops = "".join(
+            f'<stop offset="{at:g}" stop-color="{colour}" stop-opacity="{alpha:g}"/>'
+            for at, colour, alpha in self.stops
+        )
+        if self.kind == "radial":
+            where = f'cx="{x1:g}" cy="{y1:g}" r="{x2:g}"'
+        else:
+            where = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
+        name = self.kind + "Gradient"
+        return f'<{name} id="{self.id}" gradientUnits="userSpaceOnUse" {where}>{stops}</{name}>'
+
+
+Paint = str | Gradient
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One path: its outline, what fills it, what strokes it."""
+
+    d: str
+    fill: Paint = "none"
+    stroke: str = "none"
+    width: float = 0.0
+    opacity: float = 1.0
+    clip: str = ""
+    mirrored: bool = False
+
+    def svg(self) -> str:
+        """Return the element."""
+        fill = self.fill if isinstance(self.fill, str) else f"url(#{self.fill.id})"
+        text = f'<path d="{self.d}" fill="{fill}"'
+        if self.stroke != "none":
+            text += f' stroke="{self.stroke}" stroke-width="{self.width:g}"'
+        if self.opacity < 1:
+            text += f' opacity="{self.opacity:.3g}"'
+        if self.clip:
+            text += f' clip-path="url(#{clip_id(self.clip)})"'
+        if self.mirrored:
+            text += ' transform="scale(-1 1)"'
+        return text + "/>"
+
+    def white(self, margin: float) -> "Shape":
+        """Return the same geometry in opaque white, wider by ``margin`` on every side."""
+        fill: Paint = "none" if self.fill == "none" else "#fff"
+        width = (self.width if self.stroke != "none" else 0.0) + 2 * margin
+        return replace(self, fill=fill, stroke="#fff", width=width, opacity=1.0, clip="")
+
+
+Nodes = tuple[Shape, ...]
+
+
+def clip_id(d: str) -> str:
+    """Return the name of the clip with outline ``d``."""
+    return "c" + blake2b(d.encode(), digest_size=5).hexdigest()
+
+
+def document(nodes: Iterable[Shape], view: tuple[float, float, float, float], background: str) -> str:
+    """Return a whole SVG document.
+
+    Examples
+    --------
+    >>> document([disc(0, 0, 1, "#fff")], (-1, -1, 2, 2), "#000").startswith('<svg xmlns=')
+    True
+    """
+    nodes = list(nodes)
+    defs: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node.fill, Gradient):
+            defs[node.fill.id] = node.fill.svg()
+        if node.clip:
+            name = clip_id(node.clip)
+            defs[name] = f'<clipPath id="{name}"><path d="{node.clip}"/></clipPath>'
+    x, y, w, h = view
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{x:g} {y:g} {w:g} {h:g}" '
+        'stroke-linecap="round" stroke-linejoin="round">'
+        f"<defs>{''.join(defs.values())}</defs>"
+        f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" fill="{background}"/>'
+        f"{''.join(node.svg() for node in nodes)}</svg>"
+    )
+
+
+def num(value: float) -> str:
+    """Return a coordinate as short text.
+
+    >>> num(1.0), num(-0.04), num(2.25)
+    ('1', '0', '2.2')
+    """
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def _cubic(points: Sequence[Point], before: Point, after: Point) -> str:
+    """Return Catmull-Rom pieces through ``points`` as cubic Béziers, without the first move."""
+    padded = [before, *points, after]
+    parts = []
+    for i in range(1, len(padded) - 2):
+        (ax, ay), (bx, by), (cx, cy), (dx, dy) = padded[i - 1 : i + 3]
+        numbers = (bx + (cx - ax) / 6, by + (cy - ay) / 6, cx - (dx - bx) / 6, cy - (dy - by) / 6, cx, cy)
+        parts.append("C" + " ".join(num(v) for v in numbers))
+    return "".join(parts)
+
+
+def curve(points: Sequence[Point]) -> str:
+    """Return a smooth open path through ``points``.
+
+    >>> curve([(0, 0), (3, 0)])
+    'M0 0C0.5 0 2.5 0 3 0'
+    """
+    return f"M{num(points[0][0])} {num(points[0][1])}" + _cubic(points, points[0], points[-1])
+
+
+def loop(points: Sequence[Point]) -> str:
+    """Return a smooth closed path through ``points``."""
+    points = [*points, points[0]]
+    return f"M{num(points[0][0])} {num(points[0][1])}{_cubic(points, points[-2], points[1])}Z"
+
+
+def outline(*segments: Sequence[Point]) -> str:
+    """Return a closed path of smooth segments joined by corners (straight where there is a gap)."""
+    text = ""
+    for segment in segments:
+        first = segment[0]
+        text += f"{'L' if text else 'M'}{num(first[0])} {num(first[1])}"
+        text += _cubic(segment, first, segment[-1])
+    return text + "Z"
+
+
+def poly(points: Sequence[Point], closed: bool = True) -> str:
+    """Return straight lines through ``points``.
+
+    >>> poly([(0, 0), (1, 0), (1, 1)])
+    'M0 0L1 0L1 1Z'
+    """
+    return "M" + "L".join(f"{num(x)} {num(y)}" for x, y in points) + ("Z" if closed else "")
+
+
+def flip(points: Sequence[Point]) -> list[Point]:
+    """Return the mirror image of ``points``, in reverse order.
+
+    >>> flip([(0, 0), (2, 5)])
+    [(-2, 5), (0, 0)]
+    """
+    return [(-x if x else 0, y) for x, y in reversed(points)]
+
+
+def symmetric(points: Sequence[Point]) -> str:
+    """Return a smooth closed outline from its right half, top (x = 0) to bottom (x = 0)."""
+    return loop([*points, *flip(points)[1:-1]])
+
+
+def symmetric_outline(*segments: Sequence[Point]) -> str:
+    """Return a closed outline with corners from its right half."""
+    return outline(*segments, *[flip(s) for s in reversed(segments)])
+
+
+def oval(x: float, y: float, rx: float, ry: float) -> str:
+    """Return the path of an ellipse."""
+    a, b = num(rx), num(ry)
+    return f"M{num(x - rx)} {num(y)}a{a} {b} 0 1 0 {num(2 * rx)} 0a{a} {b} 0 1 0 {num(-2 * rx)} 0Z"
+
+
+def disc(x: float, y: float, r: float, fill: Paint, opacity: float = 1.0) -> Shape:
+    """Return a filled circle."""
+    return Shape(oval(x, y, r, r), fill, opacity=opacity)
+
+
+def fill(d: str, paint: Paint, opacity: float = 1.0, clip: str = "") -> Shape:
+    """Return a filled path."""
+    return Shape(d, paint, opacity=opacity, clip=clip)
+
+
+def line(d: str, colour: str, width: float, opacity: float = 1.0, clip: str = "") -> Shape:
+    """Return a stroked path."""
+    return Shape(d, "none", colour, width, opacity, clip)
+
+
+def edged(d: str, paint: Paint, colour: str, width: float = 2.0) -> Shape:
+    """Return a filled path with an outline."""
+    return Shape(d, paint, colour, width)
+
+
+def both(*nodes: Shape) -> Nodes:
+    """Return the nodes and their mirror images."""
+    return nodes + tuple(replace(node, mirrored=not node.mirrored) for node in nodes)
+
+
+def vertical(y1: float, y2: float, *colours: str) -> Gradient:
+    """Return a gradient from top to bottom over evenly spaced colours."""
+    last = len(colours) - 1
+    return Gradient("linear", (0, y1, 0, y2), tuple((i / last, c, 1.0) for i, c in enumerate(colours)))
+
+
+def glow(x: float, y: float, r: float, colour: str, opacity: float) -> Shape:
+    """Return a soft spot of colour that fades to nothing at its edge."""
+    stops = ((0.0, colour, opacity), (0.55, colour, opacity * 0.55), (1.0, colour, 0.0))
+    return Shape(oval(x, y, r, r), Gradient("radial", (x, y, r, 0), stops))
