@@ -1,0 +1,80 @@
+"""A study as a declaration: stimuli x prompts x variants, how replies are understood, which measures are taken."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.design import Design
+from facevalue.measures.base import Measure
+from facevalue.stimuli.base import Source
+from facevalue.types import Question, Sampling
+
+OptionValue = str | int | float | bool | list[str]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything a run, a measurement and a report need to know of a study. Does no I/O and calls no model.
+
+    Attributes
+    ----------
+    name, version:
+        Short name, and the version of the declaration: results of different versions are not mixed.
+    title, citation:
+        For people; the paper the protocol is from.
+    content_note:
+        What readers should be prepared to see; empty if nothing.
+    options:
+        The user's choices from which the study was built; with `manifest`, enough to build it again.
+    manifest:
+        One row per image: `image` (id), `identity`, `set` and factor columns. Stored with each run.
+    design:
+        Which trials there are.
+    seeds:
+        Sampling seeds of the protocol; each trial is asked once per seed. Repeat k uses seeds[k].
+    reasks:
+        How often a reply without a valid answer is asked again. A re-ask of repeat k is stored as repeat
+        k + len(seeds), k + 2 len(seeds), ...; the first valid one counts.
+    sampling:
+        How replies are drawn.
+    source:
+        Where the pictures come from.
+    ask:
+        From a trial frame to its questions, one per row; equal questions are the same object.
+    sample:
+        (requests wanted, seed) to trial numbers in ascending order: as many whole units of the protocol as fit.
+    answer:
+        From the trial frame joined with `repeat`, `status`, `text` and `probs` to the answers: the same rows, with
+        `weight` (f64 in [0, 1]; null for N/A), `na` (why there is no answer; null if there is one) and `position` (f64: the
+        weight of the option shown first; null for N/A) in place of text and probs.
+    analyse:
+        From answers (with a `model` column) to estimates.
+    measures:
+        Definitions of the measures that `analyse` takes.
+    """
+
+    name: str
+    version: int
+    title: str
+    citation: str
+    content_note: str
+    options: Mapping[str, OptionValue]
+    manifest: pl.DataFrame
+    design: Design
+    seeds: tuple[int, ...]
+    sampling: Sampling
+    source: Source
+    ask: Callable[[pl.DataFrame], list[Question]]
+    sample: Callable[[int, int], npt.NDArray[np.int64]]
+    answer: Callable[[pl.DataFrame], pl.DataFrame]
+    analyse: Callable[[pl.DataFrame], pl.DataFrame]
+    measures: tuple[Measure, ...]
+    reasks: int = 0
+
+    @property
+    def repeats(self) -> int:
+        """How often each trial is asked, re-asks not counted."""
+        return len(self.seeds)
