@@ -1,0 +1,180 @@
+"""What is sent to a chat-completions server, and what its reply says."""
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from facevalue.models._toplogprobs import Position, read_positions
+from facevalue.types import Image, Question, Sampling, Status
+
+_SEED_BITS = 0x7FFF_FFFF
+"""Seeds are sent modulo 2**31: some servers take 32 bits, and to llama.cpp the largest of them means "at random"."""
+
+Part = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Which of the parameters that servers disagree on this one takes.
+
+    Attributes
+    ----------
+    limit:
+        What the token limit is called.
+    top_logprobs:
+        How many alternatives to ask for.
+    seed:
+        Whether to send a seed.
+    """
+
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    top_logprobs: int = 20
+    seed: bool = True
+
+    def after(self, complaint: str) -> "Dialect | None":
+        """Return the dialect to try after a server rejected a request in this one, None if no other would help.
+
+        Examples
+        --------
+        >>> Dialect().after("HTTP 400: Use 'max_completion_tokens' instead.").limit
+        'max_completion_tokens'
+        >>> Dialect().after("HTTP 400: top_logprobs must be at most 5").top_logprobs
+        5
+        >>> Dialect().after("HTTP 400: image too large") is None
+        True
+        """
+        if "max_completion_tokens" in complaint and self.limit == "max_tokens":
+            return replace(self, limit="max_completion_tokens")
+        if "logprobs" in complaint:
+            body = re.sub(r"^HTTP \d+", "", complaint)
+            fewer = [int(n) for n in re.findall(r"(?<![\w./-])\d{1,2}(?![\w/-]|\.\d)", body)]
+            fewer = [n for n in fewer if 0 < n < self.top_logprobs]
+            return replace(self, top_logprobs=max(fewer)) if fewer else None
+        if self.seed and re.search(r"\bseed\b", complaint):
+            return replace(self, seed=False)
+        return None
+
+
+def image_parts(images: Sequence[Image]) -> list[Part]:
+    """Return images as the content parts of a message, each a data URI."""
+    return [
+        {
+            "type": "image_url",
+            "image_url": {"url": f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"},
+        }
+        for image in images
+    ]
+
+
+def body(
+    model: str,
+    images: Sequence[Part],
+    question: Question,
+    sampling: Sampling,
+    seed: int,
+    *,
+    dialect: Dialect,
+    logprobs: bool,
+) -> dict[str, object]:
+    """Return the JSON body of one request: the system message if there is one, the images, then the text.
+
+    With `logprobs` the reply is asked for greedily (temperature 0, the whole nucleus): the path whose alternatives
+    are read is then the likeliest one and always the same, and the sampling is applied to what is read.
+    """
+    messages: list[dict[str, object]] = []
+    if question.system is not None:
+        messages.append({"role": "system", "content": question.system})
+    text: Part = {"type": "text", "text": question.prompt}
+    messages.append({"role": "user", "content": [*images, text] if images else question.prompt})
+    sent: dict[str, object] = {
+        "model": model,
+        "messages": messages,
+        "temperature": 0 if logprobs else sampling.temperature,
+        "top_p": 1 if logprobs else sampling.top_p,
+        dialect.limit: sampling.max_tokens,
+    }
+    if dialect.seed:
+        sent["seed"] = seed & _SEED_BITS
+    if logprobs:
+        sent |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
+    return sent
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A chat completion, read.
+
+    Attributes
+    ----------
+    status:
+        `OK`, `REFUSED` or `TRUNCATED`.
+    text:
+        What was said; None only if it was withheld.
+    positions:
+        Its tokens with their alternatives, None if the server gave none.
+    prompt_tokens, completion_tokens:
+        As the server counts them.
+    note:
+        Why there is no answer, if there is none.
+    """
+
+    status: Status
+    text: str | None
+    positions: list[Position] | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    note: str | None
+
+
+def read(payload: Mapping[str, object]) -> Reply:
+    """Read a chat completion.
+
+    Raises
+    ------
+    ValueError
+        It is not one; the text says why.
+    """
+    choices = payload.get("choices")
+    if not isinstance(choices, list) or not choices:
+        error = payload.get("error")
+        raise ValueError(f"no choices; the server says {error}" if error else "no choices")
+    choice = choices[0]
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(message, dict):
+        raise ValueError("a choice without a message")
+    text, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
+    if not isinstance(text, str | None) or not isinstance(refusal, str | None) or not isinstance(finish, str | None):
+        raise ValueError("content, refusal or finish_reason is no text")
+    if finish == "error":
+        raise ValueError("the server stopped with an error")
+    status, note = Status.OK, None
+    if refusal or finish == "content_filter":
+        status = Status.REFUSED
+        text = text or refusal
+        note = "The model declined." if refusal else "A content filter withheld the reply."
+    else:
+        text = text or ""
+        status = Status.TRUNCATED if finish == "length" else Status.OK
+    usage = payload.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return Reply(
+        status,
+        text,
+        read_positions(choice.get("logprobs")),
+        _count(counts.get("prompt_tokens")),
+        _count(counts.get("completion_tokens")),
+        note,
+    )
+
+
+def spells(positions: Sequence[Position], text: str) -> bool:
+    """Whether the tokens are those of the reply's text, as opposed to hidden reasoning before it."""
+    said = "".join(position.token for position in positions).strip()
+    start = text.strip()[:16].split("\N{REPLACEMENT CHARACTER}")[0]
+    return said.startswith(start) if start else not said
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,241 @@
+"""One JSON endpoint over HTTP: a request is sent until it succeeds or has failed for good."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from urllib.parse import quote
+
+import httpx
+
+MAX_BODY = 8 * 2**20
+"""Bytes of a reply beyond which it is refused while it arrives."""
+
+MAX_ERROR = 300
+"""Characters of a server's error text that are kept."""
+
+_TRANSIENT = frozenset({408, 409, 425, 429})
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How long to wait before a request is sent again, and by which clock.
+
+    Attributes
+    ----------
+    first, longest:
+        Seconds of the first backoff, doubled each time, and of the longest wait of any kind.
+    sleep, clock, jitter:
+        Waits so many seconds; the seconds now; a uniform draw between two bounds.
+    """
+
+    first: float = 1.0
+    longest: float = 60.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
+    jitter: Callable[[float, float], float] = random.uniform
+
+    def before(self, retry: int, asked: float | None) -> float:
+        """Return the seconds to wait before a retry.
+
+        Exponential backoff with full jitter; a time that the server asked for is kept and a little jitter added.
+
+        Parameters
+        ----------
+        retry:
+            Which retry, from 0.
+        asked:
+            What the server asked for (Retry-After), if it did.
+        """
+        if asked is not None:
+            return min(asked, self.longest) + self.jitter(0, self.first)
+        return self.jitter(0, min(self.longest, self.first * 2 ** min(retry, 30)))
+
+
+class Failure(Exception):  # noqa: N818 - not every failure of a request is an error of the run
+    """One request got no usable reply.
+
+    Parameters
+    ----------
+    text:
+        What happened, for people; holds no secret.
+    status:
+        HTTP status, if the server answered.
+    code:
+        The server's own error code, if it gave one.
+    transient:
+        Whether the same request may succeed later.
+    retry_after:
+        Seconds that the server asked to wait.
+    connected:
+        Whether anything answered.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        transient: bool = False,
+        retry_after: float | None = None,
+        connected: bool = True,
+    ) -> None:
+        super().__init__(text)
+        self.text = text
+        self.status = status
+        self.code = code
+        self.transient = transient
+        self.retry_after = retry_after
+        self.connected = connected
+
+
+class Server:
+    """A base address and the key for it.
+
+    Parameters
+    ----------
+    url:
+        Base address without a slash at its end, without user, password or query.
+    key:
+        Sent as a bearer token if not empty. Appears in no text that leaves this class.
+    timeout:
+        Seconds until a request counts as hung, from sending to the last byte.
+    connections:
+        Most connections at once.
+    """
+
+    def __init__(self, url: str, key: str, timeout: float, connections: int) -> None:
+        self.url = url
+        self._key = key
+        self._timeout = timeout
+        self._connections = connections
+
+    def __repr__(self) -> str:
+        return f"Server({self.url!r})"
+
+    def client(self) -> AbstractAsyncContextManager[httpx.AsyncClient]:
+        """Return a new HTTP client; TLS is verified, proxies are taken from the environment."""
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        limits = httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections)
+        return httpx.AsyncClient(headers=headers, limits=limits, timeout=None)  # noqa: S113 - see `call`
+
+    async def call(
+        self, client: httpx.AsyncClient, path: str, body: Mapping[str, object] | None = None
+    ) -> Mapping[str, object]:
+        """Send one request, POST if it has a body, and return the decoded JSON object.
+
+        Raises
+        ------
+        Failure
+            Anything else came, or nothing.
+        """
+        url = self.url + path
+        try:
+            async with asyncio.timeout(self._timeout):
+                async with client.stream("GET" if body is None else "POST", url, json=body) as response:
+                    raw = await self._read(response)
+        except TimeoutError:
+            raise Failure(f"No reply within {self._timeout:g} s.", transient=True) from None
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            text = self.clean(f"Nothing answers at {self.url} ({error or type(error).__name__}).")
+            raise Failure(text, transient=True, connected=False) from None
+        except httpx.HTTPError as error:
+            raise Failure(
+                self.clean(f"The connection broke: {error or type(error).__name__}"), transient=True
+            ) from None
+        if response.is_success:
+            return self._decode(raw)
+        raise self._failure(response, raw)
+
+    def clean(self, text: str) -> str:
+        """Take the key out of a text and clip it to `MAX_ERROR` characters."""
+        for secret in {self._key, quote(self._key, safe=""), json.dumps(self._key)[1:-1]} - {""}:
+            text = text.replace(secret, "[key]")
+        text = " ".join(text.split())
+        return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 1] + "…"
+
+    async def _read(self, response: httpx.Response) -> bytes:
+        raw = bytearray()
+        async for chunk in response.aiter_bytes(2**16):
+            raw += chunk
+            if len(raw) > MAX_BODY:
+                raise Failure(f"The reply is larger than {MAX_BODY // 2**20} MiB.", transient=True)
+        return bytes(raw)
+
+    def _decode(self, raw: bytes) -> Mapping[str, object]:
+        try:
+            value = json.loads(raw)
+        except (ValueError, RecursionError):
+            shown = self.clean(raw[: 4 * MAX_ERROR].decode("utf-8", "replace"))[:80]
+            raise Failure(f"The reply is no JSON: {shown!r}", transient=True) from None
+        if not isinstance(value, dict):
+            raise Failure("The reply is no JSON object.", transient=True)
+        return value
+
+    def _failure(self, response: httpx.Response, raw: bytes) -> Failure:
+        status = response.status_code
+        message, code = _error_of(raw)
+        said = f": {message}" if message else "."
+        return Failure(
+            self.clean(f"HTTP {status}{said}"),
+            status=status,
+            code=code,
+            transient=status in _TRANSIENT or status >= 500,
+            retry_after=retry_after(response.headers, time.time()),
+        )
+
+
+def _error_of(raw: bytes) -> tuple[str, str | None]:
+    """Return a server's error message and code from the several shapes in use."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw[:4096].decode("utf-8", "replace").strip(), None
+    error = value.get("error", value) if isinstance(value, dict) else value
+    code = None
+    if isinstance(error, dict):
+        code = error.get("code")
+        error = next((error[k] for k in ("message", "detail", "error") if error.get(k)), error)
+    text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    return text, code if isinstance(code, str) else None
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds that a server asks to wait.
+
+    Parameters
+    ----------
+    headers:
+        Its reply's headers: "retry-after-ms" in milliseconds, or "retry-after" in seconds or as an HTTP date.
+    now:
+        The time, in seconds since 1970.
+
+    Returns
+    -------
+    float or None
+        None if it doesn't say, or says something else.
+    """
+    if (ms := _number(headers.get("retry-after-ms"))) is not None:
+        return ms / 1000
+    value = headers.get("retry-after")
+    if value is None or (seconds := _number(value)) is not None:
+        return seconds if value is not None else None
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value) if value is not None else -1.0
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None

@@ -1,0 +1,133 @@
+"""Coroutines for a caller who has none: a bounded number at once, each result as soon as it is there."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+C = TypeVar("C")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Pool(Generic[C]):
+    """An event loop in a thread of its own, with a resource that lives as long as it.
+
+    Leaving the `with` block cancels what is running, closes the resource and joins the thread.
+
+    Parameters
+    ----------
+    resource:
+        Returns the asynchronous context manager whose value every coroutine gets, such as an HTTP client.
+
+    Examples
+    --------
+    >>> from contextlib import nullcontext
+    >>> async def double(_: None, x: int) -> int:
+    ...     return 2 * x
+    >>> with Pool(nullcontext) as pool:
+    ...     sorted(pool.map(double, [1, 2, 3], width=2))
+    [2, 4, 6]
+    """
+
+    def __init__(self, resource: Callable[[], AbstractAsyncContextManager[C]]) -> None:
+        self._resource = resource
+        self._ready: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._main, name="facevalue-http", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        if error := self._ready.get():
+            self._thread.join()
+            raise error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        if threading.current_thread() is not self._thread:  # a generator may be collected anywhere
+            self._thread.join()
+
+    def map(self, work: Callable[[C, T], Awaitable[R]], items: Iterable[T], width: int) -> Iterator[R]:
+        """Work on items, `width` at once, and yield results as they come.
+
+        Items are drawn in the caller's thread, one at a time and only when there is room, so an iterator need be
+        neither fast nor thread-safe, and at most `width` items are held. An exception, of the iterator or of `work`,
+        ends the iteration; results that were there before it are yielded first.
+        """
+        source = iter(items)
+        done: queue.SimpleQueue[tuple[R | None, BaseException | None]] = queue.SimpleQueue()
+        running, more = 0, True
+        while more or running:
+            if more and running < width and done.empty():
+                try:
+                    item = next(source)
+                except StopIteration:
+                    more = False
+                else:
+                    self._start(work, item, done)
+                    running += 1
+                continue
+            result, error = done.get()
+            running -= 1
+            if error is None:
+                yield result  # type: ignore[misc] # R may itself be optional
+                continue
+            while not done.empty():
+                result, later = done.get()
+                if later is None:
+                    yield result  # type: ignore[misc]
+            raise error
+
+    def run(self, work: Callable[[C], Awaitable[R]]) -> R:
+        """Run one coroutine and return what it returns."""
+
+        async def once(resource: C, _: None) -> R:
+            return await work(resource)
+
+        (result,) = self.map(once, [None], 1)
+        return result
+
+    def _start(
+        self,
+        work: Callable[[C, T], Awaitable[R]],
+        item: T,
+        done: queue.SimpleQueue[tuple[R | None, BaseException | None]],
+    ) -> None:
+        async def report() -> None:
+            try:
+                result = await work(self._value, item)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                done.put((None, error))
+            else:
+                done.put((result, None))
+
+        def create() -> None:
+            task = self._loop.create_task(report())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        self._loop.call_soon_threadsafe(create)
+
+    def _main(self) -> None:
+        try:
+            with asyncio.Runner() as runner:
+                runner.run(self._serve())
+        except BaseException as error:
+            self._ready.put(error)
+
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        async with self._resource() as self._value:
+            self._ready.put(None)
+            await self._stop.wait()
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)

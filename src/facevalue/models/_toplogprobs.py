@@ -1,0 +1,252 @@
+"""Option probabilities from the top-k log-probabilities that come with a reply.
+
+A server that lists the k most likely tokens at every position of one reply says enough to know the probability of
+each option, provided that the options part early. This module does the arithmetic and nothing else.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from facevalue.types import Option, Sampling
+
+_OPENING = " \t\r\n\"'`*_“‘"
+"""What may stand before an answer without changing it: blanks, quotes, Markdown."""
+
+_ENOUGH_LETTERS = 3
+"""So many letters of an option's text, shared with no other option, name it: "Inc" for "incompetent", but not "I"."""
+
+_LARGEST_VOCABULARY = 2**18
+_ROUNDING = 1e-6
+"""Less unseen mass than this is the rounding of the visible probabilities."""
+
+
+class Position(NamedTuple):
+    """One token of a reply.
+
+    Attributes
+    ----------
+    token:
+        The token that the reply took.
+    logprob:
+        Its natural-log probability.
+    top:
+        The most likely tokens here with their log-probabilities, in any order.
+    """
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...]
+
+
+def read_positions(logprobs: object) -> list[Position] | None:
+    """Read `choices[0].logprobs` of a chat completion.
+
+    Parameters
+    ----------
+    logprobs:
+        The decoded JSON value, whatever it is.
+
+    Returns
+    -------
+    list of Position or None
+        None if the server gave no top-k log-probabilities.
+
+    Raises
+    ------
+    ValueError
+        They are there but are not what they should be.
+    """
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    if not content:
+        return None
+    if not isinstance(content, list):
+        raise ValueError("logprobs.content is no list")
+    read = [_position(entry) for entry in content]
+    return read if all(position.top for position in read) else None
+
+
+def _position(entry: object) -> Position:
+    token, logprob = _pair(entry)
+    top = entry.get("top_logprobs") if isinstance(entry, Mapping) else None
+    if top is not None and not isinstance(top, list):
+        raise ValueError("top_logprobs is no list")
+    return Position(token, logprob, tuple(_pair(each) for each in top or ()))
+
+
+def _pair(entry: object) -> tuple[str, float]:
+    if not isinstance(entry, Mapping):
+        raise ValueError("a token of the logprobs is no object")
+    token, logprob = entry.get("token"), entry.get("logprob")
+    if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
+        raise ValueError("a token of the logprobs has no text or no number")
+    if math.isnan(logprob) or logprob > 0.01:
+        raise ValueError(f"a log-probability of {logprob}")
+    return token, min(0.0, float(logprob))
+
+
+def option_probabilities(
+    options: Sequence[Option], positions: Sequence[Position], sampling: Sampling, *, ended: bool
+) -> tuple[float, ...]:
+    r"""Return the probability that a reply is each option.
+
+    Let :math:`x_{<i}` be the reply's own text before position `i`, :math:`S_i` its top-k tokens there and
+    :math:`q_i(t)` their probabilities under the request's sampling (`drawn`). A continuation :math:`x_{<i}t` is
+    *decided* for option `o` if it can only be `o`, *open* if it can still become several options or too little of
+    one is there to tell, and otherwise no option. Then
+
+    .. math:: P(o) = \sum_{i=1}^{m} \Big(\prod_{j<i} q_j(x_j)\Big) \sum_{t \in S_i:\ x_{<i}t \to o} q_i(t),
+
+    where `m` is the first position at which the reply's own text is no longer open. "(a)" and "(b)" share "(", so
+    they are told apart at the second token, weighted by the probability of the first; "a" as first token, a branch
+    that the reply need not have taken, is counted as well. Open branches that the reply did not take, tokens beyond
+    the top k and everything that is no option stay uncovered: the result sums to at most 1, and what is missing is
+    never handed out.
+
+    An option labelled "(a)" with the text "competent" is spelt "(a)", "(a", "a" or "competent", in either case, after
+    blanks, quotes or asterisks, and ends at a word boundary. A spelling that is whole counts at once, so a reply that
+    begins with the article "A" counts as option (a): prompts should ask for "(a)".
+
+    Parameters
+    ----------
+    options:
+        The question's options.
+    positions:
+        The reply's tokens in order.
+    sampling:
+        How replies are drawn; the log-probabilities are those of temperature 1 and no nucleus, whatever it says.
+    ended:
+        Whether the reply ended by itself, as opposed to the token limit.
+
+    Returns
+    -------
+    tuple of float
+        One probability per option, in order.
+
+    Examples
+    --------
+    >>> yes, no = Option("", "Yes", "yes"), Option("", "No", "no")
+    >>> reply = [Position("Yes", math.log(0.6), (("Yes", math.log(0.6)), (" no", math.log(0.3)), ("I", math.log(0.1))))]
+    >>> [round(p, 6) for p in option_probabilities([yes, no], reply, Sampling(), ended=True)]
+    [0.6, 0.3]
+    """
+    spellings = [_spellings(option) for option in options]
+    probs = [0.0] * len(options)
+    text, reached = "", 1.0
+    for number, position in enumerate(positions, 1):
+        onward = 0.0
+        for token, share in drawn(position, sampling).items():
+            taken = token == position.token and number < len(positions)
+            verdict = _verdict(text + token, spellings, final=not token and not taken)
+            if verdict is _OPEN:
+                onward += share if token == position.token else 0.0
+            elif verdict is not None:
+                probs[verdict] += reached * share
+        text += position.token
+        reached *= onward
+        if not reached:
+            break
+    else:
+        verdict = _verdict(text, spellings, final=ended)
+        if verdict is not _OPEN and verdict is not None:
+            probs[verdict] += reached
+    excess = max(1.0, math.fsum(probs))
+    return tuple(p / excess for p in probs)
+
+
+def drawn(position: Position, sampling: Sampling) -> dict[str, float]:
+    r"""Return the probability with which each visible token is drawn here.
+
+    With :math:`p` the visible probabilities at temperature 1 and :math:`m = 1 - \sum p` what is beyond the top k,
+
+    .. math:: q(t) = \frac{p(t)^{1/T}}{\sum_{s} p(s)^{1/T} + n\, (m/n)^{1/T}}, \qquad n = m / p_{\min} .
+
+    The last term stands for the unseen tokens, none of which is likelier than the least visible one: exact at
+    `T = 1`, an upper bound of their share for `T < 1` (so no option is overestimated), a lower bound for `T > 1`.
+    `n` is at most the size of a large vocabulary.
+    `T = 0` takes the likeliest token, ties in equal parts. `top_p` then keeps the likeliest tokens up to that mass.
+
+    Parameters
+    ----------
+    position:
+        A token of the reply and its alternatives.
+    sampling:
+        Temperature and nucleus.
+
+    Returns
+    -------
+    dict of str to float
+        Probabilities by token text (tokens of the same text are one), likeliest first; they sum to at most 1.
+    """
+    entries = list(position.top)
+    if position.token not in {token for token, _ in entries}:
+        entries.append((position.token, position.logprob))
+    logs: dict[str, float] = {}
+    for token, log in sorted(entries, key=lambda entry: (-entry[1], entry[0])):
+        logs[token] = _log_sum(logs[token], log) if token in logs else log
+    highest = max(logs.values())
+    if sampling.temperature == 0 or highest == -math.inf:
+        best = [token for token, log in logs.items() if log == highest]
+        return {token: 1 / len(best) for token in best}
+    sharpness = 1 / sampling.temperature
+    weights = {token: math.exp((log - highest) * sharpness) for token, log in logs.items()}
+    unseen = max(0.0, 1.0 - math.fsum(math.exp(log) for log in logs.values()))
+    tail = 0.0
+    if unseen > _ROUNDING:
+        each = max(min(logs.values()), math.log(unseen / _LARGEST_VOCABULARY))
+        tail = math.exp(math.log(unseen) - each + sharpness * (each - highest))
+    whole = math.fsum(weights.values()) + tail
+    return _nucleus({token: weight / whole for token, weight in weights.items()}, sampling.top_p)
+
+
+def _nucleus(shares: dict[str, float], top_p: float) -> dict[str, float]:
+    if top_p >= 1:
+        return shares
+    kept: dict[str, float] = {}
+    mass = 0.0
+    for token, share in sorted(shares.items(), key=lambda item: (-item[1], item[0])):
+        if mass >= top_p:
+            break
+        kept[token] = share
+        mass += share
+    return {token: share / max(mass, top_p) for token, share in kept.items()}
+
+
+def _log_sum(a: float, b: float) -> float:
+    high, low = max(a, b), min(a, b)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+
+
+def _spellings(option: Option) -> tuple[str, ...]:
+    label, text = option.label.strip().casefold(), option.text.strip().casefold()
+    first = next((i for i, c in enumerate(label) if c.isalnum()), len(label))
+    last = next((i for i in range(len(label), 0, -1) if label[i - 1].isalnum()), 0)
+    return tuple(dict.fromkeys(s for s in (label, label[:last], label[first:last], text) if s))
+
+
+_OPEN = -1
+
+
+def _verdict(text: str, spellings: Sequence[tuple[str, ...]], *, final: bool) -> int | None:
+    """Return the option that a reply beginning with `text` is, None if it is none, or `_OPEN`."""
+    said = text.lstrip(_OPENING).casefold()
+    whole = [max((len(s) for s in each if _says(said, s)), default=0) for each in spellings]
+    begun = [any(len(s) > len(said) and s.startswith(said) for s in each) for each in spellings]
+    longest = max(whole, default=0)
+    said_whole = [i for i, length in enumerate(whole) if length and length == longest]
+    alive = {i for i, yes in enumerate(begun) if yes} | set(said_whole)
+    if len(said_whole) == 1 and (final or alive == set(said_whole)):
+        return said_whole[0]
+    if final or not alive:
+        return None
+    if len(alive) == 1 and sum(c.isalpha() for c in said) >= _ENOUGH_LETTERS:
+        return alive.pop()
+    return _OPEN
+
+
+def _says(said: str, spelling: str) -> bool:
+    """Whether `said` begins with `spelling`, ending at a word boundary."""
+    if not said.startswith(spelling):
+        return False
+    rest = said[len(spelling) :]
+    return not (rest and rest[0].isalnum() and spelling[-1].isalnum())

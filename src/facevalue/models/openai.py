@@ -1,0 +1,343 @@
+"""Any server that speaks the OpenAI chat-completions protocol."""
+
+import io
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+import PIL.Image
+
+from facevalue.errors import FaceValueError, ModelError, UnknownNameError
+from facevalue.models._budget import Budget
+from facevalue.models._chat import Dialect, Part, Reply, body, image_parts, read, spells
+from facevalue.models._http import Failure, Server, Waits
+from facevalue.models._pool import Pool
+from facevalue.models._toplogprobs import option_probabilities
+from facevalue.models.base import Capabilities
+from facevalue.models.registry import ModelOptions
+from facevalue.types import Image, Question, Request, Response, Sampling, Status, Stimulus
+
+_PATH = "/chat/completions"
+_OUTAGE = 20
+"""So many requests failing for good in a row are an outage, which ends the run so that it can be resumed."""
+_STIMULI_KEPT = 4
+"""Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
+_WITHHELD = frozenset({"content_filter", "content_policy_violation"})
+"""Error codes with which a server declines to answer a prompt."""
+
+
+class OpenAIModel:
+    """A model behind an OpenAI-compatible server, local or not.
+
+    `respond` runs the requests on an event loop in a thread of its own, while requests are drawn and images loaded in
+    the caller's thread. Leaving the iterator early cancels what is in flight; use `contextlib.closing` to leave it at
+    once where an exception might keep it alive.
+
+    Parameters
+    ----------
+    spec:
+        "http://HOST/v1#MODEL" or "https://..." (key, if any, in FACEVALUE_API_KEY), or "openai/MODEL" (key in
+        OPENAI_API_KEY; OPENAI_BASE_URL replaces the address).
+    options:
+        How to reach it.
+    waits:
+        How to wait between tries, for tests.
+
+    Raises
+    ------
+    ModelError
+        The address is incomplete or holds a password or query, or a key is missing.
+    """
+
+    def __init__(self, spec: str, options: ModelOptions, *, waits: Waits | None = None) -> None:
+        self._spec = spec
+        self._options = options
+        self._waits = waits or Waits()
+        target = _target(spec)
+        self._model, self._variable = target.model, target.variable
+        self._server = Server(target.url, target.key, options.timeout, options.concurrency)
+        self._budget = Budget(options.rpm, options.tpm, self._waits)
+        self._dialect = Dialect()
+        self._capabilities: Capabilities | None = None
+        self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
+        self._reached = self._worked = False
+        self._failures = 0
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self._spec!r})"
+
+    @property
+    def name(self) -> str:
+        """What the user typed to get this model."""
+        return self._spec
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Return the endpoint and the model's name there; the same on every resume."""
+        return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model}
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the server turns out to do, found by a few tiny requests on first access.
+
+        `seeds` means that the server takes a seed, not that it was seen to reproduce a reply. Whether a system
+        message is honoured can't be seen from outside and is taken for granted. More than two images a request are
+        not tried.
+
+        Raises
+        ------
+        ModelError
+            Nothing answers, or every form of the request is rejected.
+        """
+        if self._capabilities is None:
+            with Pool(self._server.client) as pool:
+                self._capabilities = pool.run(self._probe)
+        return self._capabilities
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer each request once, in any order.
+
+        Raises
+        ------
+        ModelError
+            Nothing answers, the key or the model's name is refused, or the server has stopped working.
+        """
+        with Pool(self._server.client) as pool:
+            yield from pool.map(self._answer, map(self._prepare, requests), self._options.concurrency)
+
+    def close(self) -> None:
+        """Forget encoded images. Connections end with the iterators that use them."""
+        self._encoded.clear()
+
+    def _prepare(self, request: Request) -> "_Prepared":
+        """Load and encode what a request shows, once per stimulus, in the caller's thread."""
+        stimulus = request.stimulus
+        at = (stimulus.key, stimulus.digest)
+        parts = self._encoded.get(at)
+        if parts is None:
+            try:
+                parts = image_parts(stimulus.load())
+            except (OSError, FaceValueError) as error:
+                return _Prepared(request, [], f"Stimulus {stimulus.key!r} could not be loaded: {error}")
+            self._encoded[at] = parts
+            if len(self._encoded) > _STIMULI_KEPT:
+                self._encoded.popitem(last=False)
+        else:
+            self._encoded.move_to_end(at)
+        return _Prepared(request, parts, None)
+
+    async def _answer(self, client: httpx.AsyncClient, prepared: "_Prepared") -> Response:
+        request = prepared.request
+        if prepared.problem is not None:
+            return Response(request.trial, request.repeat, Status.ERROR, error=prepared.problem)
+        try:
+            reply, latency = await self._ask(client, prepared)
+        except Failure as failure:
+            if failure.code in _WITHHELD:
+                return Response(request.trial, request.repeat, Status.REFUSED, error=failure.text)
+            await self._weigh(client, failure)
+            return Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
+        response = Response(
+            request.trial,
+            request.repeat,
+            reply.status,
+            reply.text,
+            None,
+            reply.prompt_tokens,
+            reply.completion_tokens,
+            latency,
+            reply.note,
+        )
+        return _with_probabilities(response, request, reply) if request.exact else response
+
+    async def _ask(
+        self, client: httpx.AsyncClient, prepared: "_Prepared", *, logprobs: bool | None = None, probing: bool = False
+    ) -> tuple[Reply, float]:
+        """Send a request until it succeeds, in whatever dialect the server takes; return also the milliseconds.
+
+        With `probing`, a server's fault (500, 501) is taken for its answer, since some servers answer so to what they
+        can't do.
+        """
+        request = prepared.request
+        logprobs = request.exact if logprobs is None else logprobs
+        retry = 0
+        while True:
+            dialect = self._dialect
+            sent = body(
+                self._model,
+                prepared.parts,
+                request.question,
+                request.sampling,
+                request.seed,
+                dialect=dialect,
+                logprobs=logprobs,
+            )
+            booked = await self._budget.take()
+            started = time.perf_counter()
+            try:
+                payload = await self._server.call(client, _PATH, sent)
+                latency = (time.perf_counter() - started) * 1000
+                reply = self._read(payload)
+            except Failure as failure:
+                self._reached |= failure.connected
+                if not failure.transient and (other := dialect.after(failure.text)) is not None:
+                    self._dialect = other
+                    continue
+                if not self._reached or failure.code == "insufficient_quota":
+                    raise ModelError(failure.text) from None
+                final = not failure.transient or (probing and failure.status in (500, 501))
+                if final or retry >= self._options.retries:
+                    raise
+                await self._waits.sleep(self._waits.before(retry, failure.retry_after))
+                retry += 1
+                continue
+            self._budget.settle(booked, (reply.prompt_tokens or 0) + (reply.completion_tokens or 0))
+            self._reached = self._worked = True
+            self._failures = 0
+            return reply, latency
+
+    def _read(self, payload: Mapping[str, object]) -> Reply:
+        try:
+            return read(payload)
+        except ValueError as error:
+            raise Failure(self._server.clean(f"The reply is no chat completion: {error}"), transient=True) from None
+
+    async def _weigh(self, client: httpx.AsyncClient, failure: Failure) -> None:
+        """Raise `ModelError` if a request that failed for good means that the others will, too."""
+        if not self._worked:
+            await self._explain(client, failure)
+        if failure.transient or failure.status in (401, 403, 404) or not self._worked:
+            self._failures += 1
+        else:
+            self._failures = 0  # the server is there and said no to this one
+        if self._failures >= _OUTAGE:
+            raise ModelError(
+                f"{_OUTAGE} requests in a row failed for good, the last with: {failure.text} "
+                "What was answered is kept; run the same command again to go on."
+            )
+
+    async def _explain(self, client: httpx.AsyncClient, failure: Failure) -> None:
+        """Raise `ModelError` if a first request was refused for a reason that holds for all."""
+        if failure.status in (401, 403):
+            raise ModelError(
+                f"{self._server.url} refuses the key in {self._variable}, or the lack of one. {failure.text}"
+            )
+        if failure.status != 404:
+            return
+        try:
+            listed = (await self._server.call(client, "/models")).get("data")
+        except Failure:
+            listed = None
+        ids = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        names = [self._server.clean(each)[:80] for each in ids if isinstance(each, str)]
+        if names and self._model not in names:
+            raise ModelError(str(UnknownNameError(f"model at {self._server.url}:", self._model, names)))
+        raise ModelError(
+            f"{self._server.url} does not offer {self._model!r} at {_PATH}. {failure.text} "
+            "Most servers' addresses end in /v1."
+        )
+
+    async def _probe(self, client: httpx.AsyncClient) -> Capabilities:
+        """Ask a tiny question in ever plainer forms until one is answered."""
+        failure: Failure | None = None
+        for images, logprobs in ((1, True), (1, False), (0, True), (0, False)):
+            try:
+                reply, _ = await self._ask(client, _tiny(images), logprobs=logprobs, probing=True)
+            except Failure as error:
+                failure = error
+                if error.transient and error.status not in (500, 501):
+                    break
+                if error.status in (401, 403, 404):
+                    await self._explain(client, error)
+                continue
+            return Capabilities(
+                probabilities="top-k" if logprobs and reply.positions else "none",
+                images_per_request=await self._takes_two(client) if images else 0,
+                seeds=self._dialect.seed,
+            )
+        assert failure is not None
+        raise ModelError(f"{self._server.url} answers, but not to a simple question. {failure.text}")
+
+    async def _takes_two(self, client: httpx.AsyncClient) -> int:
+        try:
+            await self._ask(client, _tiny(2), logprobs=False, probing=True)
+        except Failure:
+            return 1
+        return 2
+
+
+class _Prepared(NamedTuple):
+    """A request with its images encoded, or why they couldn't be loaded."""
+
+    request: Request
+    parts: list[Part]
+    problem: str | None
+
+
+class _Target(NamedTuple):
+    """Where a model is, and which environment variable holds the key for it."""
+
+    url: str
+    model: str
+    key: str
+    variable: str
+
+
+def _target(spec: str) -> _Target:
+    if spec.startswith("openai/"):
+        model, variable = spec.removeprefix("openai/"), "OPENAI_API_KEY"
+        url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        example = "openai/MODEL"
+        shown = "OPENAI_BASE_URL"
+    else:
+        url, _, model = spec.partition("#")
+        variable, example, shown = "FACEVALUE_API_KEY", "http://HOST/v1#MODEL", "The model's address"
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https"):
+        raise ModelError(f"{shown} is no web address: write {example}, such as http://localhost:8000/v1.")
+    if "@" in parts.netloc:
+        raise ModelError(f"{shown} holds a user name or password. Put the key into {variable} instead.")
+    if parts.query:
+        raise ModelError(
+            f"{shown} holds a query ('?...'), which could be a secret. Put the key into {variable} instead."
+        )
+    if not model:
+        raise ModelError(f"No model is named: write {example}.")
+    key = os.environ.get(variable, "").strip()
+    if variable == "OPENAI_API_KEY" and not key:
+        raise ModelError(f"{spec!r} needs a key: set the environment variable {variable}.")
+    if not (key.isascii() and all(33 <= ord(c) <= 126 for c in key)):
+        raise ModelError(f"{variable} holds characters that no key has, such as blanks.")
+    return _Target(url.rstrip("/"), model, key, variable)
+
+
+def _with_probabilities(response: Response, request: Request, reply: Reply) -> Response:
+    if reply.status is Status.REFUSED:
+        return response
+    problem = None
+    if reply.positions is None:
+        problem = "The server sent no top_logprobs, so the options' probabilities are not known."
+    elif not spells(reply.positions, reply.text or ""):
+        problem = "The server's logprobs are not those of its reply's text, so no probability can be read from them."
+    if problem is not None or reply.positions is None:
+        return response._replace(status=Status.ERROR, error=problem)
+    ended = reply.status is Status.OK
+    probs = option_probabilities(request.question.options, reply.positions, request.sampling, ended=ended)
+    return response._replace(status=Status.OK, probs=probs)
+
+
+def _tiny(images: int) -> _Prepared:
+    """Return a small question about white squares."""
+    file = io.BytesIO()
+    PIL.Image.new("RGB", (32, 32), "white").save(file, "PNG")
+    parts = image_parts([Image(file.getvalue(), "image/png")] * images)
+    stimulus = Stimulus("probe", "", {}, tuple)
+    sampling = Sampling(temperature=0.0, max_tokens=4)
+    return _Prepared(Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False), parts, None)
