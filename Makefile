@@ -1,0 +1,79 @@
+# Every target sets itself up: a machine with Python 3.11 or newer and make is enough.
+#   make demo PYTHON=python3.13    chooses the interpreter for a new .venv
+PYTHON ?= python3
+BIN := .venv/bin
+BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
+PYTEST := $(BIN)/python -m pytest --hypothesis-profile=ci
+# uv is fast; pip installs the same pinned, hashed packages where uv is missing or cannot reach an index.
+install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \
+	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(1)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-slow check bench calibration lock upgrade format clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
+
+demo: .venv/.demo ## audit a simulated model, no network or GPU; ends with demo/report.html
+	$(BIN)/facevalue demo --out demo
+
+test: check ## formatting, lint, types, then all tests but the slow ones, with coverage
+	$(PYTEST) -n 2 -m "not slow" --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+
+check: .venv/.dev ## formatting, lint and types only
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-slow: .venv/.dev ## the tests that need minutes
+	$(PYTEST) -m slow
+
+bench: .venv/.dev ## every benchmark; results in benchmarks/results/
+	@set -e; for bench in $(BENCHES:.py=); do \
+		echo "== $$bench"; $(BIN)/python -m "$$(echo $$bench | tr / .)"; done
+
+calibration: .venv/.demo ## check intervals and p-values against simulated models whose bias is known
+	$(BIN)/facevalue calibrate --out runs/calibration
+
+lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping versions where they still fit
+	$(call compile,requirements/uv.txt,requirements/uv.in)
+	$(call compile,requirements/dev.txt,--extra dev --extra servers pyproject.toml requirements/build.in)
+	$(call compile,requirements/demo.txt,-c requirements/dev.txt pyproject.toml requirements/build.in)
+
+upgrade: UPGRADE := --upgrade
+upgrade: lock ## the same, with the newest versions
+
+format: .venv/.dev ## format, and mend what lint can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## remove the environment, caches and demo output (never runs/)
+	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# Universal: one lock for Python 3.11 to 3.14 on every platform. Nothing that needs torch may enter (tests/test_package.py).
+compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --annotation-style line \
+	--custom-compile-command 'make lock' $(UPGRADE) --output-file $(1) $(2)
+
+# Each stamp is written last, so that an interrupted set-up is simply done again.
+.venv/.base: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "FaceValue needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 | head -n 1)." >&2; \
+		echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up .venv (once) ..."
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv || { \
+		echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu: apt install python3-venv." >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/uv.txt \
+		|| echo "uv is not to be had here: going on with pip, which is slower." >&2
+	@touch $@
+
+.venv/.demo: .venv/.base requirements/demo.txt pyproject.toml
+	@echo "Installing the pinned packages ..."
+	@$(call install,-r requirements/demo.txt)
+	@$(call install,--no-deps --no-build-isolation --editable .)
+	@touch $@
+
+.venv/.dev: .venv/.demo requirements/dev.txt
+	@$(call install,-r requirements/dev.txt)
+	@touch $@
