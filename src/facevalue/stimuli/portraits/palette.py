@@ -34,7 +34,10 @@ UNNATURAL = ("#2f8fd6", "#dd4aa0", "#7d4fd6", "#17a589")
 NATURAL = ("#4a2f23", "#553628", "#47332a", "#5c3d2c", "#a67c4e")
 _GRAYING = {"young": 0.0, "middle-aged": 0.16, "elderly": 0.55}
 SHIRTS = ("#7d8fa3", "#8a9a83", "#a58f7c", "#6f8790", "#9a8698", "#8c8c84", "#758a9b", "#a08478")
-EYES = ("#4b2f1d", "#5d3d24", "#3d2a1e", "#6a5a32", "#4f6b52", "#4a6d8c", "#5c4a35")
+EYES = (
+    "#4b2f1d", "#5d3d24", "#3d2a1e", "#6a5a32", "#4f6b52", "#4a6d8c", "#5c4a35", "#4f3320", "#402a1c", "#563a28",
+    "#483022", "#614526",
+)  # fmt: skip
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

@@ -81,7 +81,7 @@ class Shape:
         """Return the same geometry in opaque white, wider by ``margin`` on every side."""
         fill: Paint = "none" if self.fill == "none" else "#fff"
         width = (self.width if self.stroke != "none" else 0.0) + 2 * margin
-        return replace(self, fill=fill, stroke="#fff", width=width, opacity=1.0, clip="")
+        return replace(self, fill=fill, stroke="#fff", width=width, opacity=1.0)
 
 
 Nodes = tuple[Shape, ...]

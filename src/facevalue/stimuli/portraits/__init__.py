@@ -1,0 +1,45 @@
+"""Illustrated portraits in which one attribute changes at a time and every other pixel stays.
+
+Examples
+--------
+>>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
+>>> png(svg(anne, ("eyewear", "sunglasses")), size=64)[1:4]
+b'PNG'
+"""
+
+from facevalue.stimuli.portraits.cache import PortraitCache
+from facevalue.stimuli.portraits.compose import MARGIN, mask_svg, svg
+from facevalue.stimuli.portraits.levels import (
+    AGES,
+    ATTRIBUTES,
+    BUILDS,
+    FRAMINGS,
+    GENDERS,
+    SKIN_TONES,
+    Attribute,
+    Framing,
+    Identity,
+)
+from facevalue.stimuli.portraits.raster import RENDERER_VERSION, key, pixels, png
+from facevalue.stimuli.portraits.sampling import sample_identities
+
+__all__ = [
+    "AGES",
+    "ATTRIBUTES",
+    "BUILDS",
+    "FRAMINGS",
+    "GENDERS",
+    "MARGIN",
+    "RENDERER_VERSION",
+    "SKIN_TONES",
+    "Attribute",
+    "Framing",
+    "Identity",
+    "PortraitCache",
+    "key",
+    "mask_svg",
+    "pixels",
+    "png",
+    "sample_identities",
+    "svg",
+]

@@ -1,0 +1,151 @@
+"""Neck, shoulders, arms, legs, hands and feet, and the outlines that clothes are cut from."""
+
+from facevalue.stimuli.portraits.anatomy import Body, body, head
+from facevalue.stimuli.portraits.levels import Identity
+from facevalue.stimuli.portraits.palette import mix, skin
+from facevalue.stimuli.portraits.shapes import (
+    Nodes,
+    Point,
+    Shape,
+    both,
+    curve,
+    edged,
+    fill,
+    line,
+    outline,
+    symmetric_outline,
+    vertical,
+)
+
+
+def shoulder_line(b: Body, ease: float = 0) -> list[Point]:
+    """Return the right slope from the side of the neck to the end of the shoulder."""
+    return [
+        (b.neck + 1, 340),
+        (b.neck + 9, 366 - ease * 0.4),
+        (b.neck + (b.shoulder - b.neck) * 0.42, 387 - ease),
+        (b.shoulder - 36, b.shoulder_y - 4 - ease),
+    ]
+
+
+def torso(b: Body, ease: float, hem_y: float, flare: float = 0) -> list[Point]:
+    """Return the right side of the trunk from the armpit to ``hem_y``, wider by ``ease``."""
+    side = [
+        (b.shoulder - 36, b.shoulder_y),
+        (max(b.shoulder - 50, b.chest - 6) + ease * 0.5, 494),
+        (b.chest + ease, b.chest_y),
+        (b.waist + ease, b.waist_y),
+        (b.hip + ease, b.hip_y),
+    ]
+    points = [p for p in side if p[1] < hem_y - 20]
+    y0, y1 = b.waist_y, b.hip_y
+    t = min(1.0, max(0.0, (hem_y - y0) / (y1 - y0)))
+    return [*points, (b.waist + (b.hip - b.waist) * t + ease + flare, hem_y)]
+
+
+def arm(b: Body, ease: float, end: float = 1.0, hem_ease: float | None = None) -> list[list[Point]]:
+    """Return the outline of the right arm down to a share ``end`` of its length: outer, inner segment."""
+    hem = ease if hem_ease is None else hem_ease
+    ys = (b.shoulder_y, 462.0, 590.0, 700.0, 800.0, b.wrist_y)
+    xs = (
+        b.shoulder - b.arm * 1.05,
+        b.shoulder - b.arm * 0.78,
+        (b.shoulder - b.arm * 0.75 + b.elbow_x) / 2,
+        b.elbow_x,
+        (b.elbow_x + b.wrist_x) / 2 + 2,
+        b.wrist_x,
+    )
+    halves = (b.arm * 0.55, b.arm * 1.0, b.arm * 0.95, b.arm * 0.78, b.arm * 0.76, b.arm * 0.52)
+    last_y = b.shoulder_y + (b.wrist_y - b.shoulder_y) * end
+    rows: list[tuple[float, float, float]] = []
+    for i, (x, y, w) in enumerate(zip(xs, ys, halves, strict=True)):
+        if y < last_y - 6:
+            rows.append((x, y, w + ease * min(1, i / 1.5)))
+            continue
+        px, py, pw = xs[i - 1], ys[i - 1], halves[i - 1]
+        t = (last_y - py) / (y - py)
+        rows.append((px + (x - px) * t, last_y, pw + (w - pw) * t + hem))
+        break
+    tip = [(b.shoulder - 38, b.shoulder_y - 4 - ease), (b.shoulder - 12, b.shoulder_y + 9 - ease * 0.6)]
+    outer = [*tip, *[(x + w, y) for x, y, w in rows[1:]]]
+    seam = [(b.shoulder - b.arm * 1.86, 500.0), (b.shoulder - 44, b.shoulder_y + 30), tip[0]]
+    inner = [(x - w, y) for x, y, w in reversed(rows[2:])]
+    return [outer, inner + seam]
+
+
+def leg(b: Body, ease: float, end_y: float, hem: float | None = None, tight: bool = False) -> list[list[Point]]:
+    """Return the right leg from the hip to ``end_y``: outer segment (down), inner segment (up)."""
+    k = b.leg
+    cx = (b.hip * 0.52, b.hip * 0.50, b.hip * 0.46 + 4, b.hip * 0.44 + 6, b.hip * 0.42 + 8)
+    ys = (b.hip_y, 1000.0, b.knee_y, 1370.0, b.ankle_y)
+    halves = (b.hip * 0.48, b.hip * 0.44, 44 * k, 43 * k, 22 * k + 3)
+    rows: list[tuple[float, float, float]] = []
+    for i, (x, y, w) in enumerate(zip(cx, ys, halves, strict=True)):
+        e = ease * (0.4 if i < 1 else 1.0)
+        if y < end_y - 6:
+            rows.append((x, y, w + e))
+            continue
+        px, py, pw = cx[i - 1], ys[i - 1], halves[i - 1]
+        t = (end_y - py) / (y - py)
+        rows.append((px + (x - px) * t, end_y, pw + (w - pw) * t + (ease if hem is None else hem)))
+        break
+    gap = 0 if tight else 2
+    outer = [(x + w, y) for x, y, w in rows]
+    inner = [(max(gap, x - w), y) for x, y, w in reversed(rows) if y > b.hip_y + 5]
+    return [outer, inner]
+
+
+def hand(b: Body) -> tuple[str, str, str]:
+    """Return the right hand, its thumb and the lines of its fingers, seen from the back, hanging down."""
+    x, y, k = b.wrist_x, b.wrist_y, 0.82 + 0.18 * b.arm / 33
+    def at(dx: float, dy: float) -> Point:
+        return (x + dx * k, y + dy * k)
+    palm = outline(
+        [at(-17, -12), at(-20, 20), at(-21, 48), at(-16, 84), at(-6, 98), at(6, 99), at(16, 88), at(22, 56), at(20, 22), at(17, -12)],
+    )
+    thumb = outline([at(-18, 14), at(-31, 36), at(-33, 62), at(-27, 68), at(-20, 52), at(-14, 40)])
+    fingers = (
+        curve([at(-8, 62), at(-7, 88)]) + curve([at(2, 60), at(3, 92)]) + curve([at(12, 62), at(12, 84)])
+    )
+    return palm, thumb, fingers
+
+
+def neck(identity: Identity) -> Nodes:
+    """Return the neck and the upper chest, with the shadow of the chin."""
+    h, b, s = head(identity), body(identity), skin(identity.skin_tone)
+    column = symmetric_outline(
+        [(0, 280), (b.neck - 1, 284)],
+        [(b.neck - 1, 284), (b.neck - 2, 330), *shoulder_line(b)],
+        [(b.shoulder - 36, 500), (0, 520)],
+    )
+    shade = symmetric_outline(
+        [(0, 280), (b.neck - 1, 284)],
+        [(b.neck - 1, 284), (b.neck - 1, h.chin - 2), (b.neck * 0.62, h.chin + 17), (0, h.chin + 25)],
+    )
+    nodes: list[Shape] = [
+        edged(column, vertical(300, 470, s.edge, s.fill), s.line, 1.6),
+        fill(shade, s.shadow, 0.8, clip=column),
+        *both(line(curve([(10, 388), (34, 381), (70, 386)]), s.shadow, 2.6, 0.7)),
+    ]
+    if identity.age == "elderly":
+        nodes += both(
+            line(curve([(12, h.chin + 20), (9, h.chin + 38), (5, h.chin + 50)]), s.line, 1.6, 0.4),
+            line(curve([(b.neck * 0.7, h.chin + 8), (b.neck * 0.5, h.chin + 32)]), s.line, 1.5, 0.35),
+        )
+    return tuple(nodes)
+
+
+def limbs(identity: Identity) -> Nodes:
+    """Return arms, hands, legs and feet; clothes are drawn over them."""
+    b, s = body(identity), skin(identity.skin_tone)
+    tone = mix(s.fill, s.edge, 0.35)
+    palm, thumb, fingers = hand(b)
+    foot = outline([(b.hip * 0.42 - 14, b.ankle_y - 10), (b.hip * 0.42 - 20, b.sole_y - 16), (b.hip * 0.42 + 4, b.sole_y), (b.hip * 0.42 + 34, b.sole_y - 8), (b.hip * 0.42 + 32, b.ankle_y - 10)])
+    return both(
+        edged(outline(*leg(b, 0, b.ankle_y)), tone, s.line, 2.4),
+        edged(foot, tone, s.line, 2.4),
+        edged(outline(*arm(b, 0)), tone, s.line, 2.4),
+        edged(thumb, tone, s.line, 2.4),
+        edged(palm, tone, s.line, 2.4),
+        line(fingers, s.line, 2.0, 0.5),
+    )

@@ -1,0 +1,137 @@
+"""PNGs drawn once and kept by content: safe to kill, safe for several processes at a time."""
+
+import io
+import os
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
+
+from facevalue.errors import DataError
+from facevalue.stimuli.portraits.compose import svg
+from facevalue.stimuli.portraits.levels import Identity
+from facevalue.stimuli.portraits.raster import key, png
+
+_END = b"IEND\xaeB`\x82"
+
+
+def is_whole(data: bytes, size: int) -> bool:
+    """Return whether ``data`` is a complete PNG, ``size`` pixels wide and high, whose checksums hold.
+
+    Examples
+    --------
+    >>> is_whole(b"", 8)
+    False
+    """
+    if not data.endswith(_END):
+        return False
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            right = image.format == "PNG" and image.size == (size, size)
+            image.load()
+            return right
+    except (OSError, SyntaxError, ValueError, UnidentifiedImageError):
+        return False
+
+
+class PortraitCache:
+    """Portraits drawn on demand.
+
+    A file is written aside and renamed, so that no reader sees half of one. A file found damaged is drawn
+    again. Each picture is checked once per cache object, when it is first read from the folder.
+
+    Parameters
+    ----------
+    folder:
+        Where PNGs are kept, named by content; made if missing. None keeps the latest ones in memory only.
+    size:
+        Width and height in pixels.
+    keep:
+        How many pictures stay in memory when there is no folder.
+
+    Raises
+    ------
+    DataError
+        The folder cannot be made or written, or the disk is full.
+
+    Examples
+    --------
+    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
+    >>> cache = PortraitCache(None, size=64)
+    >>> cache.get(anne) is cache.get(anne)
+    True
+    """
+
+    def __init__(self, folder: Path | str | None, size: int = 512, keep: int = 64) -> None:
+        if size < 1:
+            raise DataError(f"A picture's size must be at least 1 pixel, not {size}.")
+        self.folder = None if folder is None else Path(folder)
+        self.size = size
+        self._keep = keep
+        self._memory: OrderedDict[str, bytes] = OrderedDict()
+        if self.folder is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise self._refusal(self.folder, error) from error
+
+    @staticmethod
+    def _refusal(path: Path, error: OSError) -> DataError:
+        why = error.strerror or str(error)
+        return DataError(f"Portraits cannot be kept in {path}: {why}. Choose another folder or make room.")
+
+    def path(self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> Path | None:
+        """Return where a picture is or would be kept; None without a folder."""
+        if self.folder is None:
+            return None
+        name = key(identity, change, framing, self.size)
+        return self.folder / name[:2] / f"{name}.png"
+
+    def get(self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> bytes:
+        """Return a picture as PNG, drawing it if it is not there whole.
+
+        Raises
+        ------
+        UnknownNameError
+            An attribute, value or framing that does not exist.
+        DataError
+            An attribute that does not apply, or a folder that cannot be written.
+        """
+        path = self.path(identity, change, framing)
+        if path is None:
+            return self._remembered(identity, change, framing)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        except OSError as error:
+            raise self._refusal(path, error) from error
+        if is_whole(data, self.size):
+            return data
+        data = png(svg(identity, change, framing), self.size)
+        self._write(path, data)
+        return data
+
+    def _remembered(self, identity: Identity, change: tuple[str, str] | None, framing: str | None) -> bytes:
+        name = key(identity, change, framing, self.size)
+        if name not in self._memory:
+            self._memory[name] = png(svg(identity, change, framing), self.size)
+            while len(self._memory) > max(1, self._keep):
+                self._memory.popitem(last=False)
+        self._memory.move_to_end(name)
+        return self._memory[name]
+
+    def _write(self, path: Path, data: bytes) -> None:
+        aside: Path | None = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+            aside = Path(name)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            aside.replace(path)
+        except OSError as error:
+            if aside is not None:
+                aside.unlink(missing_ok=True)
+            raise self._refusal(path.parent, error) from error

@@ -1,0 +1,165 @@
+"""The order of the layers, the change of one of them, and the mask that each attribute declares."""
+
+from facevalue.stimuli.portraits import body, cosmetics, face, marks, worn
+from facevalue.stimuli.portraits.hair import HAIR, Hair
+from facevalue.stimuli.portraits.hair import base as base_hair_cut
+from facevalue.stimuli.portraits.levels import (
+    ATTRIBUTES,
+    Framing,
+    Identity,
+    attribute,
+    check_applies,
+    check_change,
+    check_framing,
+)
+from facevalue.stimuli.portraits.outfits import outfit
+from facevalue.stimuli.portraits.palette import hair_colour
+from facevalue.stimuli.portraits.shapes import Nodes, document
+
+VIEWS: dict[Framing, tuple[float, float, float, float]] = {
+    "portrait": (-256, 0, 512, 512),
+    "full-body": (-830, 10, 1660, 1660),
+}
+MARGIN: dict[Framing, float] = {"portrait": 1.5, "full-body": 4.0}
+
+
+def _hair(identity: Identity, change: tuple[str, str] | None) -> Hair:
+    colour = hair_colour(identity, change[1] if change and change[0] == "hair_color" else None)
+    cut = HAIR.get(change, base_hair_cut) if change else base_hair_cut
+    return cut(identity, colour)
+
+
+def _value(change: tuple[str, str] | None, name: str) -> str | None:
+    return change[1] if change and change[0] == name else None
+
+
+def layers(identity: Identity, change: tuple[str, str] | None) -> dict[str, Nodes]:
+    """Return the picture's layers, back to front.
+
+    A layer's key starts with the attribute that owns it ("hair/back"), or with "self" if none does.
+    """
+    hair = _hair(identity, change)
+    clothes = outfit(identity, _value(change, "fashion_style"))
+    skin_value, makeup = _value(change, "skin_irregularities"), _value(change, "makeup")
+    lips, beard = _value(change, "lip_makeup"), _value(change, "facial_hair")
+    glasses, rings = _value(change, "eyewear"), _value(change, "piercings")
+    hat = _value(change, "accessories")
+    inked = _value(change, "tattoos")
+    return {
+        "clothes/back": clothes.back,
+        "hair/back": hair.back,
+        "self/body": body.limbs(identity) + body.neck(identity),
+        "clothes/front": clothes.front,
+        "self/head": face.ears(identity) + face.face(identity),
+        "beard/under": _beard(identity, beard) if beard in (None, "clean-shaven", "stubble") else (),
+        "self/age": face.age_lines(identity),
+        "self/nose": face.nose(identity),
+        "skin": marks.irregularities(identity, skin_value) if skin_value else (),
+        "self/mouth": face.mouth(identity),
+        "lips": cosmetics.lipstick(identity, lips) if lips else (),
+        "tattoo": marks.tattoo(identity) if inked else (),
+        "self/eyes": face.eyes(identity),
+        "makeup": cosmetics.makeup(identity, makeup) if makeup else (),
+        "beard/over": _beard(identity, beard) if beard in ("mustache", "full-beard") else (),
+        "self/brows": face.brows(identity),
+        "hair/front": hair.front,
+        "rings": marks.piercings(identity, rings) if rings else (),
+        "glasses": worn.eyewear(identity, glasses) if glasses else (),
+        "hat": worn.accessory(identity, hat) if hat else (),
+    }
+
+
+def _beard(identity: Identity, value: str | None) -> Nodes:
+    return cosmetics.facial_hair(identity, value) if value else cosmetics.base_shadow(identity)
+
+
+OWNED: dict[str, tuple[str, ...]] = {
+    "skin_irregularities": ("skin",),
+    "hair_color": ("hair/back", "hair/front"),
+    "hair_length": ("hair/back", "hair/front"),
+    "hair_style": ("hair/back", "hair/front"),
+    "facial_hair": ("beard/under", "beard/over"),
+    "eyewear": ("glasses",),
+    "makeup": ("makeup",),
+    "lip_makeup": ("lips",),
+    "piercings": ("rings",),
+    "tattoos": ("tattoo",),
+    "accessories": ("hat",),
+    "fashion_style": ("clothes/back", "clothes/front"),
+}
+
+
+def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> Framing:
+    """Return the framing asked for, or the one that fits the change."""
+    if framing is not None:
+        return check_framing(framing)
+    return ATTRIBUTES[change[0]].framing if change and change[0] in ATTRIBUTES else "portrait"
+
+
+def svg(identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> str:
+    """Return a portrait as an SVG document.
+
+    Parameters
+    ----------
+    identity:
+        Who is drawn.
+    change:
+        An attribute and the value it takes ("hair_length", "long"); None for the base picture.
+    framing:
+        "portrait" (head and shoulders) or "full-body"; None for the changed attribute's own framing.
+
+    Returns
+    -------
+    str
+        Plain shapes and gradients: no text, no script, no reference to anything outside.
+
+    Raises
+    ------
+    UnknownNameError
+        An attribute, value or framing that does not exist.
+    DataError
+        An attribute that does not apply to the identity's gender.
+
+    Examples
+    --------
+    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
+    >>> svg(anne) == svg(anne), svg(anne) == svg(anne, ("hair_length", "long"))
+    (True, False)
+    """
+    if change is not None:
+        check_change(identity, change)
+    view = VIEWS[resolve_framing(change, framing)]
+    nodes = [node for layer in layers(identity, change).values() for node in layer]
+    return document(nodes, view, "#ffffff")
+
+
+def mask_svg(identity: Identity, attribute_name: str, framing: str | None = None) -> str:
+    """Return, white on black, where an attribute may change the picture.
+
+    The mask is the geometry of every layer the attribute owns, in the base and under each of its values,
+    painted white with a margin for antialiasing (``MARGIN``, in drawing units, on every side). A pixel
+    belongs to the mask if it is not black.
+
+    Raises
+    ------
+    UnknownNameError
+        An attribute or framing that does not exist.
+    DataError
+        An attribute that does not apply to the identity's gender.
+
+    Examples
+    --------
+    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
+    >>> mask_svg(anne, "eyewear").count("#000000")
+    1
+    """
+    found = attribute(attribute_name)
+    check_applies(identity, found)
+    frame = check_framing(framing) if framing is not None else found.framing
+    pictures = [layers(identity, None)]
+    if attribute_name != "hair_color":
+        pictures += [layers(identity, (attribute_name, value)) for value in found.values]
+    white = dict.fromkeys(
+        node.white(MARGIN[frame]) for picture in pictures for key in OWNED[attribute_name] for node in picture[key]
+    )
+    return document(white, VIEWS[frame], "#000000")

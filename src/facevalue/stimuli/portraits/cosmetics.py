@@ -1,0 +1,134 @@
+"""Make-up, lipstick, and facial hair: everything laid on the face that comes off again."""
+
+from facevalue.stimuli.portraits.anatomy import TRAITS, Head, head
+from facevalue.stimuli.portraits.face import brow_colour, face_outline, lip_paths
+from facevalue.stimuli.portraits.levels import Identity
+from facevalue.stimuli.portraits.palette import lightness, mix, scale, shift, skin
+from facevalue.stimuli.portraits.shapes import Gradient, Nodes, Shape, both, curve, fill, glow, line, outline
+from facevalue.stimuli.portraits.streams import Stream
+
+
+def _lid(h: Head, rise: float, wing: float) -> str:
+    x, y, w, t = h.eye_x, h.eye_y, h.eye_w, h.eye_h
+    outer = (x + w, y - h.eye_tilt)
+    low = [(x - w, y + 1), (x - w * 0.5, y - t * 0.72), (x + w * 0.05, y - t), (x + w * 0.62, y - t * 0.68 - h.eye_tilt * 0.5), outer]
+    top = [(outer[0] + wing, outer[1] - wing * 0.55), (x + w * 0.55, y - t - rise), (x - w * 0.1, y - t - rise), (x - w - 1, y - t * 0.5)]
+    return outline(low, top)
+
+
+def makeup(identity: Identity, value: str) -> Nodes:
+    """Return eye shadow, liner, lashes and blush; lips are another attribute."""
+    h, s = head(identity), skin(identity.skin_tone)
+    heavy = value == "heavy"
+    x, y, w, t = h.eye_x, h.eye_y, h.eye_w, h.eye_h
+    outer = (x + w, y - h.eye_tilt)
+    if heavy:
+        shade = Stream(identity.seed, "makeup:heavy").choice(("#6a3fb0", "#2b62b5", "#a8327d"))
+        shade, blush = (mix(shade, "#ffffff", 0.22) if s.dark else shade), ("#d8486a" if s.dark else "#d63a62")
+    else:
+        shade, blush = ("#b9705f", "#c4584f") if s.dark else (mix(s.fill, "#8d4a4a", 0.62), mix(s.fill, "#dd4f5e", 0.8))
+    liner = [(x - w, y + 1), (x - w * 0.5, y - t * 0.72), (x + w * 0.05, y - t), (x + w * 0.62, y - t * 0.68 - h.eye_tilt * 0.5), outer]
+    tip = (x + w + (13 if heavy else 6), y - h.eye_tilt - (9 if heavy else 4.5))
+    nodes: list[Shape] = [
+        glow(h.cheek * 0.60, h.nose_y - 6, 31 if heavy else 27, blush, 0.86 if heavy else 0.62),
+        fill(_lid(h, 15 if heavy else 8.5, 11 if heavy else 5), shade, 0.92 if heavy else 0.72),
+        line(curve([*liner, tip]), "#0f0a0c", 4.6 if heavy else 3.4),
+    ]
+    for i in range(6 if heavy else 3):
+        k = i / (5 if heavy else 2)
+        bx, by = x + w * (-0.35 + 1.25 * k), y - t * (1.0 - 0.55 * k * k)
+        nodes.append(line(curve([(bx, by), (bx + 2 + 4 * k, by - (8.5 if heavy else 6))]), "#0f0a0c", 1.9))
+    if heavy:
+        under = [(x - w * 0.6, y + t * 0.6), (x, y + t * 0.86), (x + w * 0.6, y + t * 0.5), outer]
+        nodes.append(line(curve(under), "#0f0a0c", 2.4))
+        nodes.append(glow(h.cheek * 0.66, h.nose_y - 26, 12, "#fff3e4", 0.55))
+    return both(*nodes)
+
+
+def lipstick(identity: Identity, value: str) -> Nodes:
+    """Return lips in a colour: a matt nude, red, or a vivid one."""
+    h, s = head(identity), skin(identity.skin_tone)
+    upper, lower, seam = lip_paths(h)
+    if value == "neutral":
+        colour = shift(s.lip, 66, 34, 30) if s.dark else shift(s.lip, -52, -36, -24)
+    elif value == "red-lipstick":
+        colour = "#c4122b"
+    else:
+        colour = Stream(identity.seed, "lip_makeup:bold").choice(("#6d1a86", "#d4149a", "#3b2fb3"))
+    deep = scale(colour, 0.55)
+    y, w, low = h.mouth_y, h.mouth_w, h.lip_low
+    gloss = curve([(-w * 0.34, y + low * 0.46), (0, y + low * 0.58), (w * 0.34, y + low * 0.46)])
+    return (
+        Shape(lower, colour, scale(colour, 0.8), 2.2),
+        Shape(upper, scale(colour, 0.9), scale(colour, 0.8), 2.2),
+        line(seam, deep, 2.2),
+        line(gloss, mix(colour, "#ffffff", 0.5), 2.2, 0.4 if value == "neutral" else 0.75),
+    )
+
+
+def _beard(h: Head, drop: float, inset: float = 0) -> str:
+    """Return the bearded part of the face: sideburns, cheeks, jaw, chin, upper lip."""
+    y, w = h.mouth_y, h.mouth_w
+    half = [p for p in h.right_half() if p[1] > 230]
+    outer = [(h.temple - 2, 210.0), *[(x + drop * 0.3 - inset if x else 0.0, v + (drop if v > y else drop * 0.2) - inset) for x, v in half]]
+    inner = [(0.0, h.nose_y + 12), (w * 0.45, h.nose_y + 11), (w + 8, y - 8), (h.jaw * 0.74, y - 14), (h.cheek * 0.84, 248.0), (h.temple - 11, 210.0)]
+    right_in, right_out = inner, outer
+    left_out = [(-px, py) for px, py in reversed(right_out)]
+    left_in = [(-px, py) for px, py in reversed(right_in)]
+    return outline(right_in, right_out + left_out[1:], left_in)
+
+
+def _lip_gap(h: Head) -> str:
+    upper, lower, _ = lip_paths(h)
+    return upper + lower
+
+
+def base_shadow(identity: Identity) -> Nodes:
+    """Return the light beard shadow of the base picture."""
+    if not TRAITS[identity.gender].beard_shadow:
+        return ()
+    s, h = skin(identity.skin_tone), head(identity)
+    colour = shift(s.fill, -38, -26, -20) if s.dark else shift(s.fill, -42, -36, -28)
+    fade = Gradient("linear", (0, h.nose_y - 34, 0, h.mouth_y + 4), ((0, colour, 0), (0.55, colour, 0.6), (1, colour, 0.92)))
+    return (fill(_beard(h, 0), fade, clip=face_outline(h)),)
+
+
+def facial_hair(identity: Identity, value: str) -> Nodes:
+    """Return what replaces the base's light shadow."""
+    h, s = head(identity), skin(identity.skin_tone)
+    r = Stream(identity.seed, f"facial_hair:{value}")
+    hair = brow_colour(identity)
+    y, w = h.mouth_y, h.mouth_w
+    clip = face_outline(h)
+    if value == "clean-shaven":
+        return ()
+    if value == "stubble":
+        tone = "#0f0b0a" if s.dark else mix(shift(s.fill, -62, -58, -54), hair, 0.25)
+        dots, count = "", 0
+        while count < 520:
+            px, py = r.spread(h.jaw * 1.15), r.between(y - 26, h.chin - 1)
+            dots += f"M{px:.1f} {py:.1f}l0.3 2"
+            count += 1
+        area = _beard(h, 0)
+        ink = shift(s.fill, 20) if s.dark and lightness(hair) > 0.3 else mix(hair, "#0a0807", 0.45)
+        return (fill(area, tone, 0.86, clip=clip), line(dots, ink, 1.5, 0.8, clip=area))
+    strands: list[Shape] = []
+    light, dark = mix(hair, "#fff0dd", 0.22), scale(hair, 0.6)
+    top = h.nose_y + 9
+    whisker = outline(
+        [(0, top + 1), (w * 0.4, top), (w * 0.95, y - 5), (w + 12, y + 9)],
+        [(w + 12, y + 9), (w * 0.6, y + 1.5), (0, y - 1)],
+    )
+    hairs = [line(curve([(k * 6 + 2, top + 3 + k), (k * 7.5 + 3, y - 3 + k)]), light if k % 2 else dark, 1.4, 0.6) for k in range(4)]
+    moustache = (*both(Shape(whisker, hair, dark, 1.2)), *both(*hairs))
+    if value == "mustache":
+        return moustache
+    for i in range(9):
+        x = (i - 4) * 13.0
+        y0 = y + 24 + abs(x) * -0.12
+        strands.append(line(curve([(x, y0), (x * 1.02, y0 + 14), (x * 0.95, min(h.chin + 10, y0 + 28))]), light if i % 2 else dark, 1.6, 0.55))
+    area = _beard(h, 15)
+    mouth = outline([(-w - 1, y + 1), (0, y - h.lip_up - 1), (w + 1, y + 1)], [(w + 1, y + 1), (0, y + h.lip_low + 2), (-w - 1, y + 1)])
+    upper, lower, seam = lip_paths(h)
+    lips = (fill(mouth, s.fill), fill(lower, s.lip_low), fill(upper, s.lip), line(seam, s.deep, 2.0, 0.85))
+    return (Shape(area, hair, dark, 1.6), *strands, *lips, *moustache)

@@ -1,0 +1,59 @@
+"""From SVG text to PNG bytes and pixel arrays, and the key under which a picture is kept."""
+
+import io
+from hashlib import blake2b
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import resvg_py
+from PIL import Image
+
+from facevalue.errors import DataError
+from facevalue.stimuli.portraits.compose import resolve_framing
+from facevalue.stimuli.portraits.levels import Identity, check_change
+
+RENDERER_VERSION = 1
+"""Raised whenever any picture changes: a part of every content key."""
+
+
+def png(svg_text: str, size: int = 512) -> bytes:
+    """Return the picture as PNG, ``size`` pixels wide and high.
+
+    Raises
+    ------
+    DataError
+        A size below 1, or text that is no SVG.
+    """
+    if size < 1:
+        raise DataError(f"A picture's size must be at least 1 pixel, not {size}.")
+    try:
+        return cast(bytes, resvg_py.svg_to_bytes(svg_string=svg_text, width=size, height=size, skip_system_fonts=True))
+    except ValueError as error:
+        raise DataError(f"This SVG cannot be drawn: {error}.") from error
+
+
+def pixels(svg_text: str, size: int = 512) -> npt.NDArray[np.uint8]:
+    """Return the picture as an array of shape (size, size, 3), red green blue."""
+    with Image.open(io.BytesIO(png(svg_text, size))) as image:
+        return np.asarray(image.convert("RGB"), dtype=np.uint8)
+
+
+def key(identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None, size: int = 512) -> str:
+    """Return a hash of everything the picture depends on, without drawing it.
+
+    The identity's ``id`` is not among it: two names for one person share a picture.
+
+    Examples
+    --------
+    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
+    >>> key(anne) == key(anne, None, "portrait", 512), key(anne) == key(anne, size=224)
+    (True, False)
+    """
+    if change is not None:
+        check_change(identity, change)
+    parts = (
+        RENDERER_VERSION, identity.seed, identity.gender, identity.age, identity.skin_tone, identity.build,
+        *(change or ("", "")), resolve_framing(change, framing), size,
+    )  # fmt: skip
+    return blake2b("\x1f".join(str(part) for part in parts).encode(), digest_size=20).hexdigest()
