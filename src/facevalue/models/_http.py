@@ -3,11 +3,13 @@
 import asyncio
 import json
 import random
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
 from urllib.parse import quote
 
 import httpx
@@ -124,7 +126,7 @@ class Server:
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         limits = httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections)
-        return httpx.AsyncClient(headers=headers, limits=limits, timeout=None)  # noqa: S113 - see `call`
+        return httpx.AsyncClient(headers=headers, limits=limits, verify=_tls(), timeout=None)  # noqa: S113 - see `call`
 
     async def call(
         self, client: httpx.AsyncClient, path: str, body: Mapping[str, object] | None = None
@@ -190,6 +192,12 @@ class Server:
             transient=status in _TRANSIENT or status >= 500,
             retry_after=retry_after(response.headers, time.time()),
         )
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the context that verifies servers; reading all certificate authorities takes a while."""
+    return httpx.create_ssl_context()
 
 
 def _error_of(raw: bytes) -> tuple[str, str | None]:

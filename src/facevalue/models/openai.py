@@ -4,7 +4,7 @@ import io
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -97,7 +97,7 @@ class OpenAIModel:
                 self._capabilities = pool.run(self._probe)
         return self._capabilities
 
-    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+    def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
         """Answer each request once, in any order.
 
         Raises

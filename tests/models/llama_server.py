@@ -1,0 +1,34 @@
+"""Serve a GGUF model with llama.cpp until standard input closes; prints the address.
+
+Run as a program, so that whoever started it can end it reliably.
+"""
+
+import sys
+
+import xllamacpp
+
+
+def main() -> None:
+    model, projector, slots = sys.argv[1:]
+    params = xllamacpp.CommonParams()
+    params.model.path = model
+    params.mmproj.path = projector
+    params.mmproj_use_gpu = False
+    params.n_parallel = int(slots)
+    params.n_ctx = 2048 * int(slots)
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.fit_params = False
+    params.warmup = False
+    params.ui = False
+    params.verbosity = 1
+    params.cache_ram_mib = 0
+    params.sampling.top_k = 0  # llama.cpp's own defaults cut the tail off, whatever a request's top_p says
+    params.sampling.min_p = 0.0
+    params.sampling.top_p = 1.0
+    server = xllamacpp.Server(params)
+    print(f"listening {server.listening_address}", flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

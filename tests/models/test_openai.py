@@ -1,0 +1,789 @@
+"""The HTTP adapter against a server that misbehaves on purpose."""
+
+import asyncio
+import gc
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from facevalue.errors import DataError, ModelError
+from facevalue.models import load
+from facevalue.models._budget import Budget
+from facevalue.models._http import MAX_BODY, MAX_ERROR, Waits, retry_after
+from facevalue.models.openai import OpenAIModel
+from facevalue.models.registry import ModelOptions
+from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
+from tests.models.misbehaving import Behaviour, Exchange, Misbehaving, fine
+
+KEY = "sk-Very/Secret+Key=="
+PICTURE = Image(b"\x89PNG not looked at", "image/png")
+QUESTION = Question(
+    "Who? (a) left (b) right", (Option("(a)", "left", "l"), Option("(b)", "right", "r")), system="Be brief."
+)
+
+
+class Clock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+    def waits(self) -> Waits:
+        return Waits(first=1.0, longest=60.0, sleep=self.sleep, clock=lambda: self.now, jitter=lambda low, high: high)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FACEVALUE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """No thread is left behind, and asyncio has nothing to complain about."""
+    caplog.set_level(logging.DEBUG)
+    yield
+    gc.collect()
+    assert not [t for t in threading.enumerate() if t.name == "facevalue-http"]
+    assert not [r for r in caplog.records if r.name == "asyncio" and r.levelno >= logging.WARNING]
+
+
+@pytest.fixture
+def server() -> Iterator[Misbehaving]:
+    with Misbehaving().served() as served:
+        yield served
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+Make = Callable[..., OpenAIModel]
+
+
+@pytest.fixture
+def make(server: Misbehaving, clock: Clock) -> Make:
+    def build(spec: str | None = None, **options: Any) -> OpenAIModel:
+        options = {"concurrency": 1, "timeout": 20.0, "retries": 3} | options
+        return OpenAIModel(spec or server.spec, ModelOptions(**options), waits=clock.waits())
+
+    return build
+
+
+def stimulus(key: str = "face", load: Callable[[], tuple[Image, ...]] = lambda: (PICTURE,)) -> Stimulus:
+    return Stimulus(key, "digest", {}, load)
+
+
+def ask(trial: int = 0, *, shown: Stimulus | None = None, exact: bool = False, **sampling: Any) -> Request:
+    return Request(trial, 0, 40 + trial, shown or stimulus(), QUESTION, Sampling(**sampling), exact)
+
+
+def one(model: OpenAIModel, request: Request | None = None) -> Response:
+    (response,) = model.respond([request or ask()])
+    return response
+
+
+def collect(responses: Iterator[Response], into: list[Response]) -> None:
+    """Keep what comes before an exception."""
+    for response in responses:
+        into.append(response)
+
+
+def error(status: int, message: str = "no", **more: Any) -> Behaviour:
+    return lambda exchange: exchange.error(status, message, **more)
+
+
+def say(text: str | None, finish: object = "stop", **more: Any) -> Behaviour:
+    return lambda exchange: exchange.say(text, finish, **more)
+
+
+def raw(data: bytes, status: int = 200) -> Behaviour:
+    return lambda exchange: exchange.raw(status, data)
+
+
+# What is sent
+
+
+def test_body(server: Misbehaving, make: Make) -> None:
+    two = stimulus(load=lambda: (PICTURE, Image(b"jpeg", "image/jpeg")))
+    assert one(make(), ask(shown=two, temperature=0.7, top_p=0.9, max_tokens=5)).status is Status.OK
+    (body,) = server.bodies
+    system, user = body.pop("messages")
+    assert system == {"role": "system", "content": "Be brief."}
+    assert [part["type"] for part in user["content"]] == ["image_url", "image_url", "text"]
+    assert user["content"][1]["image_url"]["url"] == "data:image/jpeg;base64,anBlZw=="
+    assert user["content"][2]["text"] == QUESTION.prompt
+    assert body == {"model": "tiny-llava", "temperature": 0.7, "top_p": 0.9, "max_tokens": 5, "seed": 40}
+
+
+def test_body_without_image_or_system(server: Misbehaving, make: Make) -> None:
+    one(make(), Request(0, 0, 2**40 - 1, stimulus(load=lambda: ()), Question("Hi"), Sampling(), False))
+    assert server.bodies[0]["messages"] == [{"role": "user", "content": "Hi"}]
+    assert server.bodies[0]["seed"] == 2**31 - 1
+
+
+def test_an_exact_request_follows_the_likeliest_path(server: Misbehaving, make: Make) -> None:
+    one(make(), ask(exact=True, temperature=0.7, top_p=0.9))
+    body = server.bodies[0]
+    assert body["temperature"] == 0
+    assert body["top_p"] == 1
+    assert body["logprobs"] is True
+    assert body["top_logprobs"] == 20
+
+
+def test_an_image_is_loaded_once(server: Misbehaving, make: Make) -> None:
+    loads: list[str] = []
+
+    def shown(key: str) -> Stimulus:
+        def read() -> tuple[Image, ...]:
+            loads.append(key)
+            return (PICTURE,)
+
+        return stimulus(key, read)
+
+    requests = [ask(i, shown=shown(f"face {i // 5}")) for i in range(20)]
+    assert len(list(make(concurrency=3).respond(requests))) == 20
+    assert loads == [f"face {i}" for i in range(4)]
+
+
+@pytest.mark.parametrize("problem", [OSError("gone"), DataError("face.png is no image.")])
+def test_an_image_that_cannot_be_loaded_fails_its_request_only(make: Make, problem: Exception) -> None:
+    def broken() -> tuple[Image, ...]:
+        raise problem
+
+    responses = sorted(make().respond([ask(0, shown=stimulus("broken", broken)), ask(1)]))
+    assert [r.status for r in responses] == [Status.ERROR, Status.OK]
+    assert str(problem) in str(responses[0].error)
+
+
+# What comes back
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "text"),
+    [
+        (say("(a)"), Status.OK, "(a)"),
+        (say(None), Status.OK, ""),
+        (say("  (b)\n"), Status.OK, "  (b)\n"),
+        (say("(a", "length"), Status.TRUNCATED, "(a"),
+        (say(None, "content_filter"), Status.REFUSED, None),
+        (say("part", "content_filter"), Status.REFUSED, "part"),
+        (say(None, refusal="I can't."), Status.REFUSED, "I can't."),
+        (error(400, "filtered", code="content_filter"), Status.REFUSED, None),
+        (say("(a)", None), Status.OK, "(a)"),
+    ],
+)
+def test_status(server: Misbehaving, make: Make, behaviour: Behaviour, status: Status, text: str | None) -> None:
+    server.otherwise = behaviour
+    response = one(make())
+    assert (response.status, response.text) == (status, text)
+    assert (response.error is not None) == (status is Status.REFUSED)
+    assert len(server.asked) == 1
+
+
+def test_counts_and_latency(make: Make) -> None:
+    response = one(make())
+    assert (response.prompt_tokens, response.completion_tokens) == (7, 2)
+    assert response.latency_ms > 0
+
+
+def test_usage_that_is_no_number_is_no_count(server: Misbehaving, make: Make) -> None:
+    choice = {"message": {"content": "(a)"}}
+    server.otherwise = lambda e: e.json(
+        200, {"choices": [choice], "usage": {"prompt_tokens": "7", "completion_tokens": True}}
+    )
+    response = one(make())
+    assert (response.status, response.prompt_tokens, response.completion_tokens) == (Status.OK, None, None)
+
+
+UNUSABLE: dict[str, tuple[Behaviour, str]] = {
+    "rate limit": (error(429), "HTTP 429: no"),
+    "server error": (error(500, "boom"), "HTTP 500: boom"),
+    "conflict": (error(409), "HTTP 409"),
+    "timeout by the server": (error(408), "HTTP 408"),
+    "too early": (error(425), "HTTP 425"),
+    "reset": (lambda e: e.reset(), "The connection broke"),
+    "truncated JSON": (raw(b'{"choices": [{"mess'), "no JSON"),
+    "HTML": (raw(b"<html>busy</html>"), "no JSON: '<html>busy"),
+    "deep JSON": (raw(b"[" * 100_000), "no JSON"),
+    "no object": (raw(b"[1]"), "no JSON object"),
+    "no choices": (raw(b"{}"), "no choices"),
+    "empty choices": (raw(b'{"choices": []}'), "no choices"),
+    "an error with 200": (raw(b'{"error": {"message": "overloaded"}}'), "overloaded"),
+    "choice without message": (raw(b'{"choices": [{"text": "(a)"}]}'), "without a message"),
+    "choices of a wrong type": (raw(b'{"choices": [7]}'), "without a message"),
+    "content of a wrong type": (say(["(a)"]), "no text"),  # type: ignore[arg-type]
+    "finish of a wrong type": (say("(a)", 7), "no text"),
+    "stopped with an error": (say("(a", "error"), "stopped with an error"),
+    "logprobs of a wrong type": (say("(a)", logprobs={"content": 3}), "logprobs"),
+    "huge": (lambda e: e.flood(), "larger than 8 MiB"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_a_hiccup_is_tried_again(server: Misbehaving, make: Make, clock: Clock, name: str) -> None:
+    server.script = [UNUSABLE[name][0]] * 2
+    assert one(make()).text == "(a)"
+    assert len(server.asked) == 3
+    assert clock.slept == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_what_stays_broken_is_an_error(server: Misbehaving, make: Make, name: str) -> None:
+    server.otherwise, expected = UNUSABLE[name]
+    response = one(make(retries=1))
+    assert response.status is Status.ERROR
+    assert response.text is None
+    assert expected in str(response.error)
+    assert len(str(response.error)) <= MAX_ERROR
+    assert len(server.asked) == 2
+
+
+def test_a_hung_request_is_tried_again(server: Misbehaving, make: Make) -> None:
+    server.script = [lambda e: e.hang()]
+    assert one(make(timeout=0.5, retries=20)).status is Status.OK
+
+
+def test_a_request_that_always_hangs_is_an_error(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda e: e.hang()
+    response = one(make(timeout=0.2, retries=1))
+    assert (response.status, response.error) == (Status.ERROR, "No reply within 0.2 s.")
+
+
+@pytest.mark.parametrize("status", [400, 422, 413, 301])
+def test_a_rejection_is_not_tried_again(server: Misbehaving, make: Make, status: int) -> None:
+    server.otherwise = error(status, "too large")
+    response = one(make())
+    assert (response.status, response.error) == (Status.ERROR, f"HTTP {status}: too large")
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b'{"detail": "Not like this"}', "HTTP 400: Not like this"),
+        (b'{"detail": [{"loc": ["body"], "msg": "Field required"}]}', "Field required"),
+        (b'{"error": "plain"}', "HTTP 400: plain"),
+        (b'{"message": "vllm"}', "HTTP 400: vllm"),
+        (b"<h1>\n bad   request</h1>", "HTTP 400: <h1> bad request</h1>"),
+        (b"", "HTTP 400."),
+        (b"[]", "HTTP 400: []"),
+        (b"\xff\xfe" * 4000, "…"),
+    ],
+)
+def test_error_texts(server: Misbehaving, make: Make, answer: bytes, expected: str) -> None:
+    server.otherwise = raw(answer, 400)
+    response = one(make())
+    assert expected in str(response.error)
+    assert len(str(response.error)) <= MAX_ERROR
+
+
+# Retry-After
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after": formatdate(1_000_030, usegmt=True)}, 30),
+        ({"retry-after": formatdate(999_000, usegmt=True)}, 0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-4"}, None),
+        ({"retry-after": "inf"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, 1_000_000) == seconds
+
+
+def test_what_the_server_asks_for_is_waited(server: Misbehaving, make: Make, clock: Clock) -> None:
+    server.script = [error(429, headers={"Retry-After": "7"}), error(503, headers={"Retry-After": "86400"})]
+    assert one(make()).status is Status.OK
+    assert clock.slept == [8.0, 61.0]  # what was asked, capped, and the jitter
+
+
+def test_backoff_grows_to_a_cap_and_is_fully_jittered() -> None:
+    bounds: list[tuple[float, float]] = []
+
+    def jitter(low: float, high: float) -> float:
+        bounds.append((low, high))
+        return high
+
+    waits = Waits(first=1, longest=10, jitter=jitter)
+    for retry in (0, 1, 2, 3, 4, 4000):
+        waits.before(retry, None)
+    assert bounds == [(0, 1), (0, 2), (0, 4), (0, 8), (0, 10), (0, 10)]
+
+
+def test_latency_leaves_waits_out(server: Misbehaving, make: Make, clock: Clock) -> None:
+    server.script = [error(429, headers={"Retry-After": "50"})] * 3
+    assert one(make()).latency_ms < 50_000
+    assert clock.now > 150
+
+
+# What ends a run
+
+
+def test_nobody_there() -> None:
+    with Misbehaving().served() as gone:
+        spec = gone.spec
+    model = OpenAIModel(spec, ModelOptions(), waits=Waits(sleep=Clock().sleep))
+    with pytest.raises(ModelError, match=r"Nothing answers at http://127\.0\.0\.1:\d+/v1"):
+        one(model)
+    with pytest.raises(ModelError, match="Nothing answers"):
+        _ = model.capabilities
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_ends_the_run(server: Misbehaving, make: Make, status: int) -> None:
+    server.otherwise = error(status, "bad key")
+    with pytest.raises(ModelError, match=r"FACEVALUE_API_KEY.*bad key"):
+        one(make())
+    with pytest.raises(ModelError, match="FACEVALUE_API_KEY"):
+        _ = make().capabilities
+
+
+def test_an_unknown_model_ends_the_run_with_the_nearest_name(server: Misbehaving, make: Make) -> None:
+    server.otherwise = error(404, "no such model")
+    with pytest.raises(ModelError, match=r"'tiny-lava'. Did you mean 'tiny-llava'\? Known: other, tiny-llava"):
+        one(make(f"{server.url}#tiny-lava"))
+
+
+@pytest.mark.parametrize("models", [{"data": [{"id": "tiny-llava"}]}, {"data": 3}, [], {"data": [3, {"id": 4}]}])
+def test_a_wrong_path_ends_the_run(server: Misbehaving, make: Make, models: object) -> None:
+    server.otherwise, server.models = error(404, "no such path"), models
+    with pytest.raises(ModelError, match=r"no such path.*end in /v1"):
+        one(make())
+
+
+def test_no_quota_ends_the_run(server: Misbehaving, make: Make) -> None:
+    server.otherwise = error(429, "You exceeded your current quota.", code="insufficient_quota")
+    with pytest.raises(ModelError, match="quota"):
+        one(make())
+
+
+@pytest.mark.parametrize("status", [401, 404, 500])
+def test_an_outage_ends_the_run(server: Misbehaving, make: Make, status: int) -> None:
+    server.script, server.otherwise = [fine], error(status, "down")
+    got: list[Response] = []
+    with pytest.raises(ModelError, match=r"20 requests in a row.*down.*again"):
+        collect(make(retries=1).respond(map(ask, range(100))), got)
+    assert [response.status for response in got] == [Status.OK] + [Status.ERROR] * 19
+
+
+def test_rejections_do_not_end_a_run_that_works(server: Misbehaving, make: Make) -> None:
+    server.script, server.otherwise = [fine], error(400, "image too large")
+    assert [r.status for r in make().respond(map(ask, range(30)))] == [Status.OK] + [Status.ERROR] * 29
+
+
+def test_nothing_but_rejections_ends_the_run(server: Misbehaving, make: Make) -> None:
+    server.otherwise = error(400, "temperature is not supported")
+    got: list[Response] = []
+    with pytest.raises(ModelError, match="temperature is not supported"):
+        collect(make().respond(map(ask, range(100))), got)
+    assert len(got) == 19
+
+
+def test_a_success_ends_the_count(server: Misbehaving, make: Make) -> None:
+    server.script = [fine] + ([error(500)] * 19 + [fine]) * 3
+    assert len(list(make(retries=0).respond(map(ask, range(61))))) == 61
+
+
+# The stream of requests
+
+
+def test_many_at_once_but_not_more(server: Misbehaving, make: Make) -> None:
+    server.otherwise = server.hold(4)
+    drawn = yielded = most = 0
+
+    def requests() -> Iterator[Request]:
+        nonlocal drawn, most
+        for trial in range(40):
+            drawn += 1
+            most = max(most, drawn - yielded)
+            yield ask(trial)
+
+    trials = []
+    for response in make(concurrency=4).respond(requests()):
+        yielded += 1
+        trials.append(response.trial)
+    assert sorted(trials) == list(range(40))
+    assert server.most_at_once == 4
+    assert most <= 4
+
+
+def test_answers_come_as_they_are_there(server: Misbehaving, make: Make) -> None:
+    last = threading.Event()
+
+    def behave(exchange: Exchange) -> None:
+        if exchange.body["seed"] == 40:
+            last.wait(10)
+        fine(exchange)
+
+    server.otherwise = behave
+    trials = []
+    for response in make(concurrency=2).respond(map(ask, range(5))):
+        trials.append(response.trial)
+        if len(trials) == 4:
+            last.set()
+    assert trials == [1, 2, 3, 4, 0]
+
+
+def test_no_requests(make: Make) -> None:
+    assert list(make().respond([])) == []
+
+
+def test_an_exception_of_the_requests_reaches_the_caller(server: Misbehaving, make: Make) -> None:
+    server.script, server.otherwise = [fine], lambda e: e.hang()
+
+    def requests() -> Iterator[Request]:
+        yield from map(ask, range(3))
+        raise ValueError("the design is broken")
+
+    with pytest.raises(ValueError, match="the design is broken"):
+        list(make(concurrency=8).respond(requests()))
+
+
+@pytest.mark.parametrize("how", ["close", "throw", "forget"])
+def test_leaving_early_cancels_what_is_in_flight(server: Misbehaving, make: Make, how: str) -> None:
+    server.script, server.otherwise = [fine], lambda e: e.hang()
+    responses = make(concurrency=5).respond(map(ask, range(1000)))
+    assert next(responses).status is Status.OK
+    if how == "close":
+        responses.close()
+    elif how == "throw":
+        with pytest.raises(KeyboardInterrupt):
+            responses.throw(KeyboardInterrupt())
+    else:
+        del responses
+    assert not [t for t in threading.enumerate() if t.name == "facevalue-http"]
+    assert len(server.asked) <= 6
+
+
+def test_answers_that_were_there_are_not_lost_to_an_error(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda e: e.error(429, "quota", code="insufficient_quota") if e.body["seed"] == 42 else fine(e)
+    got: list[Response] = []
+    with pytest.raises(ModelError, match="quota"):
+        collect(make().respond(map(ask, range(10))), got)
+    assert [response.trial for response in got] == [0, 1]
+
+
+def test_two_streams_of_one_model(make: Make) -> None:
+    model = make()
+    with closing(model.respond(map(ask, range(3)))) as first, closing(model.respond(map(ask, range(3)))) as second:
+        assert next(first).trial == next(second).trial == 0
+        assert [r.trial for r in first] == [r.trial for r in second] == [1, 2]
+    model.close()
+
+
+# Dialects
+
+
+def test_the_token_limits_other_name(server: Misbehaving, make: Make) -> None:
+    def behave(exchange: Exchange) -> None:
+        if "max_tokens" in exchange.body:
+            exchange.error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+        else:
+            fine(exchange)
+
+    server.otherwise = behave
+    assert [r.status for r in make().respond(map(ask, range(3)))] == [Status.OK] * 3
+    assert ["max_tokens" in body for body in server.bodies] == [True, False, False, False]
+    assert server.bodies[-1]["max_completion_tokens"] == 16
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "Invalid value for 'top_logprobs': must be less than or equal to 5.",
+        "Requested sample logprobs of {}, which is greater than max allowed: 5",
+        "1 validation error: top_logprobs: Input should be less than or equal to 5",
+    ],
+)
+def test_fewer_alternatives(server: Misbehaving, make: Make, complaint: str) -> None:
+    def behave(exchange: Exchange) -> None:
+        asked = exchange.body.get("top_logprobs", 0)
+        if asked > 5:
+            exchange.error(400, complaint.format(asked))
+        else:
+            answer(exchange)
+
+    server.otherwise = behave
+    responses = list(make(concurrency=4).respond(ask(i, exact=True) for i in range(8)))
+    assert [r.status for r in responses] == [Status.OK] * 8
+    assert server.bodies[-1]["top_logprobs"] == 5
+    assert sum(body["top_logprobs"] == 20 for body in server.bodies) <= 4
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_seed_that_is_not_taken_is_left_out(server: Misbehaving, make: Make, status: int) -> None:
+    server.otherwise = lambda e: (
+        e.error(status, "seed: Extra inputs are not permitted") if "seed" in e.body else fine(e)
+    )
+    model = make()
+    assert not model.capabilities.seeds
+    assert one(model).status is Status.OK
+
+
+# Probabilities
+
+
+TOP = {"(": -0.1, "a": -3.0, "I": -4.0}
+
+
+def answer(exchange: Exchange) -> None:
+    """Answer "(a)" with log-probabilities, if asked for."""
+    if not exchange.body.get("logprobs"):
+        fine(exchange)
+        return
+
+    def position(token: str, top: dict[str, float]) -> object:
+        alternatives = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in top.items()]
+        return {"token": token, "logprob": top[token], "top_logprobs": alternatives}
+
+    content = [position("(", TOP), position("a", {"a": -0.5, "b": -1.0}), position(")", {")": 0.0})]
+    exchange.say("(a)", logprobs={"content": content})
+
+
+def test_exact_probabilities(server: Misbehaving, make: Make) -> None:
+    server.otherwise = answer
+    response = one(make(), ask(exact=True))
+    assert (response.status, response.text) == (Status.OK, "(a)")
+    assert response.probs == pytest.approx((0.904837 * 0.606531 + 0.049787, 0.904837 * 0.367879), abs=1e-5)
+
+
+def test_a_reply_without_logprobs_is_no_guess(server: Misbehaving, make: Make) -> None:
+    response = one(make(), ask(exact=True))
+    assert (response.status, response.probs, response.text) == (Status.ERROR, None, "(a)")
+    assert "top_logprobs" in str(response.error)
+
+
+def test_logprobs_of_something_else_are_no_guess(server: Misbehaving, make: Make) -> None:
+    entry = {"token": "<think>", "logprob": 0, "top_logprobs": [{"token": "<think>", "logprob": 0}]}
+    server.otherwise = say("(a)", logprobs={"content": [entry]})
+    response = one(make(), ask(exact=True))
+    assert (response.status, response.probs) == (Status.ERROR, None)
+
+
+def test_an_exact_reply_that_was_refused(server: Misbehaving, make: Make) -> None:
+    server.otherwise = say(None, "content_filter")
+    assert one(make(), ask(exact=True)).status is Status.REFUSED
+
+
+# The probe
+
+
+def test_probe_of_a_server_that_can_everything(server: Misbehaving, make: Make) -> None:
+    server.otherwise = answer
+    model = make()
+    able = model.capabilities
+    assert (able.probabilities, able.images_per_request, able.seeds) == ("top-k", 2, True)
+    sent = len(server.asked)
+    assert model.capabilities is able
+    assert len(server.asked) == sent == 2
+    assert server.bodies[0]["messages"][0]["content"][0]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+
+
+def test_probe_of_a_server_that_ignores_logprobs(make: Make) -> None:
+    assert make().capabilities.probabilities == "none"
+
+
+@pytest.mark.parametrize("status", [400, 422, 500, 501])
+def test_probe_of_a_server_that_rejects_logprobs(server: Misbehaving, make: Make, status: int) -> None:
+    server.otherwise = lambda e: e.error(status, "no logprobs") if "logprobs" in e.body else fine(e)
+    able = make().capabilities
+    assert (able.probabilities, able.images_per_request) == ("none", 2)
+
+
+@pytest.mark.parametrize("status", [400, 415, 500])
+def test_probe_of_a_server_without_images(server: Misbehaving, make: Make, status: int) -> None:
+    server.otherwise = lambda e: (
+        e.error(status, "text only") if isinstance(e.body["messages"][-1]["content"], list) else answer(e)
+    )
+    able = make().capabilities
+    assert (able.probabilities, able.images_per_request) == ("top-k", 0)
+
+
+def test_probe_of_a_server_for_one_image(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda e: (
+        e.error(400, "At most 1 image(s)") if len(e.body["messages"][-1]["content"]) == 3 else answer(e)
+    )
+    assert make().capabilities.images_per_request == 1
+
+
+def test_probe_waits_for_a_model_that_is_loading(server: Misbehaving, make: Make, clock: Clock) -> None:
+    server.script = [error(503, "Loading model")] * 3
+    assert make().capabilities.images_per_request == 2
+    assert clock.slept == [1.0, 2.0, 4.0]
+
+
+def test_probe_of_a_server_that_rejects_everything(server: Misbehaving, make: Make) -> None:
+    server.otherwise = error(400, "not today")
+    with pytest.raises(ModelError, match=r"not to a simple question.*not today"):
+        _ = make().capabilities
+    server.otherwise = error(503, "overloaded")
+    with pytest.raises(ModelError, match="overloaded"):
+        _ = make().capabilities
+
+
+# Budgets
+
+
+def _spend(budget: Budget, requests: int, tokens: int) -> None:
+    async def spend() -> None:
+        for _ in range(requests):
+            budget.settle(await budget.take(), tokens)
+
+    asyncio.run(spend())
+
+
+def test_requests_are_spread_over_the_minute(clock: Clock) -> None:
+    _spend(Budget(60, None, clock.waits()), 31, 1000)
+    assert clock.now == pytest.approx(30)
+    assert max(clock.slept) == pytest.approx(1)
+
+
+def test_tokens_are_spread_and_guesses_put_right(clock: Clock) -> None:
+    _spend(Budget(None, 6000, clock.waits()), 101, 50)
+    assert clock.now == pytest.approx(100 * 50 / 100, abs=1)
+
+
+def test_no_budget_no_wait(clock: Clock) -> None:
+    _spend(Budget(None, None, clock.waits()), 50, 10**6)
+    assert clock.slept == []
+
+
+def test_an_idle_time_is_not_saved_up(clock: Clock) -> None:
+    budget = Budget(60, None, clock.waits())
+    _spend(budget, 2, 1)
+    clock.now += 100
+    start = clock.now
+    _spend(budget, 11, 1)
+    assert clock.now - start == pytest.approx(10)
+
+
+def test_a_model_keeps_to_its_budget(server: Misbehaving, make: Make, clock: Clock) -> None:
+    assert len(list(make(rpm=120).respond(map(ask, range(11))))) == 11
+    assert clock.now == pytest.approx(5)
+
+
+# Names, addresses and secrets
+
+
+def test_settings_are_stable_and_the_registry_knows_the_adapter(server: Misbehaving, make: Make) -> None:
+    model = load(f"{server.url}/#tiny-llava", ModelOptions())
+    before = dict(model.settings())
+    list(model.respond([ask()]))
+    assert dict(model.settings()) == before
+    assert before == {"api": "openai-chat-completions", "endpoint": server.url, "model": "tiny-llava"}
+    assert model.name == f"{server.url}/#tiny-llava"
+
+
+def test_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        OpenAIModel("openai/gpt-x", ModelOptions())
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert OpenAIModel("openai/gpt-x", ModelOptions()).settings()["endpoint"] == "https://api.openai.com/v1"
+    with pytest.raises(ModelError, match="No model is named"):
+        OpenAIModel("openai/", ModelOptions())
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hunter2@127.0.0.1/v1")
+    with pytest.raises(ModelError, match="OPENAI_BASE_URL holds a user name") as caught:
+        OpenAIModel("openai/gpt-x", ModelOptions())
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("http://user:hunter2@127.0.0.1/v1#m", "Put the key into FACEVALUE_API_KEY"),
+        ("http://hunter2@127.0.0.1/v1#m", "Put the key into FACEVALUE_API_KEY"),
+        ("https://127.0.0.1/v1?key=hunter2#m", "holds a query"),
+        ("http://127.0.0.1/v1", "No model is named"),
+        ("http://127.0.0.1/v1#", "No model is named"),
+        ("http://#m", "no web address"),
+        ("http://127.0.0.1:port/v1#m", "no web address"),
+        ("http://[::1/v1#m", "no web address"),
+    ],
+)
+def test_addresses_that_cannot_be(spec: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message) as caught:
+        OpenAIModel(spec, ModelOptions())
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel"])
+def test_a_key_that_cannot_be(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("FACEVALUE_API_KEY", key)
+    with pytest.raises(ModelError, match="FACEVALUE_API_KEY") as caught:
+        OpenAIModel("http://127.0.0.1/v1#m", ModelOptions())
+    assert key not in str(caught.value)
+
+
+def _echo(status: int) -> Behaviour:
+    return lambda e: e.error(status, "x" * 270 + f" you sent {json.dumps(e.headers)}")
+
+
+ECHOES: list[Behaviour] = [
+    _echo(400),
+    _echo(500),
+    lambda e: e.raw(200, f"<html>{e.headers['authorization']}".encode()),
+    lambda e: e.json(200, {"error": e.headers["authorization"]}),
+    lambda e: e.json(400, {"detail": [{"input": e.headers["authorization"]}]}),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ECHOES)))
+def test_the_key_appears_nowhere(
+    server: Misbehaving,
+    make: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    number: int,
+) -> None:
+    monkeypatch.setenv("FACEVALUE_API_KEY", KEY)
+    server.otherwise = ECHOES[number]
+    model = make(retries=0)
+    response = one(model)
+    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    with pytest.raises(ModelError) as caught:
+        _ = model.capabilities
+    said = [str(response), repr(model), str(model.settings()), model.name, str(caught.value), caplog.text]
+    said += [repr(vars(model)), repr(caught.value.__context__), repr(caught.value.__cause__)]
+    for text in said:
+        assert "Secret" not in text
+        assert "sk-Ve" not in text
+    assert response.status is Status.ERROR
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_the_key_appears_in_no_fatal_error(
+    server: Misbehaving, make: Make, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv("FACEVALUE_API_KEY", KEY)
+    server.otherwise, server.models = _echo(status), {"data": [{"id": KEY}]}
+    with pytest.raises(ModelError) as caught:
+        one(make())
+    assert "Secret" not in str(caught.value)
+
+
+def test_a_body_just_within_bounds_is_read(server: Misbehaving, make: Make) -> None:
+    data = json.dumps({"choices": [{"message": {"content": "(a)"}}]}).encode()
+    server.otherwise = raw(data + b" " * (MAX_BODY - len(data)))
+    assert one(make()).status is Status.OK
