@@ -1,0 +1,1 @@
+"""Measures: pure functions from answers to estimates, with their uncertainty."""

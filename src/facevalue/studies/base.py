@@ -1,7 +1,8 @@
 """A study as a declaration: stimuli x prompts x variants, how replies are understood, which measures are taken."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -45,13 +46,13 @@ class Study:
     ask:
         From a trial frame to its questions, one per row; equal questions are the same object.
     sample:
-        (requests wanted, seed) to trial numbers in ascending order: as many whole units of the protocol as fit.
+        (requests wanted, seed, repeats) to trial numbers in ascending order: as many whole units of the protocol as
+        fit.
     answer:
         From the trial frame joined with `repeat`, `status`, `text` and `probs` to the answers: the same rows, with
-        `weight` (f64 in [0, 1]; null for N/A), `na` (why there is no answer; null if there is one) and `position` (f64: the
-        weight of the option shown first; null for N/A) in place of text and probs.
+        `weight` (f64 in [0, 1]; null for N/A) and `na` (why there is no answer; null if there is one).
     analyse:
-        From answers (with a `model` column) to estimates.
+        From each model's answers, in chunks, to estimates.
     measures:
         Definitions of the measures that `analyse` takes.
     """
@@ -68,9 +69,9 @@ class Study:
     sampling: Sampling
     source: Source
     ask: Callable[[pl.DataFrame], list[Question]]
-    sample: Callable[[int, int], npt.NDArray[np.int64]]
+    sample: Callable[[int, int, int], npt.NDArray[np.int64]]
     answer: Callable[[pl.DataFrame], pl.DataFrame]
-    analyse: Callable[[pl.DataFrame], pl.DataFrame]
+    analyse: Callable[[Mapping[str, Iterator[pl.DataFrame]]], pl.DataFrame]
     measures: tuple[Measure, ...]
     reasks: int = 0
 
@@ -78,3 +79,53 @@ class Study:
     def repeats(self) -> int:
         """How often each trial is asked, re-asks not counted."""
         return len(self.seeds)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A choice that a study offers its user.
+
+    Attributes
+    ----------
+    name:
+        As in `Study.options`; on the command line with hyphens.
+    help:
+        One line for people.
+    default:
+        Its type is the setting's type.
+    choices:
+        Allowed values, if they are few.
+    """
+
+    name: str
+    help: str
+    default: OptionValue
+    choices: tuple[str, ...] = ()
+
+
+class Build(Protocol):
+    """Builds a study from its settings."""
+
+    def __call__(self, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+        """Build the study; with `manifest` (a stored one) no image data set is read or drawn anew."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StudyEntry:
+    """A study that can be asked for by name.
+
+    Attributes
+    ----------
+    name, title:
+        For the user.
+    settings:
+        What it lets the user choose.
+    build:
+        Makes the declaration.
+    """
+
+    name: str
+    title: str
+    settings: tuple[Setting, ...]
+    build: Build

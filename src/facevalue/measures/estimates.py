@@ -1,0 +1,106 @@
+"""The table of estimates: no value without n, interval and method."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures.base import Measure
+from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
+
+FACTORS = ("model", "other_model", "attribute", "variation", "category", "scenario", "dimension", "group")
+"""Factor columns; null means "over all of them"."""
+
+SCHEMA: dict[str, pl.DataType] = {
+    "study": pl.String(),
+    "measure": pl.String(),
+    **{name: pl.String() for name in FACTORS},
+    "value": pl.Float64(),
+    "low": pl.Float64(),
+    "high": pl.Float64(),
+    "level": pl.Float64(),
+    "n": pl.UInt64(),
+    "clusters": pl.UInt64(),
+    "p": pl.Float64(),
+    "q": pl.Float64(),
+    "family": pl.String(),
+    "floor": pl.Float64(),
+    "floor_high": pl.Float64(),
+    "unit": pl.String(),
+    "method": pl.String(),
+    "source": pl.String(),
+}
+"""Columns of `estimates.parquet`.
+
+`value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in `clusters` units
+that were sampled. `p` by the protocol's own test, `q` within `family`. `floor` and `floor_high`: mean and 95th percentile of
+the measure where there is no effect, for unsigned measures.
+"""
+
+
+class EstimateTable:
+    """Collects estimates of one study and model into the table.
+
+    Parameters
+    ----------
+    study, model:
+        What was asked of whom.
+    """
+
+    def __init__(self, study: str, model: str) -> None:
+        self._study = study
+        self._model = model
+        self._parts: list[pl.DataFrame] = []
+
+    def add(
+        self,
+        measure: Measure,
+        labels: Mapping[str, Sequence[str | None]],
+        estimates: Estimates,
+        *,
+        p: Array | None = None,
+        q: Array | None = None,
+        family: str | None = None,
+        floor: Floor | None = None,
+        keep: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Add a family of estimates, one per label row.
+
+        Parameters
+        ----------
+        measure:
+            What they are.
+        labels:
+            Factor columns, each as long as the estimates.
+        estimates, p, q, floor:
+            Arrays of that length.
+        family:
+            Within which family q holds.
+        keep:
+            Which rows to store; by default those with at least one observation.
+        """
+        columns: dict[str, object] = {name: list(values) for name, values in labels.items()}
+        columns |= {"value": estimates.value, "low": estimates.low, "high": estimates.high}
+        columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": list(estimates.method)}
+        if p is not None:
+            columns["p"] = p
+        if q is not None:
+            columns |= {"q": q, "family": [family] * len(q)}
+        if floor is not None:
+            columns |= {"floor": floor.mean, "floor_high": floor.high}
+            if p is None:
+                columns["p"] = floor.p
+        frame = pl.DataFrame(columns, strict=False).filter(estimates.n > 0 if keep is None else keep)
+        constants = {"study": self._study, "measure": measure.name, "unit": measure.unit, "source": measure.source}
+        frame = frame.with_columns(pl.lit(LEVEL).alias("level"), *(pl.lit(v).alias(k) for k, v in constants.items()))
+        if "model" not in frame.columns:
+            frame = frame.with_columns(pl.lit(self._model).alias("model"))
+        missing = [pl.lit(None).alias(name) for name in SCHEMA if name not in frame.columns]
+        numbers = [name for name, dtype in SCHEMA.items() if dtype == pl.Float64()]
+        frame = frame.with_columns(missing).select(list(SCHEMA)).cast(SCHEMA)  # type: ignore[arg-type]
+        self._parts.append(frame.with_columns(pl.col(numbers).fill_nan(None)))
+
+    def frame(self) -> pl.DataFrame:
+        """All estimates so far."""
+        return pl.concat(self._parts) if self._parts else pl.DataFrame(schema=SCHEMA)

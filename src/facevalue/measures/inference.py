@@ -1,0 +1,251 @@
+"""Intervals, noise floors and tests over the unit that was sampled.
+
+Everything works on two matrices per family of cells: `sums` and `counts`, of shape (clusters, cells). A cell's mean is
+the ratio of their column totals. The cluster is the unit that was sampled (a face, a counterfactual set); treating its
+answers as independent would give about 30% false findings.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+from statsmodels.stats.multitest import multipletests
+
+Array = npt.NDArray[np.float64]
+Statistic = Callable[[Array, Array], Array]
+"""From totals of sums and counts, shape (..., cells), to estimates, shape (..., estimates)."""
+
+LEVEL = 0.95
+RESAMPLES = 2000
+FEW = 30
+"""Below this many clusters the bootstrap is too narrow (.133 false findings at 5 clusters, .075 at 10)."""
+_BLOCK = 2**21  # elements of one bootstrap matrix: bounds the work space at about 100 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Estimates with their uncertainty; arrays of one length.
+
+    Attributes
+    ----------
+    value, low, high:
+        Estimate and interval at `LEVEL`; NaN is not measurable, never zero.
+    n:
+        Observations behind it.
+    clusters:
+        Clusters behind it.
+    method:
+        How the interval was made.
+    """
+
+    value: Array
+    low: Array
+    high: Array
+    n: npt.NDArray[np.int64]
+    clusters: npt.NDArray[np.int64]
+    method: npt.NDArray[np.object_]
+
+
+def cluster_sums(
+    values: Array, cluster: npt.NDArray[np.int64], cell: npt.NDArray[np.int64], clusters: int, cells: int
+) -> tuple[Array, Array]:
+    """Sum values by cluster and cell.
+
+    Parameters
+    ----------
+    values, cluster, cell:
+        Flat arrays of one length; NaN values and negative cells are left out.
+    clusters, cells:
+        How many there are.
+
+    Returns
+    -------
+    sums, counts of shape (clusters, cells).
+    """
+    keep = ~np.isnan(values) & (cell >= 0)
+    at = cluster[keep] * cells + cell[keep]
+    size = clusters * cells
+    sums = np.bincount(at, weights=values[keep], minlength=size).reshape(clusters, cells)
+    counts = np.bincount(at, minlength=size).reshape(clusters, cells)
+    return sums.astype(np.float64), counts.astype(np.float64)
+
+
+def ratio(sums: Array, counts: Array) -> Array:
+    """Mean of each cell; NaN where nothing was observed."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan)
+
+
+def standard_error(sums: Array, counts: Array) -> Array:
+    """Cluster-robust standard error of each cell's mean, by linearisation.
+
+    Equation
+    --------
+    se² = G/(G-1) Σ_g (s_g - m n_g)² / (Σ_g n_g)², with G the clusters observed in the cell (Cochran, Sampling
+    Techniques, 1977, section 6.4). With one observation per cluster this is the usual standard error of a mean.
+    """
+    total_n = counts.sum(axis=0)
+    mean = ratio(sums.sum(axis=0), total_n)
+    groups = (counts > 0).sum(axis=0)
+    squares = ((sums - mean * counts) ** 2).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(groups > 1, np.sqrt(groups / (groups - 1.0) * squares) / total_n, np.nan)
+
+
+def bootstrap_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Array:
+    """How often each cluster is drawn in each resample, shape (resamples, clusters)."""
+    return rng.multinomial(clusters, np.full(clusters, 1.0 / clusters), size=resamples).astype(np.float64)
+
+
+def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> Estimates:
+    """Mean of each cell with a cluster interval.
+
+    From `FEW` clusters up a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); from 2 clusters a t
+    interval with the cluster-robust standard error and G - 1 degrees of freedom; one cluster has no interval.
+
+    Parameters
+    ----------
+    sums, counts:
+        Shape (clusters, cells).
+    seed:
+        Of the resampling.
+    resamples:
+        How many bootstrap samples.
+    """
+    total_s, total_n = sums.sum(axis=0), counts.sum(axis=0)
+    value = ratio(total_s, total_n)
+    se = standard_error(sums, counts)
+    groups = (counts > 0).sum(axis=0)
+    spread = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
+    low, high = value - spread, value + spread
+    method = np.where(groups > 1, "t over cluster means", "no interval: fewer than two clusters").astype(object)
+    many = np.flatnonzero((groups >= FEW) & (se > 0))
+    step = max(1, _BLOCK // max(resamples, 1))
+    if many.size:
+        weights = bootstrap_weights(sums.shape[0], resamples, np.random.default_rng(seed))
+        for start in range(0, many.size, step):
+            cells = many[start : start + step]
+            t_low, t_high = _studentised(sums[:, cells], counts[:, cells], weights, value[cells])
+            low[cells] = value[cells] - t_high * se[cells]
+            high[cells] = value[cells] - t_low * se[cells]
+        method[many] = "studentised cluster bootstrap"
+    return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method)
+
+
+def _studentised(sums: Array, counts: Array, weights: Array, value: Array) -> tuple[Array, Array]:
+    boot_n = weights @ counts
+    boot = ratio(weights @ sums, boot_n)
+    squares = weights @ sums**2 - 2 * boot * (weights @ (sums * counts)) + boot**2 * (weights @ counts**2)
+    drawn = weights @ (counts > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.sqrt(np.maximum(squares, 0) * drawn / (drawn - 1)) / boot_n
+        t = np.where(se > 0, (boot - value) / se, np.nan)
+    tail = (1 - LEVEL) / 2
+    quantiles = np.nanquantile(t, [tail, 1 - tail], axis=0)
+    return quantiles[0], quantiles[1]
+
+
+def bca(
+    sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = RESAMPLES
+) -> tuple[Array, Array, Array]:
+    """Bias-corrected and accelerated cluster bootstrap of any statistic of the cell totals.
+
+    Parameters
+    ----------
+    sums, counts:
+        Shape (clusters, cells).
+    statistic:
+        Vectorised over leading axes.
+    seed, resamples:
+        Of the resampling.
+
+    Returns
+    -------
+    value, low, high, each of shape (estimates,).
+
+    Notes
+    -----
+    Efron (1987), "Better bootstrap confidence intervals", with the acceleration from the delete-one-cluster jackknife.
+    """
+    totals = sums.sum(axis=0), counts.sum(axis=0)
+    value = statistic(*totals)
+    weights = bootstrap_weights(sums.shape[0], resamples, np.random.default_rng(seed))
+    boot = statistic(weights @ sums, weights @ counts)
+    jack = statistic(totals[0] - sums, totals[1] - counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        below = np.nanmean(boot < value, axis=0) + 0.5 * np.nanmean(boot == value, axis=0)
+        z0 = special.ndtri(np.clip(below, 1 / (resamples + 1), resamples / (resamples + 1)))
+        pull = np.nanmean(jack, axis=0) - jack
+        accelerate = np.nansum(pull**3, axis=0) / (6 * np.nansum(pull**2, axis=0) ** 1.5)
+        accelerate = np.where(np.isfinite(accelerate), accelerate, 0.0)
+        z = special.ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))[:, None]
+        places = special.ndtr(z0 + (z0 + z) / (1 - accelerate * (z0 + z)))
+    low = np.full(value.shape, np.nan)
+    high = np.full(value.shape, np.nan)
+    for i in np.flatnonzero(np.isfinite(value)):
+        drawn = boot[np.isfinite(boot[:, i]), i]
+        if drawn.size > resamples / 2:
+            low[i], high[i] = np.quantile(drawn, places[:, i])
+    return value, low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What an unsigned quantity shows with no effect at all.
+
+    Attributes
+    ----------
+    mean, high:
+        Mean and 95th percentile of the permutation null.
+    p:
+        Share of the null that reaches the observed value, (1 + hits) / (1 + resamples).
+    """
+
+    mean: Array
+    high: Array
+    p: Array
+
+
+def floor_from(null: Array, value: Array) -> Floor:
+    """Summarise a null distribution of shape (resamples, estimates) against observed values."""
+    hits = np.nansum(null >= value - 1e-12, axis=0)
+    p = np.where(np.isfinite(value), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
+    return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), p)
+
+
+def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = 1000) -> Floor:
+    """Noise floor of a statistic of paired differences.
+
+    With no effect, base and variant of a cluster are exchangeable: all its differences may change sign together.
+    """
+    rng = np.random.default_rng(seed)
+    signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
+    total_n = counts.sum(axis=0)
+    null = statistic(signs @ sums, np.broadcast_to(total_n, (resamples, total_n.size)))
+    return floor_from(null, statistic(sums.sum(axis=0), total_n))
+
+
+def adjust(p: Array) -> Array:
+    """Benjamini-Hochberg q-values; NaN stays NaN and does not count as a test."""
+    q = np.full(p.shape, np.nan)
+    tested = np.isfinite(p)
+    if tested.any():
+        q[tested] = multipletests(p[tested], method="fdr_bh")[1]
+    return q
+
+
+def wilcoxon(sums: Array, counts: Array) -> Array:
+    """Two-sided Wilcoxon signed-rank p-value of the cluster means of each cell (zeros dropped, as the paper's default).
+
+    NaN where no cluster mean differs from zero: there is nothing to rank.
+    """
+    cluster_means = ratio(sums, counts)
+    out = np.full(sums.shape[1], np.nan)
+    for cell in range(sums.shape[1]):
+        column = cluster_means[:, cell]
+        column = column[np.isfinite(column)]
+        if np.count_nonzero(column):
+            out[cell] = stats.wilcoxon(column, zero_method="wilcox", method="auto").pvalue
+    return out

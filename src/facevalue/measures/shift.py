@@ -1,0 +1,196 @@
+"""Counterfactual shifts: how far one changed attribute moves the judgment of the same face.
+
+Written for any counterfactual set; the equations are those of StylisticBias, section 4.4.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from facevalue.measures import inference
+from facevalue.measures.inference import Array, Estimates
+
+Codes = npt.NDArray[np.int64]
+Labels = Mapping[str, Sequence[str | None]]
+_ENUMERATED = 12
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """A partition of items along one side (stimuli or scenarios) into labelled cells.
+
+    Attributes
+    ----------
+    codes:
+        Cell of each item; -1 for none.
+    labels:
+        Factor columns of the cells.
+    """
+
+    codes: Codes
+    labels: Labels
+
+    def __len__(self) -> int:
+        """How many cells."""
+        return len(next(iter(self.labels.values()))) if self.labels else 1
+
+    def __mul__(self, other: "Slicing") -> "Slicing":
+        """Cross two partitions of the same items."""
+        codes = np.where((self.codes >= 0) & (other.codes >= 0), self.codes * len(other) + other.codes, -1)
+        left = {k: [v for v in vs for _ in range(len(other))] for k, vs in self.labels.items()}
+        right = {k: list(vs) * len(self) for k, vs in other.labels.items()}
+        return Slicing(codes, left | right)
+
+    @classmethod
+    def whole(cls, items: int) -> "Slicing":
+        """One cell that holds everything."""
+        return cls(np.zeros(items, dtype=np.int64), {})
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Sums and counts of a quantity by cluster and cell; see `inference`.
+
+    Attributes
+    ----------
+    sums, counts:
+        Shape (clusters, cells).
+    labels:
+        Factor columns of the cells.
+    """
+
+    sums: Array
+    counts: Array
+    labels: Labels
+
+
+def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, clusters: int) -> Cells:
+    """Gather a quantity by cluster and by the crossing of a row slicing with a column slicing.
+
+    Parameters
+    ----------
+    values:
+        Shape (stimuli, scenarios); NaN is missing.
+    cluster:
+        Cluster of each stimulus.
+    rows, columns:
+        Slicings of stimuli and of scenarios.
+    clusters:
+        How many clusters there are.
+    """
+    cell = np.where(
+        (rows.codes[:, None] >= 0) & (columns.codes[None, :] >= 0),
+        rows.codes[:, None] * len(columns) + columns.codes[None, :],
+        -1,
+    )
+    total = len(rows) * len(columns)
+    who = np.broadcast_to(cluster[:, None], values.shape)
+    sums, counts = inference.cluster_sums(values.ravel(), who.ravel(), cell.ravel(), clusters, total)
+    left = {k: [v for v in vs for _ in range(len(columns))] for k, vs in rows.labels.items()}
+    right = {k: list(vs) * len(rows) for k, vs in columns.labels.items()}
+    return Cells(sums, counts, left | right)
+
+
+def magnitude(signed: Estimates) -> Estimates:
+    """|estimate| with the interval that the signed one implies: from 0 where that holds both signs."""
+    inside = (signed.low <= 0) & (signed.high >= 0)
+    low = np.where(inside, 0.0, np.minimum(np.abs(signed.low), np.abs(signed.high)))
+    high = np.maximum(np.abs(signed.low), np.abs(signed.high))
+    low = np.where(np.isfinite(signed.low), low, np.nan)
+    method = np.array([f"{m}, of the absolute value" for m in signed.method], dtype=object)
+    return Estimates(np.abs(signed.value), low, high, signed.n, signed.clusters, method)
+
+
+def absolute(sums: Array, counts: Array) -> Array:
+    """|SBS| of each cell, for noise floors."""
+    return np.abs(inference.ratio(sums, counts))
+
+
+def steps_to_share(sums: Array, counts: Array, share: float = 0.8) -> Array:
+    """How many cells, largest |mean| first, reach a share of the total |mean| (StylisticBias, Figure 2).
+
+    Returns
+    -------
+    Shape (..., 1).
+    """
+    size = np.nan_to_num(absolute(sums, counts))  # a cell without observations adds nothing to the total
+    ordered = -np.sort(-size, axis=-1)
+    running = np.cumsum(ordered, axis=-1)
+    total = running[..., -1:]
+    steps = (running < share * total - 1e-12).sum(axis=-1, keepdims=True) + 1.0
+    return np.where(total > 0, steps, np.nan)
+
+
+def cohens_d(face_means: Array) -> Array:
+    """Mean / SD (ddof 1) of the clusters' mean shifts (StylisticBias, Table 7).
+
+    Parameters
+    ----------
+    face_means:
+        Shape (clusters, cells), NaN where a cluster has none.
+    """
+    seen = np.isfinite(face_means)
+    n = seen.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(seen, face_means, 0).sum(axis=0) / n
+        spread = np.sqrt(np.where(seen, (face_means - mean) ** 2, 0).sum(axis=0) / (n - 1))
+        return np.where((n > 1) & (spread > 0), mean / spread, np.nan)
+
+
+def cohens_d_interval(d: Array, n: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """Large-sample interval of a one-sample standardised mean.
+
+    Equation
+    --------
+    se = sqrt(1/n + d²/(2(n-1))) (Hedges and Olkin 1985; one-sample form).
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.sqrt(1.0 / n + d**2 / (2.0 * (n - 1)))
+        spread = stats.t.ppf(0.5 + inference.LEVEL / 2, np.maximum(n - 1, 1)) * se
+    return d - spread, d + spread
+
+
+def exchange_probability(differences: Array, threshold: float | None) -> Array:
+    """How probable a shift of zero, or a large one, is if base and variant draw their answers from one distribution.
+
+    Answers to the same prompt are exchangeable then, so that each difference of a pair may change sign on its own. With m
+    sampled answers that differ out of n, the shift is (2B - m)/n with B ~ Binomial(m, 1/2); probabilities (exact runs
+    have one per ordering, so few) are enumerated over all sign changes.
+
+    Parameters
+    ----------
+    differences:
+        Shape (pairs, prompts): answer to the variant minus answer to the base, prompt by prompt; NaN where one is missing.
+    threshold:
+        Probability of |shift| >= threshold; None for that of a shift of zero.
+
+    Returns
+    -------
+    Shape (pairs,); NaN for pairs without a common answer.
+    """
+    seen = np.isfinite(differences)
+    d = np.where(seen, differences, 0.0)
+    n = seen.sum(axis=1)
+    used = d[:, (d != 0).any(axis=0)]
+    if np.isin(used, (-1.0, 0.0, 1.0)).all():
+        m = (d != 0).sum(axis=1)
+        most = d.shape[1]
+        table = np.full((most + 1, most + 1), np.nan)  # [m, n]
+        for mm in range(most + 1):
+            shift = np.abs(2 * np.arange(mm + 1) - mm)
+            chance = stats.binom.pmf(np.arange(mm + 1), mm, 0.5)
+            for nn in range(max(mm, 1), most + 1):
+                hit = shift == 0 if threshold is None else shift / nn >= threshold - 1e-9
+                table[mm, nn] = chance[hit].sum()
+        return table[m, n]
+    if used.shape[1] > _ENUMERATED:
+        raise ValueError(f"probabilities of more than {_ENUMERATED} prompts cannot be enumerated")
+    total = np.zeros(len(d))
+    for signs in product((-1.0, 1.0), repeat=used.shape[1]):
+        shift = np.abs(used @ np.array(signs)) / np.maximum(n, 1)
+        total += shift < 1e-9 if threshold is None else shift >= threshold - 1e-9
+    return np.where(n > 0, total / 2 ** used.shape[1], np.nan)

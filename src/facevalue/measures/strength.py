@@ -1,0 +1,97 @@
+"""Variation strength: how far judgments of different people lie apart, by demographic dimension.
+
+Equations of StylisticBias, sections 4.4 and 5.1, and the tests of Table 11.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from facevalue.measures import inference
+from facevalue.measures.inference import Array, Floor
+
+Codes = npt.NDArray[np.int64]
+
+
+def variation_strength(groups: int, scenarios: int, *, mean: bool) -> inference.Statistic:
+    """VS as a statistic of cell totals.
+
+    Equation
+    --------
+    VS_{m,d} = 1/|S| Σ_i std_g(phi_{i,g,m}), the standard deviation (ddof 1) across the groups of dimension d of the groups'
+    mean preference scores (section 4.4). Groups that were not observed are left out; fewer than two give NaN.
+
+    Parameters
+    ----------
+    groups, scenarios:
+        Cells are groups x scenarios, groups outermost.
+    mean:
+        Average over scenarios (the paper's VS), or one value per scenario.
+    """
+
+    def statistic(sums: Array, counts: Array) -> Array:
+        phi = inference.ratio(sums, counts).reshape(*sums.shape[:-1], groups, scenarios)
+        seen = np.isfinite(phi)
+        k = seen.sum(axis=-2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centre = np.where(seen, phi, 0).sum(axis=-2) / k
+            squares = np.where(seen, (phi - centre[..., None, :]) ** 2, 0).sum(axis=-2)
+            spread = np.where(k > 1, np.sqrt(squares / (k - 1)), np.nan)
+        if not mean:
+            return spread
+        measured = np.isfinite(spread)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (np.where(measured, spread, 0).sum(axis=-1) / measured.sum(axis=-1))[..., None]
+
+    return statistic
+
+
+def label_permutation_floor(
+    face_phi: Array, group: Codes, groups: int, statistic: inference.Statistic, seed: int, resamples: int = 1000
+) -> Floor:
+    """Noise floor: the statistic after dealing the group labels out anew among the faces.
+
+    Parameters
+    ----------
+    face_phi:
+        Shape (faces, scenarios), NaN where not measured.
+    group:
+        Group of each face; -1 for none.
+    groups:
+        How many.
+    statistic:
+        Of the totals of groups x scenarios cells.
+    seed, resamples:
+        Of the permutations.
+    """
+    rng = np.random.default_rng(seed)
+    member = np.flatnonzero(group >= 0)
+    values = np.nan_to_num(face_phi[member])
+    seen = np.isfinite(face_phi[member]).astype(np.float64)
+    own = group[member]
+
+    def totals(labels: Codes) -> tuple[Array, Array]:
+        one_hot = (labels[None, :] == np.arange(groups)[:, None]).astype(np.float64)
+        return (one_hot @ values).ravel(), (one_hot @ seen).ravel()
+
+    null = np.array([statistic(*totals(rng.permutation(own))) for _ in range(resamples)])
+    return inference.floor_from(null, statistic(*totals(own)))
+
+
+def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:
+    """Two-sided p-value per scenario: Mann-Whitney U for two groups, Kruskal-Wallis for more (Table 11).
+
+    NaN where fewer than two groups have faces or all values are equal: nothing can be ranked.
+    """
+    out = np.full(face_phi.shape[1], np.nan)
+    for scenario in range(face_phi.shape[1]):
+        column = face_phi[:, scenario]
+        samples = [column[(group == g) & np.isfinite(column)] for g in range(groups)]
+        samples = [sample for sample in samples if sample.size]
+        if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
+            continue
+        if groups == 2:
+            out[scenario] = stats.mannwhitneyu(samples[0], samples[1], alternative="two-sided").pvalue
+        else:
+            out[scenario] = stats.kruskal(*samples).pvalue
+    return out

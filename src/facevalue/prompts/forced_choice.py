@@ -1,0 +1,67 @@
+"""Two-way forced choice: option orderings and the phrase that lays them out."""
+
+from dataclasses import dataclass
+
+from facevalue.types import Option
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """How the two poles of a scenario are lettered and which is shown first.
+
+    Attributes
+    ----------
+    name:
+        The level of the factor `ordering`.
+    labels:
+        Labels in the order shown.
+    first:
+        Which pole is shown first: 0 or 1.
+    """
+
+    name: str
+    labels: tuple[str, str]
+    first: int
+
+    def options(self, poles: tuple[str, str], levels: tuple[str, str]) -> tuple[Option, Option]:
+        """Return the options in the order shown.
+
+        Parameters
+        ----------
+        poles:
+            The wording of each pole.
+        levels:
+            What each pole means to the study.
+
+        Examples
+        --------
+        >>> [o.label + " " + o.text for o in ORDERINGS[3].options(("kind", "rude"), ("favourable", "unfavourable"))]
+        ['(b) kind', '(a) rude']
+        """
+        second = 1 - self.first
+        return (
+            Option(self.labels[0], poles[self.first], levels[self.first]),
+            Option(self.labels[1], poles[second], levels[second]),
+        )
+
+
+ORDERINGS = (
+    Ordering("1", ("(a)", "(b)"), 0),
+    Ordering("2", ("(b)", "(a)"), 1),
+    Ordering("3", ("(a)", "(b)"), 1),
+    Ordering("4", ("(b)", "(a)"), 0),
+)
+"""Option order crossed with letter assignment: StylisticBias, Appendix C.2, "Prompt order variants", as numbered there."""
+
+
+def phrase(options: tuple[Option, Option], quote: str = "") -> str:
+    """Lay two options out as in StylisticBias, Figure 12: "(a) kind or (b) rude".
+
+    Parameters
+    ----------
+    options:
+        In the order shown.
+    quote:
+        Put around each option's wording.
+    """
+    return " or ".join(f"{option.label} {quote}{option.text}{quote}" for option in options)

@@ -1,0 +1,107 @@
+"""Portraits as a source of stimuli: drawn on demand from the factors in a manifest."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.stimuli.base import Kind
+from facevalue.stimuli.portraits import Identity, PortraitCache, key, sample_identities
+from facevalue.types import Image, Stimulus
+
+SIZE = 512
+COLUMNS = ("image", "identity", "set", "attribute", "variation", "gender", "age", "skin_tone", "build", "seed")
+
+
+def portrait_manifest(identities: Sequence[Identity], variations: Mapping[str, Sequence[tuple[str, str]]]) -> pl.DataFrame:
+    """Describe a counterfactual set for each identity: the base face, and one image per variation.
+
+    Parameters
+    ----------
+    identities:
+        Who is drawn.
+    variations:
+        Per gender the (attribute, value) changes to draw.
+
+    Returns
+    -------
+    One row per image with the columns `COLUMNS`; base faces have null `attribute` and `variation`. Base faces come first,
+    then attribute by attribute, so that the rows of a design's block are neighbours.
+    """
+    rows = [(who, None, None) for who in identities]
+    for change in dict.fromkeys(change for changes in variations.values() for change in changes):
+        rows += [(who, *change) for who in identities if change in variations[who.gender]]  # type: ignore[misc]
+    data = [
+        (
+            who.id if attribute is None else f"{who.id}/{attribute}={variation}",
+            who.id, who.id, attribute, variation, who.gender, who.age, who.skin_tone, who.build, str(who.seed),
+        )
+        for who, attribute, variation in rows
+    ]  # fmt: skip
+    return pl.DataFrame(data, schema=dict.fromkeys(COLUMNS, pl.String()), orient="row")
+
+
+def draw_identities(counts: Mapping[str, int], seed: int) -> list[Identity]:
+    """Sample identities balanced over age, skin tone and build within each gender."""
+    return sample_identities(counts, seed)
+
+
+class PortraitSource:
+    """Draws the portraits of a manifest.
+
+    Parameters
+    ----------
+    manifest:
+        As made by `portrait_manifest`.
+    folder:
+        Where finished PNGs are kept; None keeps only the last few, in memory.
+    """
+
+    kind = Kind.ILLUSTRATED
+
+    def __init__(self, manifest: pl.DataFrame, folder: Path | None = None) -> None:
+        missing = [name for name in COLUMNS if name not in manifest.columns]
+        if missing:
+            raise DataError(f"A manifest of portraits lacks {', '.join(missing)}.")
+        self._manifest = manifest
+        self._folder = folder
+        self._cache: PortraitCache | None = None
+        self._seeds = dict(zip(manifest["identity"], manifest["seed"], strict=True))
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return the portrait with these levels; nothing is drawn before it is looked at."""
+        who = self.identity(levels)
+        attribute, variation = levels["attribute"], levels["variation"]
+        change = None if attribute is None or variation is None else (attribute, variation)
+        factors = {name: value for name, value in levels.items() if name not in ("trial", "block")}
+        return Stimulus(str(number), key(who, change, None, SIZE), factors, lambda: (self._image(who, change),))
+
+    def identity(self, levels: Mapping[str, str | None]) -> Identity:
+        """Return who is shown."""
+        name = levels["identity"]
+        facts = [levels[column] for column in ("gender", "age", "skin_tone", "build")]
+        if name is None or None in facts:
+            raise DataError(f"The portrait {levels.get('image')!r} lacks a gender, age, skin tone or build.")
+        return Identity(name, int(self._seeds[name]), *(str(f) for f in facts))
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Portraits cannot be missing; only the levels are looked at."""
+        names = ("identity", "gender", "age", "skin_tone", "build")
+        for row in set(zip(*(levels[name] for name in names), strict=True)):
+            self.identity(dict(zip(names, row, strict=True)))
+
+    def _image(self, who: Identity, change: tuple[str, str] | None) -> Image:
+        if self._cache is None:
+            self._cache = PortraitCache(self._folder, SIZE)
+        return Image(self._cache.get(who, change), "image/png")
+
+
+@cache
+def default_cache() -> Path:
+    """Where drawn portraits are kept between runs: FACEVALUE_CACHE, or the user's cache folder."""
+    import os  # noqa: PLC0415
+
+    root = os.environ.get("FACEVALUE_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "facevalue" / "portraits"

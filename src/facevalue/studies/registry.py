@@ -1,0 +1,41 @@
+"""Studies by name."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from facevalue.errors import UnknownNameError
+from facevalue.studies import stylisticbias
+from facevalue.studies.base import OptionValue, Study, StudyEntry
+
+STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY,)}
+"""Every published protocol that can be run."""
+
+
+def entry(name: str) -> StudyEntry:
+    """Look a study up by its short name.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none; the nearest names are suggested.
+    """
+    if name not in STUDIES:
+        raise UnknownNameError("study", name, STUDIES)
+    return STUDIES[name]
+
+
+def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+    """Build a study; settings that are not given take their defaults.
+
+    Raises
+    ------
+    UnknownNameError
+        No such study, or it has no such setting.
+    """
+    known = entry(name)
+    defaults = {setting.name: setting.default for setting in known.settings}
+    for option in options:
+        if option not in defaults:
+            raise UnknownNameError(f"setting of {name}", option, defaults)
+    return known.build({**defaults, **options}, manifest)

@@ -1,0 +1,95 @@
+"""What StylisticBias measures: definitions with equation and source."""
+
+from facevalue.measures.base import Measure
+
+PAPER = "StylisticBias (001_39760bebb78d6e4b)"
+OURS = "FaceValue"
+
+
+def _measure(name: str, title: str, equation: str, unit: str, source: str, **kwargs: bool) -> Measure:
+    return Measure(name, title, equation, unit, "identity", source, **kwargs)
+
+
+PHI = _measure(
+    "phi", "Preference score", "phi_i(x) = 1/n_i(x) sum_j sum_k r_ijk(x), averaged over the base faces",
+    "probability", f"{PAPER}, section 4.4",
+)  # fmt: skip
+SBS = _measure(
+    "sbs", "Signed bias shift", "SBS = mean over image-scenario pairs of phi_i(x_v) - phi_i(x_b)",
+    "probability", f"{PAPER}, section 4.4; Wilcoxon and Benjamini-Hochberg as in Table 12", paired=True,
+)  # fmt: skip
+SBS_GROUPS = _measure(
+    "sbs_over_groups", "SBS averaged over the groups of a dimension", "mean over groups g of SBS_g",
+    "probability", f"{PAPER}, Table 3", paired=True,
+)  # fmt: skip
+ABS_SBS = _measure(
+    "abs_sbs", "|SBS|", "absolute value of SBS at the level reported",
+    "probability", f"{PAPER}, section 4.4", paired=True, signed=False,
+)  # fmt: skip
+STEPS_80 = _measure(
+    "variations_to_80", "Variations that reach 80% of the total |SBS|",
+    "smallest k with sum of the k largest |SBS| >= 0.8 sum of all |SBS|",
+    "variations", f"{PAPER}, Figure 2", paired=True, signed=False,
+)  # fmt: skip
+COHENS_D = _measure(
+    "cohens_d", "Cohen's d of the face means", "d = mean_f / SD_f (ddof 1) of the mean shift of face f",
+    "SD", f"{PAPER}, Table 7", paired=True,
+)  # fmt: skip
+ZERO_SHARE = _measure(
+    "zero_share", "Share of shifts of exactly zero", "share of (image, scenario) with phi(x_v) = phi(x_b)",
+    "share", f"{PAPER}, Table 7", paired=True, signed=False,
+)  # fmt: skip
+LARGE_SHARE = _measure(
+    "large_share", "Share of large shifts", "share of (image, scenario) with |phi(x_v) - phi(x_b)| >= 0.25",
+    "share", f"{PAPER}, Table 7", paired=True, signed=False,
+)  # fmt: skip
+REVERSAL = _measure(
+    "reversal_depth", "Depth of sign reversal between groups",
+    "min(max_g SBS_g, -min_g SBS_g): positive where the sign differs between groups, and by how much at least",
+    "probability", f"{OURS}; the property is from {PAPER}, section 5.2, Table 5", paired=True,
+)  # fmt: skip
+VS = _measure(
+    "vs", "Variation strength", "VS_d = 1/|S| sum_i std_g(phi_ig), ddof 1, on base faces",
+    "probability", f"{PAPER}, section 4.4, Table 2", signed=False,
+)  # fmt: skip
+VS_SCENARIO = _measure(
+    "vs_scenario", "Spread between groups, one scenario", "std_g(phi_ig), ddof 1, on base faces",
+    "probability", f"{PAPER}, section 4.4; Kruskal-Wallis, Mann-Whitney and Benjamini-Hochberg as in Table 11",
+    signed=False,
+)  # fmt: skip
+SIGNIFICANT = _measure(
+    "significant_share", "Share of scenarios with a significant group difference",
+    "share of scenarios with q < .05 within model and dimension",
+    "share", f"{PAPER}, Table 11", signed=False,
+)  # fmt: skip
+POSITION = _measure(
+    "position_bias", "Preference for the option shown first", "mean weight of the option shown first - 1/2",
+    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2",
+)  # fmt: skip
+LETTER = _measure(
+    "letter_bias", "Preference for the letter (a)", "mean weight of the option labelled (a) - 1/2",
+    "probability", f"{OURS}; orderings of {PAPER}, appendix C.2",
+)  # fmt: skip
+NA_RATE = _measure(
+    "na_rate", "Share of replies without a valid answer", "replies without an answer / replies",
+    "share", f"{PAPER}, appendix C.2 (invalid replies)",
+)  # fmt: skip
+REFUSAL_RATE = _measure("refusal_rate", "Share of refusals", "refusals / replies", "share", OURS)
+SLOPE = _measure(
+    "model_slope", "Slope of one model's shifts on another's",
+    "least-squares slope of SBS_i(model) on SBS_i(other model) over scenarios i",
+    "1", f"{PAPER}, Figure 8", paired=True,
+)  # fmt: skip
+CORRELATION = _measure(
+    "model_correlation", "Correlation of two models' shifts", "Pearson r of SBS_i between models over scenarios i",
+    "1", f"{PAPER}, Figure 8", paired=True,
+)  # fmt: skip
+MODEL_VARIANCE = _measure(
+    "model_variance", "Disagreement between models", "variance (ddof 1) of SBS_i across models",
+    "probability^2", f"{PAPER}, Figure 7", paired=True, signed=False,
+)  # fmt: skip
+
+MEASURES = (
+    PHI, SBS, SBS_GROUPS, ABS_SBS, STEPS_80, COHENS_D, ZERO_SHARE, LARGE_SHARE, REVERSAL, VS, VS_SCENARIO, SIGNIFICANT,
+    POSITION, LETTER, NA_RATE, REFUSAL_RATE, SLOPE, CORRELATION, MODEL_VARIANCE,
+)  # fmt: skip

@@ -1,0 +1,154 @@
+"""Answers gathered into arrays: stimuli x scenarios x prompts, once per model."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.answers import NA
+from facevalue.measures.shift import Slicing
+
+RESERVED = ("image", "path", "identity", "set", "attribute", "variation", "seed")
+"""Manifest columns that are no identity factor."""
+NOT_ASKED = 255
+_REASONS = {reason: code + 1 for code, reason in enumerate(NA)}
+
+
+@dataclass(frozen=True)
+class Faces:
+    """The manifest as arrays.
+
+    Attributes
+    ----------
+    manifest:
+        One row per image, base faces (null `attribute`) included.
+    """
+
+    manifest: pl.DataFrame
+
+    @cached_property
+    def identities(self) -> list[str]:
+        """Identities in order of first appearance: the clusters."""
+        return self.manifest["identity"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def identity(self) -> npt.NDArray[np.int64]:
+        """Cluster of each image."""
+        places = {name: i for i, name in enumerate(self.identities)}
+        return np.array([places[name] for name in self.manifest["identity"]], dtype=np.int64)
+
+    @cached_property
+    def base(self) -> npt.NDArray[np.int64]:
+        """Row of each identity's base image."""
+        rows = np.flatnonzero(self.manifest["attribute"].is_null().to_numpy())
+        out = np.full(len(self.identities), -1, dtype=np.int64)
+        out[self.identity[rows]] = rows
+        return out
+
+    @cached_property
+    def varied(self) -> npt.NDArray[np.int64]:
+        """Rows of the variations."""
+        return np.flatnonzero(self.manifest["attribute"].is_not_null().to_numpy())
+
+    @cached_property
+    def dimensions(self) -> list[str]:
+        """Identity factors with at least two levels."""
+        names = [n for n in self.manifest.columns if n not in RESERVED]
+        return [n for n in names if self.manifest[n].drop_nulls().n_unique() > 1]
+
+    def slicing(self, rows: npt.NDArray[np.int64], *columns: str) -> Slicing:
+        """Partition images by manifest columns, in order of first appearance; null is in no cell."""
+        part = self.manifest[rows].select(columns)
+        cells = part.unique(maintain_order=True).drop_nulls()
+        places = {row: i for i, row in enumerate(cells.iter_rows())}
+        codes = np.array([places.get(row, -1) for row in part.iter_rows()], dtype=np.int64)
+        return Slicing(codes, {name: cells[name].to_list() for name in columns})
+
+    def groups(self, rows: npt.NDArray[np.int64], dimension: str) -> Slicing:
+        """Partition images by an identity factor, labelled by `dimension` and `group`."""
+        part = self.slicing(rows, dimension)
+        levels = part.labels[dimension]
+        return Slicing(part.codes, {"dimension": [dimension] * len(levels), "group": levels})
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One model's answers.
+
+    Attributes
+    ----------
+    weights:
+        Shape (images, scenarios, prompts), in [0, 1]: weight of the favourable pole; NaN where there is no valid answer.
+        Prompts are orderings x repeats, orderings outermost.
+    reasons:
+        Same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`).
+    """
+
+    weights: npt.NDArray[np.float32]
+    reasons: npt.NDArray[np.uint8]
+
+    @cached_property
+    def phi(self) -> npt.NDArray[np.float64]:
+        """Preference score phi_i(x), shape (images, scenarios): mean over valid answers (section 4.4); NaN without any."""
+        seen = self.reasons == 0
+        n = seen.sum(axis=2)
+        total = np.where(seen, self.weights, 0).sum(axis=2, dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(n > 0, total / n, np.nan)
+
+    def rate(self, *reasons: NA) -> npt.NDArray[np.float64]:
+        """Share of an image-scenario pair's replies that have these reasons (any, if none are named); NaN if not asked."""
+        asked = self.reasons != NOT_ASKED
+        if reasons:
+            hit = np.isin(self.reasons, [reason_code(r) for r in reasons])
+        else:
+            hit = asked & (self.reasons != 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(asked.any(axis=2), hit.sum(axis=2) / asked.sum(axis=2), np.nan)
+
+
+def reason_code(reason: NA) -> int:
+    """Code of a reason in `Scores.reasons`."""
+    return _REASONS[reason]
+
+
+def collect(
+    chunks: Iterable[pl.DataFrame], faces: Faces, scenarios: list[str], orderings: list[str], repeats: int
+) -> Scores:
+    """Scatter answers into arrays, chunk by chunk.
+
+    Parameters
+    ----------
+    chunks:
+        Answer frames with image, scenario, ordering, repeat, weight and na; one row per trial and repeat.
+    faces:
+        The manifest.
+    scenarios, orderings:
+        Levels in the order of the arrays.
+    repeats:
+        Seeds per prompt.
+    """
+    shape = (faces.manifest.height, len(scenarios), len(orderings) * repeats)
+    weights = np.full(shape, np.nan, dtype=np.float32)
+    reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
+    na = pl.Enum(list(NA))
+    for chunk in chunks:
+        image = _codes(chunk["image"], faces.manifest["image"].to_list())
+        scenario = _codes(chunk["scenario"], scenarios)
+        prompt = _codes(chunk["ordering"], orderings) * repeats + chunk["repeat"].to_numpy().astype(np.int64)
+        weights[image, scenario, prompt] = chunk["weight"].to_numpy()
+        why = chunk["na"].cast(na).to_physical().cast(pl.UInt8) + 1
+        reasons[image, scenario, prompt] = why.fill_null(0).to_numpy()
+    return Scores(weights, reasons)
+
+
+def _codes(column: pl.Series, levels: list[str]) -> npt.NDArray[np.int64]:
+    """Place of each value in `levels`; the categories are translated once, the rows by lookup."""
+    places = {level: i for i, level in enumerate(levels)}
+    assert isinstance(column.dtype, pl.Enum)
+    categories = column.dtype.categories.to_list()
+    table = np.array([places.get(name, -1) for name in categories], dtype=np.int64)
+    return table[column.to_physical().to_numpy()]

@@ -1,0 +1,325 @@
+"""The declaration of StylisticBias: which faces, which variations, which questions."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.answers import NA_DTYPE, from_probs, parse_column
+from facevalue.design import Block, Design, Factor, Permutation
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.prompts import ORDERINGS, phrase
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.drawn import PortraitSource, default_cache, draw_identities, portrait_manifest
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.stylisticbias_folders import read_folders
+from facevalue.studies.base import OptionValue, Setting, Study, StudyEntry
+from facevalue.studies.stylisticbias import analysis
+from facevalue.studies.stylisticbias.measures import MEASURES
+from facevalue.studies.stylisticbias.scores import Faces, collect
+from facevalue.studies.stylisticbias.tables import JUDGMENT, Scenario, grid, scenarios, whitelist
+from facevalue.types import Option, Question, Sampling
+
+NAME = "stylisticbias"
+TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
+CITATION = (
+    "StylisticBias: A Few Human Visual Cues Drive Most Social Bias in MLLMs (anonymous preprint, under review, 2026)"
+)
+NOTE = (
+    "This study asks a model to judge people by their looks, and shows stereotyped judgments. Nothing in it is true of "
+    "the people shown or of anyone."
+)
+LEVELS = ("favourable", "unfavourable")
+_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
+
+SETTINGS = (
+    Setting("faces", "How many base faces to draw: 274M,226F as in the paper, or a number to split evenly.", "274M,226F"),
+    Setting("manifest", "Judge your own images instead: a CSV, JSONL or Parquet manifest.", ""),
+    Setting("folders", "Judge the authors' images: the folder with their *_metadata.json files.", ""),
+    Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind)),
+    Setting("faces_seed", "Which faces are drawn.", 1),
+    Setting(
+        "grid", "Which variations are judged: the 34 the paper keeps, or all 55 it lists (Table 10).", "kept", ("kept", "all")
+    ),
+    Setting("attributes", "Only these attributes (hair_color,eyewear ...); all by default.", []),
+    Setting("variations", "Only these variations (full-beard,sunglasses ...); all by default.", []),
+    Setting("scenarios", "Only these scenarios (wealthy,trustworthy ...); all 25 by default.", []),
+    Setting(
+        "prompts", "The paper's wording (Figure 12), or that of the released code.", "paper", ("paper", "released")
+    ),
+    Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", ["1", "2", "3"]),
+    Setting("temperature", "Sampling temperature.", 0.2),
+)
+
+
+def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+    """Build the study.
+
+    Parameters
+    ----------
+    options:
+        A value for each of `SETTINGS`.
+    manifest:
+        A stored manifest to use instead of drawing faces or reading images anew.
+
+    Raises
+    ------
+    DataError
+        The images or settings don't make a study.
+    UnknownNameError
+        A scenario, attribute or variation that doesn't exist.
+    """
+    frame = _manifest(options) if manifest is None else manifest
+    asked = _scenarios(_names(options, "scenarios"))
+    seeds = _seeds(_names(options, "seeds"))
+    design = _design(frame, [scenario.name for scenario in asked])
+    faces = Faces(frame)
+    orderings = [ordering.name for ordering in ORDERINGS]
+    names = [scenario.name for scenario in asked]
+    questions = _questions(asked, str(options["prompts"]))
+
+    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        scores = {model: collect(chunks, faces, names, orderings, len(seeds)) for model, chunks in answers.items()}
+        return analysis.analyse(scores, faces, names, orderings)
+
+    return Study(
+        name=NAME,
+        version=1,
+        title=TITLE,
+        citation=CITATION,
+        content_note=NOTE,
+        options=dict(options),
+        manifest=frame,
+        design=design,
+        seeds=seeds,
+        sampling=Sampling(temperature=_number(options, "temperature"), top_p=1.0, max_tokens=16),
+        source=_source(options, frame),
+        ask=_ask(questions, names, orderings),
+        sample=lambda size, seed, repeats: _sample(design, faces, size, seed, repeats),
+        answer=_answer(questions, names, orderings),
+        analyse=analyse,
+        measures=MEASURES,
+        reasks=2 if options["prompts"] == "released" else 0,
+    )
+
+
+ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+
+
+def face_counts(text: str) -> dict[str, int]:
+    """Read how many faces of each gender are wanted.
+
+    Examples
+    --------
+    >>> face_counts("274M,226F"), face_counts("5")
+    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
+    """
+    text = text.replace(" ", "")
+    if text.isdigit() and len(text) <= 6:
+        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
+    else:
+        match = _FACES.fullmatch(text)
+        if not match:
+            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
+        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
+    if not sum(counts.values()):
+        raise DataError("No faces asked for: nothing to judge.")
+    return {gender: count for gender, count in counts.items() if count}
+
+
+def _names(options: Mapping[str, OptionValue], name: str) -> list[str]:
+    value = options[name]
+    return list(value) if isinstance(value, list) else [part for part in str(value).split(",") if part]
+
+
+def _number(options: Mapping[str, OptionValue], name: str) -> float:
+    value = options[name]
+    if isinstance(value, (list, str)):
+        raise DataError(f"The setting {name} is a number, not {value!r}.")
+    return float(value)
+
+
+def _seeds(names: list[str]) -> tuple[int, ...]:
+    if not names or not all(name.isdigit() for name in names) or len(set(names)) != len(names) or len(names) > 80:
+        raise DataError("Seeds are 1 to 80 different whole numbers, such as 1,2,3.")
+    return tuple(int(name) for name in names)
+
+
+def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    attributes, chosen = _names(options, "attributes"), _names(options, "variations")
+    if options["manifest"] and options["folders"]:
+        raise DataError("Give either a manifest or the authors' folders, not both.")
+    if options["manifest"]:
+        frame = read_manifest(Path(str(options["manifest"])), required=("identity", "attribute", "variation"))
+    elif options["folders"]:
+        frame = read_folders(Path(str(options["folders"])))
+    else:
+        return _portraits(options, attributes, chosen)
+    return _selected(_checked(frame), attributes, chosen)
+
+
+def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen: list[str]) -> pl.DataFrame:
+    for kind, wanted in (("attribute", attributes), ("variation", chosen)):
+        known = {v.attribute if kind == "attribute" else v.name for v in grid()}
+        for name in wanted:
+            if name not in known:
+                raise UnknownNameError(kind, name, known)
+    counts = face_counts(str(options["faces"]))
+    changes: dict[str, list[tuple[str, str]]] = {}
+    for gender in counts:
+        listed = whitelist(gender) if options["grid"] == "kept" else tuple(v for v in grid() if gender in v.fate)
+        changes[gender] = [
+            (v.attribute, v.name)
+            for v in listed
+            if (not attributes or v.attribute in attributes) and (not chosen or v.name in chosen)
+        ]
+    if not any(changes.values()):
+        raise DataError("No variation is left to judge: 'kept' drops some; --grid all has all 55.")
+    identities = draw_identities(counts, int(_number(options, "faces_seed")))
+    return portrait_manifest(identities, changes)
+
+
+def _selected(frame: pl.DataFrame, attributes: list[str], chosen: list[str]) -> pl.DataFrame:
+    for column, wanted in (("attribute", attributes), ("variation", chosen)):
+        have = frame[column].drop_nulls().unique().to_list()
+        for name in wanted:
+            if name not in have:
+                raise UnknownNameError(column, name, have)
+        if wanted:
+            frame = frame.filter(pl.col(column).is_null() | pl.col(column).is_in(wanted))
+    return frame
+
+
+def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+    """A manifest that this study can use: one base image for each identity that has variations."""
+    half = frame.filter(pl.col("attribute").is_null() != pl.col("variation").is_null())
+    if half.height:
+        raise DataError(f"The image {half['image'][0]!r} names an attribute or a variation, but not both.")
+    bases = frame.filter(pl.col("attribute").is_null())["identity"]
+    if bases.is_duplicated().any():
+        raise DataError(f"The identity {bases.filter(bases.is_duplicated())[0]!r} has more than one base image.")
+    varied = frame.filter(pl.col("attribute").is_not_null())["identity"].unique(maintain_order=True)
+    lost = varied.filter(~varied.is_in(bases.to_list()))
+    if lost.len():
+        raise DataError(f"{lost.len()} identities have variations but no base image, such as {lost[0]!r}.")
+    if not varied.len():
+        raise DataError("The manifest has base images only: no variation, so no shift to measure.")
+    return frame
+
+
+def _scenarios(names: list[str]) -> tuple[Scenario, ...]:
+    known = {scenario.name: scenario for scenario in scenarios()}
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("scenario", name, known)
+    return tuple(s for s in scenarios() if not names or s.name in names)
+
+
+def _design(manifest: pl.DataFrame, names: list[str]) -> Design:
+    """One block per attribute (and gender, where the manifest has it): the units in which the paper counts images."""
+    prompt = (Factor("scenario", tuple(names)), Factor("ordering", tuple(o.name for o in ORDERINGS)))
+    split = ["gender", "attribute"] if "gender" in manifest.columns else ["attribute"]
+    carried = [c for c in manifest.columns if c not in ("image", "path", "seed", *split)]
+    blocks = []
+    ordered = manifest.sort(pl.col("attribute").is_not_null(), maintain_order=True)
+    for key, part in ordered.group_by(split, maintain_order=True):
+        constants = {name: str(value) for name, value in zip(split, key, strict=True) if value is not None}
+        baseline = "attribute" not in constants
+        image = Factor("image", tuple(part["image"]), {name: tuple(part[name]) for name in carried})
+        name = " ".join([*(v for k, v in constants.items()), *(["base"] if baseline else [])])
+        blocks.append(Block(name, (image,), prompt, constants, baseline))
+    return Design(tuple(blocks))
+
+
+def _source(options: Mapping[str, OptionValue], manifest: pl.DataFrame) -> Source:
+    if "path" in manifest.columns:
+        return FileSource(manifest, kind=Kind(str(options["kind"])))
+    return PortraitSource(manifest, default_cache())
+
+
+def _questions(asked: tuple[Scenario, ...], wording: str) -> list[Question]:
+    """Every question, scenarios outermost."""
+    out = []
+    for scenario in asked:
+        for ordering in ORDERINGS:
+            options = ordering.options((scenario.favourable, scenario.unfavourable), LEVELS)
+            prompt = JUDGMENT.format(options=phrase(options, quote="'" if wording == "released" else ""))
+            out.append(Question(prompt, options, None, {"scenario": scenario.name, "ordering": ordering.name}))
+    return out
+
+
+def _codes(frame: pl.DataFrame, names: list[str], orderings: list[str]) -> npt.NDArray[np.int64]:
+    scenario = frame["scenario"].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+    ordering = frame["ordering"].cast(pl.Enum(orderings)).to_physical().to_numpy().astype(np.int64)
+    return scenario * len(orderings) + ordering
+
+
+def _ask(
+    questions: list[Question], names: list[str], orderings: list[str]
+) -> Callable[[pl.DataFrame], list[Question]]:
+    return lambda frame: [questions[code] for code in _codes(frame, names, orderings).tolist()]
+
+
+def _answer(
+    questions: list[Question], names: list[str], orderings: list[str]
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """The favourable pole's weight, whatever its letter and place."""
+    options: list[tuple[Option, ...]] = [question.options for question in questions]
+    favourable = np.array([[option.level == LEVELS[0] for option in q.options].index(True) for q in questions])
+
+    def answer(frame: pl.DataFrame) -> pl.DataFrame:
+        codes = _codes(frame, names, orderings)
+        coded = frame.with_columns(pl.Series("question", codes.astype(np.uint32)))
+        place = pl.Series("place", favourable[codes])
+        parsed = parse_column(coded, "text", "question", options)
+        weight = (parsed["choice"] == place).cast(pl.Float64)
+        na = parsed["na"]
+        if frame["probs"].null_count() < frame.height:
+            exact = from_probs(coded, "probs", len(options[0]))
+            share = exact["weights"].list.get(place)
+            read = frame["probs"].is_not_null()
+            weight = pl.select(pl.when(read).then(share).otherwise(weight)).to_series()
+            na = pl.select(pl.when(read).then(exact["na"]).otherwise(na)).to_series()
+        return frame.drop("text", "probs").with_columns(weight.alias("weight"), na.cast(NA_DTYPE).alias("na"))
+
+    return answer
+
+
+def _sample(design: Design, faces: Faces, size: int, seed: int, repeats: int) -> npt.NDArray[np.int64]:
+    """Whole (face, scenario) units: the base and every variation of a face, in all orderings.
+
+    A shift needs its base, and all variations of a face share it; so this is the cheapest unit that measures every
+    variation. Faces take turns, so that a small sample still has as many clusters as it can.
+    """
+    identities = len(faces.identities)
+    questions = [len(axis) for axis in design.blocks[0].prompt]
+    total = identities * questions[0]
+    costs = np.bincount(faces.identity, minlength=identities) * questions[1] * repeats
+    turns = Permutation(identities, seed)(np.arange(identities))
+    order = [(int(who), turn) for turn in range(questions[0]) for who in turns]
+    spent, units = 0, []
+    for who, turn in order[:total]:
+        if spent + costs[who] > size:
+            break
+        spent += int(costs[who])
+        units.append((who, int(Permutation(questions[0], seed + 1 + who)(np.array([turn]))[0])))
+    if not units:
+        raise DataError(
+            f"A sample of {size:,} requests is too small: one face in one scenario, with all its variations, takes "
+            f"{int(costs.min()):,}. Choose fewer variations, or fewer seeds."
+        )
+    wanted = np.zeros((identities, questions[0]), dtype=bool)
+    wanted[tuple(np.array(units).T)] = True
+    places = {name: i for i, name in enumerate(faces.identities)}
+    numbers = []
+    for block, offset in zip(design.blocks, design.offsets, strict=False):
+        column = next(c for c in block.stimulus[0].columns() if c.name == "identity")
+        who = np.array([places[str(name)] for name in column.values])
+        image, scenario = np.nonzero(wanted[who])
+        first = offset + (image * questions[0] + scenario) * questions[1]
+        numbers.append((first[:, None] + np.arange(questions[1])).ravel())
+    return np.sort(np.concatenate(numbers))
