@@ -1,0 +1,213 @@
+"""Where a reply mentions the options: letters in the places where letters are answers, texts on word boundaries.
+
+Every pattern has bounded repetitions, so that finding takes time linear in the length of the reply.
+"""
+
+import re
+from enum import Enum
+from typing import NamedTuple, Self
+
+from facevalue.answers._text import plain, spelled
+from facevalue.errors import DataError
+from facevalue.types import Option
+
+
+class Kind(Enum):
+    """How a reply mentions an option. The values are where the marks of each kind start."""
+
+    TEXT = 0xE000
+    """By its text, on word boundaries: "wealthy"."""
+    LABEL = 0xE800
+    """By its letter, in a place where a letter is an answer: "(a)", "Option A", "I choose a."."""
+    LOOSE = 0xF000
+    """By its letter, somewhere else: can spoil another choice, but is none itself."""
+
+
+_CAPACITY = 0x800
+_LAST = 0xF7FF
+_MARKS = "\ue000-\uf7ff"
+_TOKEN = re.compile(rf"[{_MARKS}]|[^\W_]+(?:['-][^\W_]+)*|\n|[^\w\s]")
+
+_OPEN = r"(?:(?<!\w)['_*]|[(\[{<>\"`*])"
+_CLOSE = r"[)\]}<>\"'`*_\\]"
+_POINT = r"[.,:;!?](?!\w)"
+_CONNECTED = (
+    r"\s{1,2}(?:because|since|as|due|based|over|or|and|nor|than|rather|given|is|isn't|seems|appears|fits|describes)\b"
+)
+_CUE = (
+    r"option|choice|letter|label|answer(?: is| would be| must be)?|choose|chose|pick|select|selected|prefer|opt for"
+    r"|go with|going with|go for|going for|say"
+)
+_WEAK_CUE = r"is|be|with|for|to|as"
+_ALONE = "()[]{}<>*_`'\".,:;!$#-=\\ \n\t"
+_MAY_BE_WORDS = frozenset("ai0123456789")
+"""Letters and digits that are words by themselves, and so are loose mentions only where a word would not stand."""
+
+
+class Mention(NamedTuple):
+    """A mark in the list of tokens."""
+
+    option: int
+    kind: Kind
+    place: int
+
+    @classmethod
+    def of(cls, place: int, token: str) -> Self | None:
+        """Return the mention that a token is, if it is one."""
+        code = ord(token[0])
+        if not Kind.TEXT.value <= code <= _LAST:
+            return None
+        kind = Kind(code - (code - Kind.TEXT.value) % _CAPACITY)
+        return cls(code - kind.value, kind, place)
+
+
+def tokens_of(marked: str) -> list[str]:
+    """Return marks, words, punctuation and line ends of a marked reply."""
+    return _TOKEN.findall(marked)
+
+
+class Finder:
+    """The options of one question, compiled.
+
+    Parameters
+    ----------
+    options:
+        The options in the order in which the prompt showed them.
+
+    Raises
+    ------
+    DataError
+        Fewer than two options, or options that cannot be told apart.
+    """
+
+    def __init__(self, options: tuple[Option, ...]) -> None:
+        if not 2 <= len(options) < _CAPACITY:
+            msg = f"A forced choice needs from 2 to {_CAPACITY - 1} options, not {len(options)}."
+            raise DataError(msg)
+        self._letters: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        phrases: set[tuple[str, ...]] = set()
+        for i, option in enumerate(options):
+            names = {tuple(_words_of(option.label)), tuple(_words_of(option.text))} - {()}
+            if not names:
+                msg = f"Option {i + 1} has neither a label nor a text to be recognised by."
+                raise DataError(msg)
+            for name in names:
+                joined = "".join(name)
+                is_letter = len(joined) == 1 or joined.isdigit()
+                known = self._letters if is_letter else self._words
+                if known.setdefault(joined, i) != i:
+                    msg = f"Options {known[joined] + 1} and {i + 1} are both called {' '.join(name)!r}."
+                    raise DataError(msg)
+                if not is_letter:
+                    phrases.add(name)
+        self._phrases = _phrase_pattern(phrases)
+        self._places = _letter_patterns(self._letters)
+        self._question = _question_pattern(len(options))
+
+    def letter_alone(self, text: str) -> int | None:
+        """Return the option whose letter, however decorated, is the whole text."""
+        return self._letters.get(text.strip(_ALONE))
+
+    def mark(self, text: str, cut: bool) -> str:
+        """Replace each mention of an option by its mark.
+
+        Parameters
+        ----------
+        text:
+            A reply in plain form.
+        cut:
+            Whether more would follow: a bare letter at the end may then be the beginning of something else.
+        """
+        if self._phrases is not None:
+            text = self._phrases.sub(lambda m: _mark(Kind.TEXT, self._words[_joined(m[0])]), text)
+
+        def replace(m: re.Match[str], kind: Kind) -> str:
+            if cut and not m.string[m.end("letter") :].strip():
+                return m[0]
+            return m["keep"] + _mark(kind, self._letters[m["letter"]])
+
+        for pattern in self._places[:-1]:
+            text = pattern.sub(lambda m: replace(m, Kind.LABEL), text)
+        for pattern in self._places[-1:]:
+            text = pattern.sub(lambda m: replace(m, Kind.LOOSE), text)
+        return text
+
+    def without_question(self, marked: str) -> tuple[str, bool]:
+        """Drop the question where the reply begins by repeating it, and say whether it did.
+
+        The question is a list of all options as shown that ends in a question mark, with no option named before it.
+        Where it stands twice, nothing is dropped.
+        """
+        if "?" not in marked or self._question is None:
+            return marked, False
+        found = self._question.search(marked)
+        if found is None or re.search(f"[{_MARKS}]", marked[: found.start()]):
+            return marked, False
+        rest = marked[found.end() :]
+        if self._question.search(rest):
+            return marked, False
+        return rest, True
+
+
+def _mark(kind: Kind, option: int) -> str:
+    return f" {chr(kind.value + option)} "
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text)
+
+
+def _words_of(name: str) -> list[str]:
+    return re.findall(r"[^\W_]+", spelled(plain(name)))
+
+
+def _phrase_pattern(phrases: set[tuple[str, ...]]) -> re.Pattern[str] | None:
+    """Match any of the texts, the longest first, its words joined by anything short: "home owner", "home-owner"."""
+    if not phrases:
+        return None
+    ordered = sorted(phrases, key=lambda words: (-len("".join(words)), words))
+    texts = "|".join(r"[\W_]{0,3}".join(map(re.escape, words)) for words in ordered)
+    return re.compile(
+        rf"(?<![^\W_])(?<!\w-)(?:{texts})(?![^\W_])(?!-(?!looking|seeming|appearing)[^\W_])",
+    )
+
+
+def _letter_patterns(letters: dict[str, int]) -> list[re.Pattern[str]]:
+    """Return the places where a letter is an answer, and last the pattern of loose mentions."""
+    if not letters:
+        return []
+    ordered = sorted(letters, key=lambda name: (-len(name), name))
+    letter = f"(?P<letter>{'|'.join(map(re.escape, ordered))})"
+    wordlike = "".join(sorted(_MAY_BE_WORDS))
+    return [
+        # (a)  **a**  `a`  "a"  {a}  (a: wealthy)
+        re.compile(rf"(?P<keep>){_OPEN}{{1,6}}\s{{0,2}}{letter}\s{{0,2}}(?:[.:]?{_CLOSE}{{1,6}}|[.,:](?!\w))"),
+        # a) wealthy
+        re.compile(rf"(?P<keep>(?<!\S)){letter}\)"),
+        # a. wealthy, a: wealthy, a - wealthy: at the start of a line
+        re.compile(
+            rf"(?P<keep>(?:\A|\n)[ \t>#*-]{{0,8}}){letter}"
+            rf"(?=\s{{0,2}}{_POINT}|\s{{0,2}}(?:\n|\Z)|\s{{0,2}}[–—]|\s-{{1,2}}\s)"
+        ),
+        # Option A. Answer: a
+        re.compile(
+            rf"(?P<keep>\b(?:{_CUE})[\s\"'`:=*_#-]{{1,8}}){letter}(?=\s{{0,2}}(?:{_POINT}|[)\]}}]|\n|\Z)|{_CONNECTED})"
+        ),
+        # The closest is a.
+        re.compile(rf"(?P<keep>\b(?:{_WEAK_CUE})\s{{1,3}}){letter}(?=\s{{0,2}}{_POINT}|{_CONNECTED})"),
+        re.compile(
+            rf"(?P<keep>(?<![^\W_])(?<!')){letter}(?![^\W_]|'|\.\w)"
+            rf"(?:(?<![{wordlike}])|(?=\s{{0,2}}[.,;:!?)/]|\s{{1,2}}(?:or|and|nor|than)\b))"
+        ),
+    ]
+
+
+def _question_pattern(count: int) -> re.Pattern[str] | None:
+    """Match all options in the order shown, with a question mark behind, and the instruction that may follow it."""
+    if count > 26:
+        return None
+    between = rf"(?:[^\w?{_MARKS}]|\b(?:or|and)\b){{0,12}}"
+    listed = "".join(rf"(?:[{''.join(chr(kind.value + i) for kind in Kind)}]{between}){{1,3}}" for i in range(count))
+    said = rf"[^\w{_MARKS}]{{0,4}}(?:please )?(?:answer|reply|respond) with (?:only )?(?:either )?"
+    return re.compile(rf"{listed}\?(?:{said}(?:[{_MARKS}]{between}){{1,26}}(?:no other text)?[^\w{_MARKS}]{{0,4}})?")

@@ -1,0 +1,86 @@
+"""A reply made plain: thinking removed, bounded, one form for each character."""
+
+import re
+import unicodedata
+
+LIMIT = 4_000
+"""Characters of a reply that are looked at, thinking not counted."""
+
+_THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+
+# Letters in a circle or box say "this option" by their form, which NFKC would lose (or not undo at all).
+_ENCLOSED = {
+    start + i: f"({chr(ord('a') + i)})" for start in (0x24B6, 0x24D0, 0x1F150, 0x1F170, 0x1F130) for i in range(26)
+}
+_QUOTES = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "\u2032": "'", "\u201c": '"', "\u201d": '"'}
+    | dict.fromkeys("\u2010\u2011\u2012\u2212", "-")
+    | dict.fromkeys("\r\u2028\u2029\v\f\x85", "\n")
+)
+_SPELLINGS = (("likable", "likeable"), ("extrover", "extraver"))
+
+
+def without_thinking(text: str) -> str:
+    """Drop what stands in `<think>` or `<thinking>` tags.
+
+    A closing tag without an opening one (templates put the opening tag into the prompt) drops all before it. An
+    opening tag that is never closed drops all after it: the reply was cut while the model was thinking.
+
+    Examples
+    --------
+    >>> without_thinking("<think>(a)? No, (b).</think>(b)")
+    '(b)'
+    >>> without_thinking("Let me see: (a)</think>(b)")
+    '(b)'
+    >>> without_thinking("<think>(a) or")
+    ''
+    """
+    kept: list[str] = []
+    depth = start = 0
+    for tag in _THINK.finditer(text):
+        if not tag[1]:
+            if depth == 0:
+                kept.append(text[start : tag.start()])
+            depth += 1
+        elif depth == 0:
+            kept = []
+        else:
+            depth -= 1
+        start = tag.end()
+    if depth == 0:
+        kept.append(text[start:])
+    return "".join(kept)
+
+
+def plain(text: str) -> str:
+    r"""Return the text in NFKC, case-folded, with plain quotes and hyphens and without invisible characters.
+
+    Private-use characters are dropped too, so that a parser can use them as marks.
+
+    Examples
+    --------
+    >>> plain("（Ａ）  I\u2019m\x00 sure")
+    "(a)  i'm sure"
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_ENCLOSED)).translate(_QUOTES)
+    text = text.replace("\r", "\n").casefold()
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() or c in "\n\t" else " " if c.isspace() else "" for c in text)
+    return text
+
+
+def spelled(text: str) -> str:
+    """Give both spellings of a word one form (likable, likeable; extroverted, extraverted)."""
+    for variant, form in _SPELLINGS:
+        text = text.replace(variant, form)
+    return text
+
+
+def visible(text: str) -> tuple[str, bool]:
+    """Return what of a reply is looked at, in plain form, and whether anything beyond `LIMIT` was left out."""
+    if "<" in text:
+        text = without_thinking(text)
+    text = text.strip()
+    cut = len(text) > LIMIT
+    return spelled(plain(text[:LIMIT]))[:LIMIT], cut

@@ -1,0 +1,48 @@
+"""What a parsed reply is: a choice, or the reason why there is none."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import polars as pl
+
+
+class NA(StrEnum):
+    """Why a reply is no valid answer. A reason is an outcome of its own, never a zero."""
+
+    REFUSED = "refused"
+    """The model declined, in words or by its own signal; also where it names an option all the same."""
+    BOTH = "both"
+    """More than one option is named."""
+    NEITHER = "neither"
+    """No option is named, or the only one named is denied."""
+    HEDGED = "hedged"
+    """An option may be named, but the reply does not commit to it."""
+    EMPTY = "empty"
+    """There is no letter and no digit in the reply."""
+    CONTRADICTION = "contradiction"
+    """The letter of one option stands with the text of another."""
+    TRUNCATED = "truncated"
+    """The reply hit the token limit before it named an option."""
+    ERROR = "error"
+    """There is no reply."""
+    LOW_MASS = "low-mass"
+    """Exact mode: too little probability is on the options to say how the model answers."""
+
+
+NA_DTYPE = pl.Enum([reason.value for reason in NA])
+"""The type of every `na` column."""
+
+
+class Parsed(NamedTuple):
+    """What a reply meant.
+
+    Attributes
+    ----------
+    choice:
+        Index into the options as shown; None if there is no valid answer.
+    reason:
+        Why there is none; None if there is one.
+    """
+
+    choice: int | None
+    reason: NA | None

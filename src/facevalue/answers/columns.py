@@ -1,0 +1,188 @@
+"""Replies by the million: each distinct (reply, question) is parsed once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from facevalue.answers.base import NA, NA_DTYPE, Parsed
+from facevalue.answers.forced_choice import parse
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.types import Option, Status
+
+MINIMUM_MASS = 0.5
+"""Probability that must be on the options together: below it, the model more likely gives no valid answer than one."""
+
+_SLACK = 0.01
+"""By how much rounding may push the sum of a row's probabilities past 1."""
+
+Options = Mapping[str, tuple[Option, ...]] | Mapping[int, tuple[Option, ...]] | Sequence[tuple[Option, ...]]
+
+
+def parse_column(
+    frame: pl.DataFrame, text: str, question: str, options: Options, *, status: str = "status"
+) -> pl.DataFrame:
+    """Parse a column of replies to forced choices.
+
+    Parameters
+    ----------
+    frame:
+        One row per reply.
+    text:
+        The column with the replies.
+    question:
+        The column that says which question each reply answers: a key of `options`, or an index into it.
+    options:
+        The options of each question, in the order in which it shows them.
+    status:
+        The column with the replies' `Status`; all are `ok` if there is no such column. `refused` and `error` are N/A
+        whatever the text says. A truncated reply is parsed all the same.
+
+    Returns
+    -------
+    DataFrame
+        The same rows in the same order: `choice` (i8; null for N/A), the index of the option as shown, and `na`
+        (`NA_DTYPE`; null if there is a choice).
+
+    Raises
+    ------
+    UnknownNameError
+        A question that is not among `options`.
+    DataError
+        No such column, a question with more than 127 options, or options that cannot be told apart.
+
+    Examples
+    --------
+    >>> options = {"money": (Option("(a)", "wealthy", "favourable"), Option("(b)", "poor", "unfavourable"))}
+    >>> replies = pl.DataFrame({"said": ["(b)", "I can't say."], "asked": ["money", "money"]})
+    >>> parse_column(replies, "said", "asked", options).rows()
+    [(1, None), (None, 'refused')]
+    """
+    _require(frame, text, question)
+    given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String)
+    code = pl.col(text).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**32 - 1)
+    asked = pl.col(question).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**24)
+    states = pl.Enum([state.value for state in Status])
+    keyed = frame.select(
+        said=pl.col(text).cast(pl.String),
+        asked=pl.col(question),
+        status=given.cast(states),
+        key=(code * 2**31 + asked * 4 + given.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
+    )
+    distinct = keyed.unique(subset="key", keep="any")
+    known = _Known(options)
+    parsed = [known.parse(*row) for row in distinct.select("said", "asked", "status").iter_rows()]
+    table = distinct.select("key").with_columns(
+        pl.Series("choice", [p.choice for p in parsed], pl.Int8),
+        pl.Series("na", [p.reason for p in parsed], NA_DTYPE),
+    )
+    return keyed.select("key").join(table, on="key", how="left", maintain_order="left").select("choice", "na")
+
+
+def from_probs(
+    frame: pl.DataFrame, probs: str = "probs", *, status: str = "status", minimum: float = MINIMUM_MASS
+) -> pl.DataFrame:
+    r"""Turn option probabilities into weights: :math:`w_i = p_i / \sum_j p_j`.
+
+    Parameters
+    ----------
+    frame:
+        One row per reply.
+    probs:
+        The column (a list of floats) with the probability of each option, in the order shown.
+    status:
+        The column with the replies' `Status`; all are `ok` if there is no such column.
+    minimum:
+        Least sum of a row's probabilities, in [0, 1]. Below it, the row is N/A (`NA.LOW_MASS`).
+
+    Returns
+    -------
+    DataFrame
+        The same rows in the same order: `weights` (list of f64, sums to 1; null for N/A), `mass` (f64: the sum of the
+        probabilities, which is the share of replies that would be valid answers; null where there are none), and `na`.
+
+    Raises
+    ------
+    UnknownNameError
+        No such column.
+    DataError
+        Probabilities that are none: negative, not finite, or more than 1 together. Names the first row.
+
+    Notes
+    -----
+    The weights are those of the valid replies, as in a sampled run, where replies without a valid answer are excluded.
+    To average over several prompts as pooled samples would, weight each row by its `mass`.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"probs": [[0.6, 0.2], [0.02, 0.01]]})
+    >>> from_probs(frame).select("weights", "na").rows()
+    [([0.75, 0.25], None), (None, 'low-mass')]
+    """
+    _require(frame, probs)
+    if not 0 <= minimum <= 1:
+        msg = f"The least probability on the options must lie in [0, 1], not {minimum}."
+        raise DataError(msg)
+    given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String)
+    column = frame.select(
+        p=pl.col(probs).cast(pl.List(pl.Float64)), mass=pl.col(probs).cast(pl.List(pl.Float64)).list.sum(), status=given
+    )
+    wrong = column.select(
+        (
+            (pl.col("p").list.min() < 0)
+            | ~pl.col("mass").is_finite()
+            | (pl.col("mass") > 1 + _SLACK)
+            | (pl.col("p").list.eval(pl.element().is_null()).list.any())
+        )
+        .fill_null(value=False)
+        .arg_true()
+    ).to_series()
+    if len(wrong):
+        row = int(wrong[0])
+        msg = f"Row {row} of {probs!r} holds no probabilities: {column['p'][row].to_list()} ({len(wrong)} such rows)."
+        raise DataError(msg)
+    none = pl.col("p").is_null() | (pl.col("p").list.len() == 0)
+    na = (
+        pl.when(pl.col("status") == Status.REFUSED.value)
+        .then(pl.lit(NA.REFUSED.value))
+        .when((pl.col("status") == Status.ERROR.value) | none)
+        .then(pl.lit(NA.ERROR.value))
+        .when((pl.col("mass") < minimum) | (pl.col("mass") <= 0))
+        .then(pl.lit(NA.LOW_MASS.value))
+        .otherwise(None)
+    )
+    valid = pl.col("na").is_null()
+    return column.with_columns(na=na.cast(NA_DTYPE)).select(
+        weights=pl.when(valid).then(pl.col("p") / pl.col("mass")),
+        mass=pl.when(~none).then(pl.col("mass")),
+        na="na",
+    )
+
+
+class _Known:
+    """Parses with the options of the question that a reply answers."""
+
+    def __init__(self, options: Options) -> None:
+        self._options: Mapping[Any, tuple[Option, ...]] = (
+            dict(options) if isinstance(options, Mapping) else dict(enumerate(options))
+        )
+
+    def parse(self, said: str | None, asked: object, status: str | None) -> Parsed:
+        """Parse one reply."""
+        if status == Status.REFUSED:
+            return Parsed(None, NA.REFUSED)
+        if status == Status.ERROR or said is None:
+            return Parsed(None, NA.ERROR)
+        if asked not in self._options:
+            raise UnknownNameError("question", str(asked), map(str, self._options))
+        shown = self._options[asked]
+        if len(shown) > 127:
+            msg = f"Question {asked!r} has {len(shown)} options; at most 127 can be told apart in a column."
+            raise DataError(msg)
+        return parse(said, shown, truncated=status == Status.TRUNCATED)
+
+
+def _require(frame: pl.DataFrame, *names: str) -> None:
+    for name in names:
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
