@@ -45,8 +45,7 @@ DANGLING = re.compile(r"(?:\b(?:or|and|nor|than|versus|vs)|/)\W{0,4}\Z")
 
 _NEGATORS = frozenset(
     ("not", "no", "non", "cannot", "never", "neither", "nor", "hardly", "barely", "scarcely", "unlikely", "without")
-    + ("less", "lacks", "lacking", "than", "rather", "instead", "opposite", "except", "against")
-)
+) | frozenset(("less", "lacks", "lacking", "than", "rather", "instead", "opposite", "except", "against"))
 _DENIALS = frozenset(("not", "never", "wrong", "incorrect", "inaccurate", "false", "unlikely", "cannot"))
 
 

@@ -17,6 +17,8 @@ from facevalue.types import Option
 
 _REACH = 4
 """Words between an option and the word that denies it."""
+_WINDOW = 40
+"""Tokens, punctuation included, in which they are looked for."""
 
 _STOPS_BEFORE = frozenset((".", ";", ":", "!", "?", "\n", "but", "yet", "however", "though"))
 _STOPS_AFTER = frozenset(("because", "since", "as", "who", "with", "and", "but", "so", "based", "due", "given"))
@@ -113,7 +115,7 @@ def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> 
         return Parsed(None, NA.CONTRADICTION if clash else NA.BOTH)
     if any(denied):
         return Parsed(None, NA.HEDGED)
-    if DANGLING.search(marked) or any(_asked(tokens, m.place) for m in mentions):
+    if DANGLING.search(marked) or _asked(tokens):
         return Parsed(None, NA.HEDGED)
     return Parsed(named.pop(), None)
 
@@ -121,7 +123,7 @@ def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> 
 def _denied(tokens: Sequence[str], place: int) -> bool:
     """Tell whether a negator stands close before an option, or a denial close behind it, in the same clause."""
     words = 0
-    for i in range(place - 1, -1, -1):
+    for i in range(place - 1, max(place - 1 - _WINDOW, -1), -1):
         if tokens[i] in _STOPS_BEFORE:
             break
         if negates(tokens[i]) and tokens[i : i + 2] != ["no", ","]:
@@ -130,7 +132,7 @@ def _denied(tokens: Sequence[str], place: int) -> bool:
         if words > _REACH:
             break
     words = 0
-    for word in tokens[place + 1 :]:
+    for word in tokens[place + 1 : place + 1 + _WINDOW]:
         if word in _STOPS_AFTER or not (word[0].isalnum() or word in _WRAPPING):
             break
         if denies(word):
@@ -141,6 +143,12 @@ def _denied(tokens: Sequence[str], place: int) -> bool:
     return False
 
 
-def _asked(tokens: Sequence[str], place: int) -> bool:
-    """Tell whether the sentence that names an option is a question."""
-    return next((end == "?" for end in tokens[place + 1 :] if end in _ENDS), False)
+def _asked(tokens: Sequence[str]) -> bool:
+    """Tell whether a sentence that names an option is a question."""
+    is_question = False
+    for place in range(len(tokens) - 1, -1, -1):
+        if tokens[place] in _ENDS:
+            is_question = tokens[place] == "?"
+        elif is_question and Mention.of(place, tokens[place]) is not None:
+            return True
+    return False
