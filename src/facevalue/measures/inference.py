@@ -175,9 +175,10 @@ def bca(
     boot = statistic(weights @ sums, weights @ counts)
     jack = statistic(totals[0] - sums, totals[1] - counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        below = np.nanmean(boot < value, axis=0) + 0.5 * np.nanmean(boot == value, axis=0)
+        below = np.mean(boot < value, axis=0) + 0.5 * np.mean(boot == value, axis=0)
         z0 = special.ndtri(np.clip(below, 1 / (resamples + 1), resamples / (resamples + 1)))
-        pull = np.nanmean(jack, axis=0) - jack
+        known = np.isfinite(jack)
+        pull = np.where(known, jack, 0).sum(axis=0) / known.sum(axis=0) - jack
         accelerate = np.nansum(pull**3, axis=0) / (6 * np.nansum(pull**2, axis=0) ** 1.5)
         accelerate = np.where(np.isfinite(accelerate), accelerate, 0.0)
         z = special.ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))[:, None]
@@ -189,6 +190,29 @@ def bca(
         if drawn.size > resamples / 2:
             low[i], high[i] = np.quantile(drawn, places[:, i])
     return value, low, high
+
+
+def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, Array, Array]:
+    """Interval of an unsigned statistic: delete-one-cluster standard error, never below zero.
+
+    Spreads and maxima are biased upwards, in the sample and again in each resample, so that bootstrap intervals slide off
+    the published value. This interval says how far that value would move with other clusters; how much of it is bias is
+    said by its noise floor.
+
+    Returns
+    -------
+    value, low, high, each of shape (estimates,).
+    """
+    totals = sums.sum(axis=0), counts.sum(axis=0)
+    value = statistic(*totals)
+    used = np.flatnonzero(counts.sum(axis=1) > 0)
+    size = used.size
+    left_out = statistic(totals[0] - sums[used], totals[1] - counts[used])
+    squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.sqrt(squares * (size - 1) / size) if size > 1 else np.full(value.shape, np.nan)
+    spread = stats.t.ppf(0.5 + LEVEL / 2, max(size - 1, 1)) * se
+    return value, np.maximum(value - spread, 0.0), value + spread
 
 
 @dataclass(frozen=True, slots=True)

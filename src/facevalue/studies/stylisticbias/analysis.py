@@ -1,6 +1,6 @@
 """From scores to estimates: every table and figure of the paper that is about answers, with intervals and floors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -186,19 +186,29 @@ def _cohens_d(table: EstimateTable, cells: Cells) -> None:
     table.add(m.COHENS_D, _labels(cells, d.size), Estimates(d, low, high, n, n, method))
 
 
-def _bootstrapped(
+def _derived(
     table: EstimateTable,
     measure: Measure,
     labels: Labels,
     cells: Cells,
     statistic: inference.Statistic,
+    n: Array,
+    *,
     floor: inference.Floor | None = None,
+    p: Array | None = None,
+    q: Array | None = None,
+    family: str | None = None,
 ) -> None:
-    value, low, high = inference.bca(cells.sums, cells.counts, statistic, SEED)
-    n = np.full(value.size, int(cells.counts.sum()))
+    """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
+    if measure.signed or measure is m.STEPS_80:
+        value, low, high = inference.bca(cells.sums, cells.counts, statistic, SEED)
+        how = "BCa cluster bootstrap"
+    else:
+        value, low, high = inference.jackknife(cells.sums, cells.counts, statistic)
+        how = "cluster jackknife"
     clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
-    method = np.full(value.size, "BCa cluster bootstrap", dtype=object)
-    table.add(measure, labels, Estimates(value, low, high, n, clusters, method), floor=floor)
+    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object))
+    table.add(measure, labels, result, floor=floor, p=p, q=q, family=family)
 
 
 def _over_groups(table: EstimateTable, cells: Cells, size: int, attribute: Slicing, dimension: str) -> None:
@@ -211,7 +221,7 @@ def _over_groups(table: EstimateTable, cells: Cells, size: int, attribute: Slici
             return np.where(seen, by_group, 0).sum(axis=-1) / seen.sum(axis=-1)
 
     labels = {**attribute.labels, "dimension": [dimension] * size}
-    _bootstrapped(table, m.SBS_GROUPS, labels, cells, statistic)
+    _derived(table, m.SBS_GROUPS, labels, cells, statistic, cells.counts.sum(axis=0).reshape(size, -1).sum(axis=1))
 
 
 def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension: str) -> None:
@@ -224,12 +234,14 @@ def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension:
         bottom = np.where(seen, by_group, np.inf).min(axis=-1)
         return np.where(seen.sum(axis=-1) > 1, np.minimum(top, -bottom), np.nan)
 
-    _bootstrapped(table, m.REVERSAL, {**variation.labels, "dimension": [dimension] * size}, cells, statistic)
+    labels = {**variation.labels, "dimension": [dimension] * size}
+    _derived(table, m.REVERSAL, labels, cells, statistic, cells.counts.sum(axis=0).reshape(size, -1).sum(axis=1))
 
 
 def _concentration(table: EstimateTable, cells: Cells) -> None:
     floor = inference.sign_flip_floor(cells.sums, cells.counts, shift.steps_to_share, SEED)
-    _bootstrapped(table, m.STEPS_80, {"variation": [None]}, cells, shift.steps_to_share, floor)
+    n = np.array([cells.counts.sum()])
+    _derived(table, m.STEPS_80, {"variation": [None]}, cells, shift.steps_to_share, n, floor=floor)
 
 
 def _shares(table: EstimateTable, s: Shifts, scores: Scores) -> None:
@@ -271,24 +283,18 @@ def _strength(table: EstimateTable, s: Shifts) -> None:
         cells = shift.cells(s.base, who, groups, s.by_scenario, identities)
         estimates = inference.means(cells.sums, cells.counts, SEED)
         table.add(m.PHI, cells.labels, estimates)
-        for mean, measure in ((True, m.VS), (False, m.VS_SCENARIO)):
-            statistic = strength.variation_strength(len(groups), len(s.scenarios), mean=mean)
-            floor = strength.label_permutation_floor(s.base, codes, len(groups), statistic, SEED)
-            value, low, high = inference.bca(cells.sums, cells.counts, statistic, SEED)
-            n = np.isfinite(s.base[codes >= 0]).sum(axis=0)
-            n = np.array([n.sum()]) if mean else n
-            clusters = np.full(n.size, int((codes >= 0).sum()))
-            method = np.full(n.size, "BCa cluster bootstrap", dtype=object)
-            labels: dict[str, Sequence[str | None]] = {"dimension": [dimension] * n.size}
-            result = Estimates(value, low, high, n, clusters, method)
-            if mean:
-                table.add(measure, labels, result, floor=floor)
-                continue
-            p = strength.group_tests(s.base, codes, len(groups))
-            q = inference.adjust(p)
-            labels |= s.by_scenario.labels
-            table.add(measure, labels, result, p=p, q=q, family=f"scenarios, {dimension} (Table 11)", floor=floor)
-            _significant(table, dimension, q, int((codes >= 0).sum()))
+        labels: Labels = {"dimension": [dimension] * len(s.scenarios), **s.by_scenario.labels}
+        n = np.isfinite(s.base[codes >= 0]).sum(axis=0).astype(np.float64)
+        p = strength.group_tests(s.base, codes, len(groups))
+        q = inference.adjust(p)
+        family = f"scenarios, {dimension} (Table 11)"
+        each = strength.variation_strength(len(groups), len(s.scenarios), mean=False)
+        floor = strength.label_permutation_floor(s.base, codes, len(groups), each, SEED)
+        _derived(table, m.VS_SCENARIO, labels, cells, each, n, floor=floor, p=p, q=q, family=family)
+        average = strength.variation_strength(len(groups), len(s.scenarios), mean=True)
+        floor = strength.label_permutation_floor(s.base, codes, len(groups), average, SEED)
+        _derived(table, m.VS, {"dimension": [dimension]}, cells, average, np.array([n.sum()]), floor=floor)
+        _significant(table, dimension, q, int((codes >= 0).sum()))
 
 
 def _significant(table: EstimateTable, dimension: str, q: Array, clusters: int) -> None:
@@ -353,7 +359,8 @@ def _between(table: EstimateTable, shifts: Mapping[str, Shifts]) -> None:
         return by_model(sums, counts).var(axis=-2, ddof=1)
 
     floor = inference.sign_flip_floor(cells.sums, cells.counts, variance, SEED)
-    _bootstrapped(table, m.MODEL_VARIANCE, scenarios.labels, cells, variance, floor)
+    n = cells.counts.sum(axis=0).reshape(len(names), size)
+    _derived(table, m.MODEL_VARIANCE, scenarios.labels, cells, variance, n.sum(axis=0), floor=floor)
     if size < 3:
         return
     for i, one in enumerate(names):
@@ -371,9 +378,10 @@ def _between(table: EstimateTable, shifts: Mapping[str, Shifts]) -> None:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     return ((x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1)))[..., None]
 
-            _bootstrapped(table, m.SLOPE, pair, cells, slope)
+            both = np.array([n[[i, j]].sum()])
+            _derived(table, m.SLOPE, pair, cells, slope, both)
             if i < j:
-                _bootstrapped(table, m.CORRELATION, pair, cells, correlation)
+                _derived(table, m.CORRELATION, pair, cells, correlation, both)
 
 
 def _centred(values: Array, i: int, j: int) -> tuple[Array, Array]:
