@@ -6,7 +6,7 @@ BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
 PYTEST := $(BIN)/python -m pytest --hypothesis-profile=ci
 # uv is fast; pip installs the same pinned, hashed packages where uv is missing or cannot reach an index.
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \
-	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(1)
+	|| $(BIN)/python -m pip install -qq --disable-pip-version-check $(1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -64,7 +64,7 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	@echo "Setting up .venv (once) ..."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv || { \
 		echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu: apt install python3-venv." >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/uv.txt \
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements/uv.txt \
 		|| echo "uv is not to be had here: going on with pip, which is slower." >&2
 	@touch $@
 

@@ -1,7 +1,8 @@
 """Design: which trials there are. Trial numbers to factor levels and back, samples and shards, all as arithmetic."""
 
 from facevalue.design.axes import Axis, Column, Factor, Pairs
-from facevalue.design.design import Block, Design
+from facevalue.design.block import Block
+from facevalue.design.design import Design
 from facevalue.design.permutation import Permutation, mix
 from facevalue.design.sampling import sample
 

@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError
 
 Index = npt.NDArray[np.int64]
-_TABLE = 2**20  # pairs up to this number are looked up in a table, which is faster than unranking
+_TABLE = 2**16  # pairs up to this number are looked up in a table, which is faster than unranking
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,12 @@ class Axis(Protocol):
         """From level codes back to digits; -1 where there is none."""
         ...
 
-    def only(self, column: str, keep: Sequence[str]) -> "Axis":
-        """The same axis with only the levels whose `column` is among `keep`."""
+    def choices(self) -> dict[str, tuple[str | None, ...]]:
+        """What `only` can select by: names, and the value that each level has."""
+        ...
+
+    def only(self, name: str, keep: Sequence[str]) -> "Axis | None":
+        """The same axis with only the levels whose `name` is among `keep`; None if nothing is left."""
         ...
 
 
@@ -112,23 +116,20 @@ class Factor:
         """A code is its digit."""
         return codes[0]
 
-    def only(self, column: str, keep: Sequence[str]) -> "Factor":
-        """Keep the levels whose `column` is among `keep`, in the factor's own order.
+    def choices(self) -> dict[str, tuple[str | None, ...]]:
+        """The factor itself and its attributes."""
+        return {self.name: self.levels, **self.attributes}
 
-        Raises
-        ------
-        UnknownNameError
-            A value of `keep` does not occur.
-        """
-        values = self.levels if column == self.name else self.attributes[column]
-        for value in keep:
-            if value not in values:
-                raise UnknownNameError(column, value, {v for v in values if v is not None})
-        at = [i for i, value in enumerate(values) if value in keep]
+    def only(self, name: str, keep: Sequence[str]) -> "Factor | None":
+        """Keep the levels whose `name` is among `keep`, in the factor's own order; None if there are none."""
+        kept = set(keep)
+        at = [i for i, value in enumerate(self.choices()[name]) if value in kept]
+        if not at:
+            return None
         return Factor(
             self.name,
             tuple(self.levels[i] for i in at),
-            {name: tuple(vs[i] for i in at) for name, vs in self.attributes.items()},
+            {name: tuple(values[i] for i in at) for name, values in self.attributes.items()},
         )
 
 
@@ -148,6 +149,10 @@ class Pairs:
 
     factor: Factor
     ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.factor) < 2:
+            raise DataError(f"Pairs of {self.name!r} need two levels; there is only {self.factor.levels[0]!r}.")
 
     @property
     def name(self) -> str:
@@ -169,7 +174,7 @@ class Pairs:
 
     def codes(self, index: Index) -> tuple[Index, ...]:
         """Unrank pairs, exactly, for any n below 9 x 10^7."""
-        if index.size > len(self) and len(self) <= _TABLE:
+        if len(self) <= _TABLE:
             first, second = self._table
             return first[index], second[index]
         return self._unrank(index)
@@ -203,6 +208,11 @@ class Pairs:
             rank = low * (2 * n - low - 1) // 2 + high - low - 1
         return np.where(first == second, -1, rank)
 
-    def only(self, column: str, keep: Sequence[str]) -> "Pairs":
-        """Keep the pairs whose members both have `column` among `keep`."""
-        return Pairs(self.factor.only(column, keep), self.ordered)
+    def choices(self) -> dict[str, tuple[str | None, ...]]:
+        """What the factor's levels can be selected by."""
+        return self.factor.choices()
+
+    def only(self, name: str, keep: Sequence[str]) -> "Pairs | None":
+        """Keep the pairs whose members both have `name` among `keep`; None if there are none."""
+        factor = self.factor.only(name, keep)
+        return Pairs(factor, self.ordered) if factor is not None and len(factor) > 1 else None

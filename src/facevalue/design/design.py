@@ -1,101 +1,21 @@
 """Design: a list of blocks, each a mixed-radix product of axes; trial numbers to factor levels and back."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from facevalue.design.axes import Axis, Column, Index
+from facevalue.design.block import Block, Numbers
+from facevalue.design.tables import Digit, Table, tables
 from facevalue.errors import DataError, UnknownNameError
 
-Numbers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A full crossing of stimulus axes with prompt axes.
-
-    The stimulus axes are the outer digits of a trial number, so that all prompts about one stimulus are neighbours;
-    within each group the first axis is the outermost digit.
-
-    Parameters
-    ----------
-    name:
-        Distinct within the design.
-    stimulus:
-        Axes that say what is shown.
-    prompt:
-        Axes that say what is asked.
-    constants:
-        Factor levels that hold in the whole block.
-    baseline:
-        Whether the block only serves others as their reference; plans count it apart.
-    """
-
-    name: str
-    stimulus: tuple[Axis, ...]
-    prompt: tuple[Axis, ...] = ()
-    constants: Mapping[str, str] = field(default_factory=dict)
-    baseline: bool = False
-
-    def __post_init__(self) -> None:
-        names = [c.name for axis in self.axes for c in axis.columns()] + list(self.constants)
-        for name in names:
-            if name in ("trial", "block") or names.count(name) > 1:
-                raise DataError(f"Block {self.name!r} has the column {name!r} twice, or a reserved name.")
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """All axes, outermost first."""
-        return (*self.stimulus, *self.prompt)
-
-    @cached_property
-    def stimuli(self) -> int:
-        """How many stimuli."""
-        return prod(len(axis) for axis in self.stimulus)
-
-    @cached_property
-    def prompts(self) -> int:
-        """How many prompts each stimulus gets."""
-        return prod(len(axis) for axis in self.prompt)
-
-    def __len__(self) -> int:
-        """How many trials: stimuli x prompts."""
-        return self.stimuli * self.prompts
-
-    def digits(self, local: Numbers) -> list[Index]:
-        """Mixed-radix digits of block-local numbers, one array per axis."""
-        out: list[Index] = []
-        for axis in reversed(self.axes):
-            rest = local // len(axis)
-            out.append(local - rest * len(axis))
-            local = rest
-        return out[::-1]
-
-    def where(self, selection: Mapping[str, Sequence[str]]) -> "Block | None":
-        """The block with only the selected levels; None if its constants rule it out.
-
-        Columns that the block doesn't have select nothing away.
-        """
-        for name, value in self.constants.items():
-            if name in selection and value not in selection[name]:
-                return None
-        return replace(self, stimulus=_select(self.stimulus, selection), prompt=_select(self.prompt, selection))
-
-
-def _select(axes: tuple[Axis, ...], selection: Mapping[str, Sequence[str]]) -> tuple[Axis, ...]:
-    out = []
-    for axis in axes:
-        own = {column.name.removesuffix("_1").removesuffix("_2") for column in axis.columns()}
-        for name in own & set(selection):
-            axis = axis.only(name, selection[name])  # noqa: PLW2901 - each selection narrows the same axis
-        out.append(axis)
-    return tuple(out)
+Rows = slice | Index
+_PIECE = 2**15  # trials decoded at a time
 
 
 @dataclass(frozen=True)
@@ -176,30 +96,19 @@ class Design:
             A column is none of the design's.
         """
         trials = self._checked(numbers)
-        wanted = self._dtypes if columns is None else self._wanted(columns)
-        if len(self.blocks) == 1:
-            return self._decode(0, trials, wanted)
+        wanted = self._tables if columns is None else {name: self._tables[self._known(name)] for name in columns}
         at = np.searchsorted(self.offsets, trials, side="right") - 1
-        counts = np.bincount(at, minlength=len(self.blocks))
-        present = np.flatnonzero(counts)
-        if present.size == 1:
-            return self._decode(int(present[0]), trials, wanted)
-        order: Numbers | None = None
-        if (at[1:] < at[:-1]).any():  # bring each block's trials together, and put them back in the end
-            small = np.min_scalar_type(len(self.blocks))
-            order = np.argsort(at.astype(small), kind="stable")
-            trials = trials[order]
-        bounds = np.cumsum([0, *counts[present]])
-        parts = [
-            self._decode(int(block), trials[start:stop], wanted)
-            for block, (start, stop) in zip(present, pairwise(bounds), strict=True)
-        ]
-        frame = pl.concat(parts)
-        if order is not None:
-            back = np.empty(order.size, dtype=np.uint32)
-            back[order] = np.arange(order.size, dtype=np.uint32)
-            frame = frame.select(pl.all().gather(pl.Series(back)))
-        return frame
+        rows = {table.digit: np.empty(trials.size, dtype=np.uint32) for table in wanted.values()}
+        for block, piece in self._pieces(at):
+            self._locate(block, trials[piece] - self.offsets[block], piece, rows)
+        found = {digit: pl.Series(row) for digit, row in rows.items()}
+        return pl.DataFrame(
+            [
+                pl.Series("trial", trials.astype(np.uint64)),
+                self._block_names.gather(pl.Series(at.astype(np.uint32))),
+                *(table.values.gather(found[table.digit]) for table in wanted.values()),
+            ]
+        )
 
     def numbers(self, frame: pl.DataFrame) -> Numbers:
         """Encode factor levels: the inverse of `trials`.
@@ -236,36 +145,28 @@ class Design:
     def where(self, selection: Mapping[str, Sequence[str]]) -> "Design":
         """The design with only the selected levels, as block structure: the result is again arithmetic.
 
+        A selection of a paired factor (`identity`, never `identity_1`) holds for both members. Blocks without a
+        selected factor are kept whole.
+
         Raises
         ------
         UnknownNameError
-            No block has such a column or level.
+            No block has such a factor, attribute, constant or level.
+        DataError
+            Nothing is left.
         """
-        known = set(self._dtypes) | {name.removesuffix("_1") for name in self._dtypes if name.endswith("_1")}
-        for name in selection:
-            if name not in known:
-                raise UnknownNameError("factor", name, known)
-        kept: list[Block] = []
+        choices: dict[str, set[str]] = {}
         for block in self.blocks:
-            try:
-                narrowed = block.where(selection)
-            except UnknownNameError:
-                narrowed = None  # a level that other blocks have; the union is checked below
-            if narrowed is not None:
-                kept.append(narrowed)
-        for name, levels in selection.items():
-            have = {
-                value
-                for block in self.blocks
-                for column in (*_columns(block), *(Column(k, (v,)) for k, v in block.constants.items()))
-                if column.name.removesuffix("_1").removesuffix("_2") == name
-                for value in column.values
-                if value is not None
-            }
-            for level in levels:
-                if level not in have:
-                    raise UnknownNameError(name, level, have)
-        return Design(tuple(kept))
+            for name, levels in block.choices().items():
+                choices.setdefault(name, set()).update(levels)
+        for name, keep in selection.items():
+            if name not in choices:
+                raise UnknownNameError("factor", name, choices)
+            for level in keep:
+                if level not in choices[name]:
+                    raise UnknownNameError(name, level, choices[name])
+        narrowed = (block.where(selection) for block in self.blocks)
+        return Design(tuple(block for block in narrowed if block is not None))
 
     def shards(self, count: int) -> Iterator[range]:
         """Cut the design into `count` contiguous ranges of whole stimuli; empty ones are left out."""
@@ -285,31 +186,18 @@ class Design:
         return int(self.offsets[block]) + inside * self.blocks[block].prompts
 
     @cached_property
-    def _dtypes(self) -> dict[str, pl.Enum]:
-        """Every factor column with the levels it takes in any block."""
-        levels: dict[str, dict[str, None]] = {}
-        for block in self.blocks:
-            for name, value in block.constants.items():
-                levels.setdefault(name, {})[value] = None
-            for column in _columns(block):
-                levels.setdefault(column.name, {}).update(dict.fromkeys(v for v in column.values if v is not None))
-        return {name: pl.Enum(list(values)) for name, values in levels.items()}
+    def _tables(self) -> dict[str, Table]:
+        return tables(self.blocks)
 
     @cached_property
     def _block_names(self) -> pl.Series:
         names = [block.name for block in self.blocks]
         return pl.Series("block", names, dtype=pl.Enum(names))
 
-    @cached_property
-    def _lookups(self) -> dict[tuple[int, str], pl.Series]:
-        """Filled as columns are first decoded: (block, column) to the values its codes select."""
-        return {}
-
-    def _wanted(self, columns: Sequence[str]) -> dict[str, pl.Enum]:
-        for name in columns:
-            if name not in self._dtypes:
-                raise UnknownNameError("factor", name, self._dtypes)
-        return {name: self._dtypes[name] for name in columns}
+    def _known(self, name: str) -> str:
+        if name not in self._tables:
+            raise UnknownNameError("factor", name, self._tables)
+        return name
 
     def _checked(self, numbers: npt.ArrayLike) -> Numbers:
         trials = np.asarray(numbers)
@@ -321,28 +209,36 @@ class Design:
             raise DataError(f"Trial numbers of this design run from 0 to {self.size - 1}.")
         return trials.astype(np.int64, copy=False)
 
-    def _decode(self, at: int, trials: Numbers, wanted: Mapping[str, pl.Enum]) -> pl.DataFrame:
+    def _pieces(self, at: Index) -> Iterator[tuple[int, Rows]]:
+        """Cut rows, given the block of each, into pieces of one block; neighbours in memory come soon after another."""
+        small = np.min_scalar_type(len(self.blocks))
+        for start in range(0, at.size, _PIECE):
+            piece = at[start : start + _PIECE]
+            order: Index | None = None
+            if (piece[1:] < piece[:-1]).any():
+                order = np.argsort(piece.astype(small), kind="stable") + start
+            counts = np.bincount(piece)
+            first = 0
+            for block in np.flatnonzero(counts):
+                stop = first + int(counts[block])
+                yield int(block), slice(start + first, start + stop) if order is None else order[first:stop]
+                first = stop
+
+    def _locate(self, at: int, local: Numbers, piece: Rows, rows: Mapping[Digit, npt.NDArray[np.uint32]]) -> None:
+        """Write down where in the tables the values of one block's trials stand."""
         block = self.blocks[at]
-        data: dict[str, pl.Series] = {}
-        for axis, digit in zip(block.axes, block.digits(trials - self.offsets[at]), strict=True):
-            columns = [column for column in axis.columns() if column.name in wanted]
-            if not columns:
+        digits = block.digits(local)
+        codes: dict[int, tuple[Index, ...]] = {}
+        for digit, row in rows.items():
+            first = digit.firsts[at]
+            place = digit.places[at]
+            if place is None:
+                row[piece] = first
                 continue
-            codes = [pl.Series(part.astype(np.uint32)) for part in axis.codes(digit)]
-            for column in columns:
-                lookup = self._lookups.get((at, column.name))
-                if lookup is None:
-                    lookup = pl.Series(column.name, column.values, dtype=wanted[column.name])
-                    self._lookups[at, column.name] = lookup
-                data[column.name] = lookup.gather(codes[column.part])
-        for name, value in block.constants.items():
-            if name in wanted:
-                data[name] = pl.Series(name, [value], dtype=wanted[name]).new_from_index(0, trials.size)
-        for name, dtype in wanted.items():
-            if name not in data:
-                data[name] = pl.Series(name, [None], dtype=dtype).new_from_index(0, trials.size)
-        names = self._block_names.new_from_index(at, trials.size)
-        return pl.DataFrame([pl.Series("trial", trials.astype(np.uint64)), names, *(data[n] for n in wanted)])
+            axis, part = place
+            if axis not in codes:
+                codes[axis] = block.axes[axis].codes(digits[axis])
+            row[piece] = codes[axis][part] + first
 
 
 def _columns(block: Block) -> Iterator[Column]:

@@ -5,6 +5,8 @@ A balanced Feistel network over the smallest even number of bits that holds the 
 k of n numbers without replacement costs O(k) memory whatever n is.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,7 +30,7 @@ class Permutation:
     size:
         Length of the range, at least 1 and below 2^62.
     seed:
-        Which permutation.
+        Which permutation; none of its numbers may be negative.
 
     Examples
     --------
@@ -36,7 +38,7 @@ class Permutation:
     [0, 1, 2, 3, 4]
     """
 
-    def __init__(self, size: int, seed: int) -> None:
+    def __init__(self, size: int, seed: int | Sequence[int]) -> None:
         if not 1 <= size < 2**62:
             raise ValueError(f"size must be in [1, 2^62), got {size}")
         self._size = _U64(size)

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from facevalue.design.axes import Index
-from facevalue.design.design import Block, Design, Numbers
+from facevalue.design.block import Block, Numbers
+from facevalue.design.design import Design
 from facevalue.design.permutation import Permutation
 from facevalue.errors import DataError, UnknownNameError
 
@@ -43,10 +45,9 @@ def sample(design: Design, size: int, seed: int, strata: Sequence[str] = ()) -> 
     if not strata:
         return np.sort(Permutation(design.size, seed)(np.arange(size)))
     parts = _strata(design, strata)
-    sizes = np.array([len(part) for part in parts], dtype=np.float64)
-    counts = _largest_remainders(size * sizes / sizes.sum(), size)
+    counts = _largest_remainders([part.size for part in parts], size)
     drawn = [
-        part.numbers(Permutation(len(part), seed + 1 + i)(np.arange(count)))
+        part.numbers(Permutation(part.size, (seed, 1 + i))(np.arange(count)))
         for i, (part, count) in enumerate(zip(parts, counts, strict=True))
         if count
     ]
@@ -61,11 +62,10 @@ class _Stratum:
     offset: int
     subsets: tuple[Index, ...]
 
-    def __len__(self) -> int:
-        out = 1
-        for subset in self.subsets:
-            out *= subset.size
-        return out
+    @property
+    def size(self) -> int:
+        """How many trials."""
+        return prod(subset.size for subset in self.subsets)
 
     def numbers(self, local: Numbers) -> Numbers:
         """From numbers within the stratum to trial numbers."""
@@ -92,7 +92,7 @@ def _strata(design: Design, names: Sequence[str]) -> list[_Stratum]:
             if not own:
                 choices.append([np.arange(len(axis), dtype=np.int64)])
                 continue
-            if len(axis.columns()[0].values) != len(axis):
+            if any(column.part for column in axis.columns()):
                 raise DataError(f"{own[0].name!r} belongs to a pair and cannot be a stratum.")
             groups: dict[tuple[str | None, ...], list[int]] = {}
             for code, key in enumerate(zip(*(column.values for column in own), strict=True)):
@@ -105,9 +105,11 @@ def _strata(design: Design, names: Sequence[str]) -> list[_Stratum]:
     return out
 
 
-def _largest_remainders(shares: np.ndarray, total: int) -> list[int]:
-    counts = np.floor(shares).astype(np.int64)
-    short = total - int(counts.sum())
-    order = np.argsort(-(shares - counts), kind="stable")
-    counts[order[:short]] += 1
-    return [int(c) for c in counts]
+def _largest_remainders(sizes: Sequence[int], total: int) -> list[int]:
+    """Share `total` out in proportion to the sizes, exactly; what rounding leaves goes to the largest remainders."""
+    whole = sum(sizes)
+    counts = [total * size // whole for size in sizes]
+    order = sorted(range(len(sizes)), key=lambda i: -(total * sizes[i] % whole))  # stable: earlier strata first
+    for i in order[: total - sum(counts)]:
+        counts[i] += 1
+    return counts

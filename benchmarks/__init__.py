@@ -1,0 +1,1 @@
+"""Benchmarks: what the project promises about speed and memory, measured."""
