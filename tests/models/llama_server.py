@@ -1,19 +1,21 @@
 """Serve a GGUF model with llama.cpp until standard input closes; prints the address.
 
-Run as a program, so that whoever started it can end it reliably.
+Usage: llama_server.py MODEL PROJECTOR SLOTS [KEY], where PROJECTOR may be empty. A program of its own, so that whoever
+started it can end it reliably, and a processor that can't run it takes nobody along.
 """
 
 import sys
 
-import xllamacpp
-
 
 def main() -> None:
-    model, projector, slots = sys.argv[1:]
+    import xllamacpp  # a crash of this module is met only by who runs it
+
+    model, projector, slots, *keys = sys.argv[1:]
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.mmproj.path = projector
     params.mmproj_use_gpu = False
+    params.api_keys = keys
     params.n_parallel = int(slots)
     params.n_ctx = 2048 * int(slots)
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1

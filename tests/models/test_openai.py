@@ -56,7 +56,7 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No thread is left behind, and asyncio has nothing to complain about."""
     caplog.set_level(logging.DEBUG)
     yield
-    gc.collect()
+    gc.collect(1)
     assert not [t for t in threading.enumerate() if t.name == "facevalue-http"]
     assert not [r for r in caplog.records if r.name == "asyncio" and r.levelno >= logging.WARNING]
 

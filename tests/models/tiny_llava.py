@@ -6,9 +6,14 @@ them, only shift the odds a little.
 """
 
 from pathlib import Path
+from typing import Any
 
-import gguf
 import numpy as np
+import numpy.typing as npt
+import pytest
+
+gguf: Any = pytest.importorskip("gguf", reason="gguf is not installed: pip install 'facevalue[servers]'")
+Weights = npt.NDArray[np.float32]
 
 PIECES = ["\u2581(", "(", "a", "b", ")", "\u2581a", "\u2581b", "A", "B", "\u2581competent", "\u2581the", "."]
 HABITS = {
@@ -109,16 +114,16 @@ def _vision(path: Path, rng: np.random.Generator) -> Path:
     return _close(writer, path)
 
 
-def _linear(writer: gguf.GGUFWriter, name: str, weight: np.ndarray) -> None:
+def _linear(writer: Any, name: str, weight: Weights) -> None:
     writer.add_tensor(f"{name}.weight", weight)
     writer.add_tensor(f"{name}.bias", np.zeros(weight.shape[0], np.float32))
 
 
-def _small(rng: np.random.Generator, *shape: int, scale: float = 0.1) -> np.ndarray:
+def _small(rng: np.random.Generator, *shape: int, scale: float = 0.1) -> Weights:
     return rng.normal(0, scale, shape).astype(np.float32)
 
 
-def _close(writer: gguf.GGUFWriter, path: Path) -> Path:
+def _close(writer: Any, path: Path) -> Path:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -6,6 +6,7 @@ each option, provided that the options part early. This module does the arithmet
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from facevalue.types import Option, Sampling
@@ -189,14 +190,13 @@ def drawn(position: Position, sampling: Sampling) -> dict[str, float]:
         best = [token for token, log in logs.items() if log == highest]
         return {token: 1 / len(best) for token in best}
     sharpness = 1 / sampling.temperature
-    weights = {token: math.exp((log - highest) * sharpness) for token, log in logs.items()}
-    unseen = max(0.0, 1.0 - math.fsum(math.exp(log) for log in logs.values()))
-    tail = 0.0
+    powers = {token: sharpness * log for token, log in logs.items()}
+    whole = reduce(_log_sum, powers.values())
+    unseen = 1.0 - math.fsum(math.exp(log) for log in logs.values())
     if unseen > _ROUNDING:
         each = max(min(logs.values()), math.log(unseen / _LARGEST_VOCABULARY))
-        tail = math.exp(math.log(unseen) - each + sharpness * (each - highest))
-    whole = math.fsum(weights.values()) + tail
-    return _nucleus({token: weight / whole for token, weight in weights.items()}, sampling.top_p)
+        whole = _log_sum(whole, math.log(unseen) + (sharpness - 1) * each)
+    return _nucleus({token: math.exp(power - whole) for token, power in powers.items()}, sampling.top_p)
 
 
 def _nucleus(shares: dict[str, float], top_p: float) -> dict[str, float]:
