@@ -1,0 +1,224 @@
+"""Image files as stimuli: shown byte for byte as they are, found out by their content, never outside their root."""
+
+import hashlib
+import io
+import stat
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import PIL.Image
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.base import Kind
+from facevalue.types import Image, Stimulus
+
+MAX_BYTES = 25 * 10**6
+"""Largest image file."""
+MAX_PIXELS = 50 * 10**6
+"""Most pixels of an image."""
+
+_MEDIA_TYPES = {
+    "PNG": "image/png",
+    "JPEG": "image/jpeg",
+    "MPO": "image/jpeg",
+    "WEBP": "image/webp",
+    "GIF": "image/gif",
+}
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+_SHOWN = 5
+_WORKERS = 8
+
+
+def media_type(data: bytes, name: str) -> str:
+    """Return the MIME type of an image, told from its content.
+
+    Parameters
+    ----------
+    data:
+        The file's bytes.
+    name:
+        What to call it in errors.
+
+    Raises
+    ------
+    DataError
+        Not a PNG, JPEG, WebP or GIF image, a damaged header, or more than `MAX_PIXELS`.
+    """
+    try:
+        with PIL.Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            width, height = image.size
+            kind = _MEDIA_TYPES[image.format or ""]
+            if width * height <= MAX_PIXELS:
+                image.verify()
+    except PIL.Image.DecompressionBombError as error:
+        msg = f"{name}: more than {MAX_PIXELS / 1e6:.0f} million pixels."
+        raise DataError(msg) from error
+    except Exception as error:  # Pillow raises many kinds for damaged files
+        msg = f"{name}: not a PNG, JPEG, WebP or GIF image that can be read."
+        raise DataError(msg) from error
+    if width * height > MAX_PIXELS:
+        msg = f"{name}: {width} x {height}; an image has at most {MAX_PIXELS / 1e6:.0f} million pixels."
+        raise DataError(msg)
+    return kind
+
+
+class FileSource:
+    """The images of a manifest.
+
+    Files are shown byte for byte as they are: nothing is resized, recoded or turned. A camera's EXIF orientation is
+    therefore left to the model's side, which may or may not heed it; turn such pictures beforehand.
+
+    Parameters
+    ----------
+    manifest:
+        A frame with the columns `image` (unique id) and `path` (relative to `root`), as `read_manifest` returns it.
+    root:
+        The folder that holds the images. No path, and no link on it, may lead out of it.
+    kind:
+        What kind of pictures these are.
+
+    Raises
+    ------
+    DataError
+        The manifest lacks a column, or the root is no folder.
+    """
+
+    def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED) -> None:
+        missing = {"image", "path"}.difference(manifest.columns)
+        if missing:
+            msg = f"The manifest lacks the column {min(missing)!r}; it has: {', '.join(manifest.columns)}."
+            raise DataError(msg)
+        if not root.is_dir():
+            msg = f"{root}: is not a folder with images."
+            raise DataError(msg)
+        self._root = root.resolve()
+        self._kind = kind
+        self._paths: dict[str, str] = dict(manifest.select("image", "path").iter_rows())
+        self._digests: dict[tuple[str, int, int], str] = {}
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of pictures these are."""
+        return self._kind
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return the stimulus that shows the image `levels["image"]`.
+
+        Parameters
+        ----------
+        number:
+            Its number in the design; the stimulus' key.
+        levels:
+            Factor levels, with the image's id under `image`.
+
+        Raises
+        ------
+        UnknownNameError
+            No such image in the manifest.
+        DataError
+            The file is missing, too large, or outside the root. That it is no image is found by `check` or `load`.
+        """
+        name = self._path_of(levels.get("image"))
+        digest = self._digest(name)
+        return Stimulus(str(number), digest, levels, partial(self._load, name, digest))
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Look at every image that a run will show: it exists, its header can be read, and its size is in bounds.
+
+        Raises
+        ------
+        DataError
+            Names the first five images that cannot be shown, and says how many there are.
+        """
+        images = list(dict.fromkeys(levels.get("image", [])))
+        if not images:
+            msg = "No images to check: the stimuli have no column 'image'."
+            raise DataError(msg)
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            wrong = [problem for problem in pool.map(self._problem, images) if problem]
+        if wrong:
+            shown = "; ".join(problem.rstrip(".") for problem in wrong[:_SHOWN])
+            more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+            msg = f"{len(wrong):,} of {len(images):,} images cannot be shown: {shown}{more}."
+            raise DataError(msg)
+
+    def resolve(self, name: str) -> Path:
+        """Return where a path of the manifest leads.
+
+        Raises
+        ------
+        DataError
+            It leads out of the root.
+        """
+        try:
+            path = (self._root / name).resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            msg = f"{name}: cannot be read."
+            raise DataError(msg) from error
+        if not path.is_relative_to(self._root):
+            msg = f"{name}: leads out of the folder with the images."
+            raise DataError(msg)
+        return path
+
+    def _path_of(self, image: str | None) -> str:
+        if image is None or image not in self._paths:
+            raise UnknownNameError("image", str(image), self._paths)
+        return self._paths[image]
+
+    def _problem(self, image: str | None) -> str | None:
+        try:
+            name = self._path_of(image)
+            media_type(self._read(name), name)
+        except UnknownNameError:
+            return f"{image}: not in the manifest"
+        except DataError as error:
+            return str(error)
+        return None
+
+    def _stat(self, name: str) -> tuple[Path, int, int]:
+        path = self.resolve(name)
+        try:
+            found = path.stat()
+        except (OSError, ValueError) as error:
+            msg = f"{name}: missing or not readable."
+            raise DataError(msg) from error
+        if not stat.S_ISREG(found.st_mode):
+            msg = f"{name}: is not a file."
+            raise DataError(msg)
+        if found.st_size > MAX_BYTES:
+            msg = f"{name}: {found.st_size / 1e6:,.0f} MB; an image file has at most {MAX_BYTES / 1e6:.0f} MB."
+            raise DataError(msg)
+        return path, found.st_size, found.st_mtime_ns
+
+    def _read(self, name: str) -> bytes:
+        path, _, _ = self._stat(name)
+        try:
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except OSError as error:
+            msg = f"{name}: missing or not readable."
+            raise DataError(msg) from error
+        if len(data) > MAX_BYTES:
+            msg = f"{name}: an image file has at most {MAX_BYTES / 1e6:.0f} MB."
+            raise DataError(msg)
+        return data
+
+    def _digest(self, name: str) -> str:
+        key = (name, *self._stat(name)[1:])
+        if key not in self._digests:
+            self._digests[key] = _hash(self._read(name))
+        return self._digests[key]
+
+    def _load(self, name: str, digest: str) -> tuple[Image, ...]:
+        data = self._read(name)
+        if _hash(data) != digest:
+            msg = f"{name}: was changed while the run was going on. Start the command again."
+            raise DataError(msg)
+        return (Image(data, media_type(data, name)),)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,0 +1,300 @@
+"""A list of anyone's images: CSV, JSON Lines or Parquet in, one form out.
+
+A manifest may come from a stranger: what is read is bounded, every cell is text, and no path leaves the root.
+"""
+
+import csv
+import io
+import json
+import os
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from facevalue.errors import DataError, UnknownNameError
+
+SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
+"""Names that an image may end in. What it is, is told from its content."""
+
+MAX_BYTES = 256 * 2**20
+"""Largest manifest file; Parquet: unpacked, by its own account, eight times as much."""
+MAX_COLUMNS = 200
+MAX_CELL = 1_000
+"""Most characters of a cell."""
+
+RESERVED: frozenset[str] = frozenset(
+    ("trial", "repeat", "status", "text", "probs", "weight", "weights", "mass", "na", "position", "choice", "model")
+)
+"""Columns of the tables to which factors are joined; no factor may have such a name."""
+
+_FORM = ("image", "path", "identity", "set")
+_READERS = (".csv", ".jsonl", ".parquet")
+_SHOWN = 5
+
+
+def read_manifest(path: Path, *, root: Path | None = None, required: Sequence[str] = ()) -> pl.DataFrame:
+    """Read a manifest.
+
+    Parameters
+    ----------
+    path:
+        A `.csv`, `.jsonl` or `.parquet` file with one row per image. Its columns:
+
+        - `image` or `path`: where the image is, relative to the root. If both are there, `image` is the id.
+        - `id` (optional): the image's id; the path as written is the id if there is none.
+        - `identity` (optional): whose picture it is; each image is an identity of its own if the column is absent.
+        - `set` (optional): its counterfactual set; null if the column is absent.
+        - all other columns are factors.
+    root:
+        The folder that paths are relative to, and that they must not leave; the manifest's folder by default. An
+        absolute path is accepted only with a root given here, and below it.
+    required:
+        Factors that must be there, and must not be empty in any row.
+
+    Returns
+    -------
+    DataFrame
+        Text columns: `image` (unique), `path` (relative to the root, with slashes), `identity`, `set`, and the factors
+        in the order of the file. Cells are trimmed; empty ones are null.
+
+    Raises
+    ------
+    UnknownNameError
+        A required factor is no column; names those that are.
+    DataError
+        Anything else that is wrong with the file, in one sentence with the rows it is about. Row 1 is the first image.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _READERS:
+        msg = f"{path.name}: a manifest is a .csv, .jsonl or .parquet file."
+        raise DataError(msg)
+    _check_size(path)
+    read = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
+    frame = _tidy(read(path), path.name)
+    return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, required)
+
+
+def write_manifest(frame: pl.DataFrame, path: Path) -> None:
+    """Write a manifest as Parquet: aside first, then renamed, so that the file is whole or absent.
+
+    Raises
+    ------
+    DataError
+        The frame is not in the form that `read_manifest` returns, or cannot be written.
+    """
+    missing = [name for name in _FORM if name not in frame.columns]
+    if missing:
+        msg = f"A manifest needs the columns {', '.join(_FORM)}; {', '.join(missing)} missing."
+        raise DataError(msg)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        frame.write_parquet(aside)
+        aside.replace(path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        msg = f"{path}: cannot be written: {error.strerror or error}."
+        raise DataError(msg) from error
+
+
+def _check_size(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+        is_file = path.is_file()
+    except OSError as error:
+        msg = f"{path}: cannot be read: {error.strerror or error}."
+        raise DataError(msg) from error
+    if not is_file:
+        msg = f"{path}: is not a file."
+        raise DataError(msg)
+    if size > MAX_BYTES:
+        msg = f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB."
+        raise DataError(msg)
+
+
+def _read_text(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        msg = f"{path.name}: line {line} is not UTF-8 (byte {error.start}). Save the file as UTF-8."
+        raise DataError(msg) from error
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    text = _read_text(path)
+    header = text[: text.find("\n")] if "\n" in text else text
+    separator = next((mark for mark in ",;\t" if mark in header), ",")
+    rows: list[list[str]] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        names = next(reader, [])
+        _check_names(names, path.name)
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != len(names):
+                msg = f"{path.name}: line {reader.line_num} has {len(row)} cells; the header has {len(names)}."
+                raise DataError(msg)
+            rows.append(row)
+    except csv.Error as error:
+        msg = f"{path.name}: line {reader.line_num}: {error}."
+        raise DataError(msg) from error
+    return pl.DataFrame(rows, schema=dict.fromkeys(map(str.strip, names), pl.String), orient="row")
+
+
+def _read_jsonl(path: Path) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = []
+    names: dict[str, None] = {}
+    for number, line in enumerate(_read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        rows.append(_json_object(line, f"{path.name}: line {number}"))
+        if not rows[-1].keys() <= names.keys():
+            names.update(dict.fromkeys(rows[-1]))
+            _check_names(list(names), path.name)
+    return pl.DataFrame({name.strip(): [row.get(name) for row in rows] for name in names}, schema_overrides=None)
+
+
+def _json_object(line: str, where: str) -> dict[str, Any]:
+    """Return a line's object with numbers as they are written, so that 1.10 stays "1.10"."""
+    try:
+        row = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        msg = f"{where} is not JSON: {error}."
+        raise DataError(msg) from error
+    if not isinstance(row, dict):
+        msg = f"{where} is not an object of columns."
+        raise DataError(msg)
+    for name, value in row.items():
+        if isinstance(value, bool):
+            row[name] = "true" if value else "false"
+        elif value is not None and not isinstance(value, str):
+            msg = f"{where}: {name!r} holds a list or an object; a factor has one value."
+            raise DataError(msg)
+    return row
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        with pq.ParquetFile(path) as file:
+            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+            if sum(group.total_byte_size for group in groups) > 8 * MAX_BYTES:
+                msg = f"{path.name}: unpacks to more than {8 * MAX_BYTES // 2**30} GiB."
+                raise DataError(msg)
+            _check_names(file.schema_arrow.names, path.name)
+            frame = pl.from_arrow(file.read())
+    except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
+        msg = f"{path.name}: is not a Parquet file that can be read: {error}."
+        raise DataError(msg) from error
+    assert isinstance(frame, pl.DataFrame)
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested() or kind in (pl.Binary, pl.Object)]
+    if nested:
+        msg = f"{path.name}: {nested[0]!r} holds {frame.schema[nested[0]]}; a factor has one value a row."
+        raise DataError(msg)
+    return frame.rename(str.strip).with_columns(pl.all().cast(pl.String))
+
+
+def _check_names(names: Sequence[str], where: str) -> None:
+    stripped = [name.strip() for name in names]
+    if len(names) > MAX_COLUMNS:
+        msg = f"{where}: {len(names)} columns; a manifest has at most {MAX_COLUMNS}."
+        raise DataError(msg)
+    if any(not name or not name.isprintable() or len(name) > MAX_CELL for name in stripped):
+        msg = f"{where}: a column has no name, or one that cannot be printed."
+        raise DataError(msg)
+    twice = sorted({name for name in stripped if stripped.count(name) > 1})
+    if twice:
+        msg = f"{where}: the column {twice[0]!r} is there twice."
+        raise DataError(msg)
+
+
+def _tidy(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    if frame.height == 0:
+        msg = f"{where}: holds no images."
+        raise DataError(msg)
+    frame = frame.select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
+    for name in frame.columns:
+        long = frame.select((pl.col(name).str.len_chars() > MAX_CELL).arg_true()).to_series()
+        if len(long):
+            msg = f"{where}: {name!r} has more than {MAX_CELL:,} characters in {_rows(long)}."
+            raise DataError(msg)
+    return frame
+
+
+def _in_form(frame: pl.DataFrame, where: str, root: Path, root_given: bool, required: Sequence[str]) -> pl.DataFrame:
+    names = frame.columns
+    if "path" not in names and "image" not in names:
+        msg = f"{where}: needs a column 'image' or 'path' that says where each image is. It has: {', '.join(names)}."
+        raise DataError(msg)
+    path_column = "path" if "path" in names else "image"
+    given_id = "image" if path_column == "path" and "image" in names else "id" if "id" in names else None
+    factors = [name for name in names if name not in (*_FORM, given_id)]
+    for name in required:
+        if name not in names:
+            raise UnknownNameError("factor", name, factors)
+    taken = sorted(RESERVED.intersection(factors))
+    if taken:
+        msg = f"{where}: no factor can be called {taken[0]!r}, which is a column of the results. Rename it."
+        raise DataError(msg)
+    whole = [path_column, *([given_id] if given_id else []), *(["identity"] if "identity" in names else []), *required]
+    for name in whole:
+        empty = frame[name].is_null().arg_true()
+        if len(empty):
+            msg = f"{where}: {name!r} is empty in {_rows(empty)}."
+            raise DataError(msg)
+    image = frame[given_id or path_column]
+    twice = image.is_duplicated().arg_true()
+    if len(twice):
+        rows = image.eq(image[int(twice[0])]).arg_true()
+        hint = "" if given_id else " Add a column 'id' if one picture is meant to be there several times."
+        msg = f"{where}: {image[int(twice[0])]!r} is there more than once, in {_rows(rows)}.{hint}"
+        raise DataError(msg)
+    paths = list(_relative_paths(frame[path_column].to_list(), where, root, root_given))
+    identity = frame["identity"] if "identity" in names else image
+    return pl.DataFrame(
+        [
+            image.alias("image"),
+            pl.Series("path", paths, pl.String),
+            identity.alias("identity"),
+            frame["set"] if "set" in names else pl.Series("set", [None], pl.String).new_from_index(0, frame.height),
+            *(frame[name] for name in factors),
+        ]
+    )
+
+
+def _relative_paths(paths: Iterable[str], where: str, root: Path, root_given: bool) -> Iterator[str]:
+    base = root.absolute().as_posix()
+    for row, written in enumerate(paths, start=1):
+        at = f"{where}: row {row}: {written!r}"
+        if not written.isprintable() or "://" in written:
+            msg = f"{at} is no path of a file."
+            raise DataError(msg)
+        if PurePosixPath(written).suffix.lower() not in SUFFIXES:
+            msg = f"{at} does not end in one of {', '.join(SUFFIXES)}."
+            raise DataError(msg)
+        if written.startswith("/") or Path(written).is_absolute():
+            if not root_given:
+                msg = (
+                    f"{at} is an absolute path; give a root folder that holds the images, or use paths relative to it."
+                )
+                raise DataError(msg)
+            relative = posixpath.relpath(posixpath.normpath(written), base)
+        else:
+            relative = posixpath.normpath(written)
+        if relative == ".." or relative.startswith("../"):
+            msg = f"{at} leaves the folder {root}; give a root folder that holds all images."
+            raise DataError(msg)
+        yield relative
+
+
+def _rows(indices: pl.Series) -> str:
+    """Name rows for people, counted from 1."""
+    shown = ", ".join(str(int(i) + 1) for i in indices[:_SHOWN])
+    more = f" and {len(indices) - _SHOWN:,} more" if len(indices) > _SHOWN else ""
+    return f"row {shown}" if len(indices) == 1 else f"rows {shown}{more}"
