@@ -1,0 +1,376 @@
+"""Reader for the folders of StylisticBias as its authors publish them (seed 001, B.3 and C.1).
+
+Each image lies beside a `*_metadata.json` with the `characteristics` of the person and, for a variation, the one
+feature that was changed under `characteristics.variation`. The format leaves room (where the identity is written, how a
+feature is spelled), so much is accepted; what is returned has the names of the grid alone, and anything that is not
+understood is an error, never a guess.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+
+GRID: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "skin_irregularities": ("freckles", "acne", "scars", "moles"),
+        "hair_color": ("black", "brown", "blonde", "red", "gray", "unnatural"),
+        "hair_length": ("bald", "short", "medium", "long"),
+        "hair_style": ("messy", "slicked-back", "ponytail", "braid", "bun", "afro", "buzz-cut", "mohawk"),
+        "facial_hair": ("clean-shaven", "stubble", "mustache", "full-beard"),
+        "eyewear": ("thick-rimmed", "thin-metal", "sunglasses"),
+        "makeup": ("light", "heavy"),
+        "lip_makeup": ("neutral", "red-lipstick", "bold"),
+        "piercings": ("single-nose", "single-lip", "single-eyebrow", "multiple", "earrings"),
+        "tattoos": ("facial-tattoo",),
+        "accessories": ("cap", "beanie", "hat", "headscarf"),
+        "fashion_style": (
+            *("professional", "formal", "casual", "smart-casual", "sporty", "streetwear"),
+            *("functional-outdoor", "luxury", "vintage", "worn-distressed", "daring"),
+        ),
+    }
+)
+"""The variation grid (Table 10): attributes and their values."""
+
+PEOPLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "age": ("young", "middle-aged", "elderly"),
+        "gender": ("male", "female"),
+        "ethnicity": ("asian", "african", "european", "middle-eastern", "latino"),
+        "build": ("thin", "normal", "obese"),
+    }
+)
+"""Levels of the base faces."""
+
+MAX_FILES = 200_000
+"""Most metadata files in a folder."""
+MAX_BYTES = 2**20
+"""Largest metadata file."""
+
+_ENDING = "_metadata.json"
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+_IDENTITY_KEYS = ("identity", "identity_id", "face_id", "base_id", "base_face_id", "person_id", "id")
+_PAIR_KEYS = (("feature_key", "feature_value"), ("key", "value"), ("feature", "value"), ("attribute", "value"))
+_NO_VARIATION = frozenset(("", "none", "base", "baseline", "original"))
+_BASE_WORDS = re.compile(r"(?:^|[-_])(?:base|baseline|original|face|portrait|image)$")
+
+_ATTRIBUTE_SPELLINGS = {
+    "skin": "skin_irregularities",
+    "skin_irregularity": "skin_irregularities",
+    "skin_irreg": "skin_irregularities",
+    "hair_colour": "hair_color",
+    "hairstyle": "hair_style",
+    "beard": "facial_hair",
+    "glasses": "eyewear",
+    "make_up": "makeup",
+    "lip_make_up": "lip_makeup",
+    "lipstick": "lip_makeup",
+    "piercing": "piercings",
+    "tattoo": "tattoos",
+    "accessory": "accessories",
+    "headwear": "accessories",
+    "fashion": "fashion_style",
+    "clothing": "fashion_style",
+    "clothing_style": "fashion_style",
+}
+_VALUE_SPELLINGS = {
+    "freckle": "freckles",
+    "scar": "scars",
+    "mole": "moles",
+    "blond": "blonde",
+    "grey": "gray",
+    "slick-back": "slicked-back",
+    "buzzcut": "buzz-cut",
+    "shaven": "clean-shaven",
+    "moustache": "mustache",
+    "beard": "full-beard",
+    "thick-rim": "thick-rimmed",
+    "thin-metal-rimmed": "thin-metal",
+    "thin-metal-frame": "thin-metal",
+    "red": "red-lipstick",
+    "nose": "single-nose",
+    "lip": "single-lip",
+    "eyebrow": "single-eyebrow",
+    "earring": "earrings",
+    "face-tattoo": "facial-tattoo",
+    "facial": "facial-tattoo",
+    "business-formal": "professional",
+    "professional-business-formal": "professional",
+    "evening": "formal",
+    "formal-evening": "formal",
+    "athletic": "sporty",
+    "sporty-athletic": "sporty",
+    "functional": "functional-outdoor",
+    "outdoor": "functional-outdoor",
+    "high-fashion": "luxury",
+    "luxury-high-fashion": "luxury",
+    "retro": "vintage",
+    "vintage-retro": "vintage",
+    "worn": "worn-distressed",
+    "distressed": "worn-distressed",
+    "provocative": "daring",
+    "daring-provocative": "daring",
+    "young-adult": "young",
+    "middle-aged-adult": "middle-aged",
+    "middle-age": "middle-aged",
+    "middleaged": "middle-aged",
+    "elderly-adult": "elderly",
+    "old": "elderly",
+    "man": "male",
+    "woman": "female",
+    "latina": "latino",
+    "normal-weight": "normal",
+}
+_PADDING = frozenset(
+    (
+        "hair",
+        "makeup",
+        "lipstick",
+        "lip",
+        "lips",
+        "color",
+        "colour",
+        "glasses",
+        "eyeglasses",
+        "frame",
+        "frames",
+        "build",
+    )
+) | frozenset(("piercing", "piercings", "clothing", "clothes", "wear", "outfit", "style", "skin", "tattoo"))
+"""Words that may stand behind a value without changing it ("short hair")."""
+
+
+class _Record(NamedTuple):
+    """One metadata file. `attribute` and `value` are None for a base face."""
+
+    where: str
+    folder: str
+    stem: str
+    image: str
+    given: str | None
+    attribute: str | None
+    value: str | None
+    people: dict[str, str]
+
+
+def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
+    """Read the authors' StylisticBias folders as a manifest.
+
+    Parameters
+    ----------
+    folder:
+        The folder that holds all faces, however deep. Links are not followed.
+
+    Returns
+    -------
+    DataFrame
+        Text columns, one row per image, each base face followed by its variations: `image` (the identity for a base
+        face, else identity/attribute/value), `path` (relative to `folder`), `identity`, `set` (the identity),
+        `attribute` and `value` (null for a base face; else names of `GRID`), `age`, `gender`, `ethnicity`, `build`
+        (levels of `PEOPLE`; a variation has those of its base face).
+
+    Raises
+    ------
+    UnknownNameError
+        An attribute, value or level that the grid does not know, with the nearest ones.
+    DataError
+        No metadata at all, metadata that cannot be read, a missing image, two base faces or two equal variations of an
+        identity, a variation without base face, or one that contradicts its base face. Names the file.
+
+    Notes
+    -----
+    Whose face it is, is told from: an explicit id (`identity`, `face_id`, `base_id`, `id`, ...; at the top or among the
+    characteristics); else, for a base face, the file's stem without a final "base", or its folder where the stem says
+    nothing more than "base" or "face"; else, for a variation, the longest base name that its own name or the path of its
+    folder begins with.
+    """
+    records = [_record(folder, path) for path in _metadata_files(folder)]
+    if not records:
+        msg = f"{folder}: no file ends in {_ENDING}."
+        raise DataError(msg)
+    bases = _bases([record for record in records if record.attribute is None])
+    rows: dict[tuple[str, str | None, str | None], tuple[str, _Record]] = {}
+    for record in records:
+        identity = _identity_of(record, bases)
+        key = (identity, record.attribute, record.value)
+        if key in rows:
+            what = "base faces" if record.attribute is None else f"images with {record.attribute} {record.value}"
+            msg = f"Two {what} of identity {identity!r}: {rows[key][1].where} and {record.where}."
+            raise DataError(msg)
+        rows[key] = (identity, record)
+    ordered = sorted(rows.values(), key=lambda row: (row[0], row[1].attribute or "", row[1].value or ""))
+    return pl.DataFrame(
+        [_row(identity, record, bases[identity]) for identity, record in ordered],
+        schema=dict.fromkeys(("image", "path", "identity", "set", "attribute", "value", *PEOPLE), pl.String),
+        orient="row",
+    )
+
+
+def _metadata_files(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        msg = f"{folder}: is not a folder."
+        raise DataError(msg)
+    count = 0
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            if name.endswith(_ENDING):
+                count += 1
+                if count > MAX_FILES:
+                    msg = f"{folder}: more than {MAX_FILES:,} metadata files."
+                    raise DataError(msg)
+                yield Path(place, name)
+
+
+def _record(root: Path, path: Path) -> _Record:
+    where = path.relative_to(root).as_posix()
+    metadata = _read_json(path, where)
+    traits = metadata.get("characteristics")
+    if not isinstance(traits, dict):
+        msg = f"{where}: has no 'characteristics'."
+        raise DataError(msg)
+    attribute, value = _variation(traits.get("variation"), where)
+    given = next((str(m[key]) for m in (metadata, traits) for key in _IDENTITY_KEYS if _is_name(m.get(key))), None)
+    people = {}
+    for name, keys in (
+        ("age", ("age", "age_group")),
+        ("gender", ("gender", "sex")),
+        ("ethnicity", ("ethnicity", "race")),
+        ("build", ("body", "body_type", "build", "bodytype")),
+    ):
+        written = next((traits[key] for key in keys if traits.get(key) is not None), None)
+        if written is not None:
+            people[name] = _value(name, PEOPLE[name], written, where)
+        elif attribute is None:
+            msg = f"{where}: a base face needs its {name}."
+            raise DataError(msg)
+    stem = path.name.removesuffix(_ENDING)
+    folder = path.parent.relative_to(root).as_posix()
+    return _Record(where, folder, stem, _image(root, path.parent, stem, where), given, attribute, value, people)
+
+
+def _read_json(path: Path, where: str) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        metadata = json.loads(data) if len(data) <= MAX_BYTES else None
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"{where}: is not JSON that can be read: {error}."
+        raise DataError(msg) from error
+    if not isinstance(metadata, dict):
+        msg = f"{where}: is not a JSON object of at most {MAX_BYTES // 2**20} MiB."
+        raise DataError(msg)
+    return metadata
+
+
+def _image(root: Path, folder: Path, stem: str, where: str) -> str:
+    found = [path for end in _SUFFIXES for path in (folder / f"{stem}{end}", folder / f"{stem}{end.upper()}")]
+    found = list({path.name.lower(): path for path in found if path.is_file()}.values())
+    if len(found) != 1:
+        what = "no image" if not found else "more than one image"
+        msg = f"{where}: {what} beside it that is called {stem} and ends in one of {', '.join(_SUFFIXES)}."
+        raise DataError(msg)
+    return found[0].relative_to(root).as_posix()
+
+
+def _variation(written: object, where: str) -> tuple[str, str] | tuple[None, None]:
+    """Return the attribute and value that a variation changes, however they are written."""
+    pair: tuple[object, object] | None = None
+    if written is None or (isinstance(written, str) and _slug(written) in _NO_VARIATION) or written == {}:
+        return None, None
+    if isinstance(written, dict):
+        pair = next(((written[k], written[v]) for k, v in _PAIR_KEYS if k in written and v in written), None)
+        if pair is None and len(written) == 1:
+            pair = next(iter(written.items()))
+    elif isinstance(written, str) and len(parts := re.split(r"[:=]", written, maxsplit=1)) == 2:
+        pair = (parts[0], parts[1])
+    if pair is None or not isinstance(pair[0], str):
+        msg = f"{where}: 'variation' is not one feature with one value: {json.dumps(written)[:200]}."
+        raise DataError(msg)
+    slug = re.sub("_(?:fe)?male$", "", _slug(pair[0]).replace("-", "_"))
+    attribute = _ATTRIBUTE_SPELLINGS.get(slug, slug)
+    if attribute not in GRID:
+        raise UnknownNameError(f"attribute in {where}", pair[0], GRID)
+    return attribute, _value(attribute, GRID[attribute], pair[1], where)
+
+
+def _value(name: str, known: tuple[str, ...], written: object, where: str) -> str:
+    """Return the grid's name for a value: as it is, by a known spelling, without padding, or its part before a slash."""
+    if isinstance(written, str):
+        for text in (written, written.split("/")[0]):
+            words = _slug(text).split("-")
+            while words:
+                slug = "-".join(words)
+                for value in (slug, _VALUE_SPELLINGS.get(slug)):
+                    if value in known:
+                        return value
+                if words[-1] not in _PADDING:
+                    break
+                words.pop()
+    raise UnknownNameError(f"{name} in {where}", str(written)[:100], known)
+
+
+def _bases(records: list[_Record]) -> dict[str, _Record]:
+    """Name each base face."""
+    bases: dict[str, _Record] = {}
+    for record in records:
+        identity = record.given or _bare(record.stem) or record.folder
+        if identity in bases:
+            msg = f"Two base faces of identity {identity!r}: {bases[identity].where} and {record.where}."
+            raise DataError(msg)
+        bases[identity] = record
+    return bases
+
+
+def _identity_of(record: _Record, bases: Mapping[str, _Record]) -> str:
+    """Return whose face it is: one of `bases`."""
+    if record.attribute is None:
+        return record.given or _bare(record.stem) or record.folder
+    if record.given is not None:
+        found = [record.given] if record.given in bases else []
+    else:
+        found = [name for name in _beginnings(record.stem) if name in bases]
+        place = record.folder
+        while not found and place not in (".", ""):
+            found = [name for name in (place, place.rsplit("/", 1)[-1]) if name in bases]
+            place = place.rpartition("/")[0]
+    if not found:
+        msg = f"{record.where}: a variation ({record.attribute} {record.value}) without a base face."
+        raise DataError(msg)
+    return found[0]
+
+
+def _beginnings(stem: str) -> Iterator[str]:
+    """Yield what a stem begins with, the longest first: "f1_hair_red", "f1_hair", "f1"."""
+    yield stem
+    for mark in reversed(list(re.finditer(r"[-_. ]+", stem))):
+        yield stem[: mark.start()]
+
+
+def _row(identity: str, record: _Record, base: _Record) -> tuple[str | None, ...]:
+    for name, level in record.people.items():
+        if base.people[name] != level:
+            msg = f"{record.where}: {name} {level}, but the base face ({base.where}) has {base.people[name]}."
+            raise DataError(msg)
+    image = identity if record.attribute is None else f"{identity}/{record.attribute}/{record.value}"
+    people = (base.people[name] for name in PEOPLE)
+    return (image, record.image, identity, identity, record.attribute, record.value, *people)
+
+
+def _bare(stem: str) -> str:
+    return _BASE_WORDS.sub("", stem)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip() != ""
+
+
+def _slug(text: str) -> str:
+    return "-".join(re.findall(r"[a-z0-9]+", text.lower()))
