@@ -37,13 +37,14 @@ LEVELS = ("favourable", "unfavourable")
 _FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 
 SETTINGS = (
-    Setting("faces", "How many base faces to draw: 274M,226F as in the paper, or a number to split evenly.", "274M,226F"),
+    Setting("faces", "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.", "274M,226F"),
     Setting("manifest", "Judge your own images instead: a CSV, JSONL or Parquet manifest.", ""),
     Setting("folders", "Judge the authors' images: the folder with their *_metadata.json files.", ""),
+    Setting("root", "The folder that image paths are relative to; the manifest's own by default.", ""),
     Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind)),
     Setting("faces_seed", "Which faces are drawn.", 1),
     Setting(
-        "grid", "Which variations are judged: the 34 the paper keeps, or all 55 it lists (Table 10).", "kept", ("kept", "all")
+        "grid", "Variations to judge: the 34 the paper keeps, or all 55 it lists (Table 10).", "kept", ("kept", "all")
     ),
     Setting("attributes", "Only these attributes (hair_color,eyewear ...); all by default.", []),
     Setting("variations", "Only these variations (full-beard,sunglasses ...); all by default.", []),
@@ -73,6 +74,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     UnknownNameError
         A scenario, attribute or variation that doesn't exist.
     """
+    options = _located(options)
     frame = _manifest(options) if manifest is None else manifest
     asked = _scenarios(_names(options, "scenarios"))
     seeds = _seeds(_names(options, "seeds"))
@@ -92,7 +94,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         title=TITLE,
         citation=CITATION,
         content_note=NOTE,
-        options=dict(options),
+        options=options,
         manifest=frame,
         design=design,
         seeds=seeds,
@@ -154,12 +156,24 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     if options["manifest"] and options["folders"]:
         raise DataError("Give either a manifest or the authors' folders, not both.")
     if options["manifest"]:
-        frame = read_manifest(Path(str(options["manifest"])), required=("identity", "attribute", "variation"))
+        root = Path(str(options["root"])) if options["root"] else None
+        frame = read_manifest(Path(str(options["manifest"])), root=root, required=("identity",))
+        for name in ("attribute", "variation"):
+            if name not in frame.columns:
+                raise UnknownNameError("manifest column", name, frame.columns)
     elif options["folders"]:
-        frame = read_folders(Path(str(options["folders"])))
+        frame = read_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
     else:
         return _portraits(options, attributes, chosen)
     return _selected(_checked(frame), attributes, chosen)
+
+
+def _located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options with the image folder spelled out, so that the study can be built again from anywhere."""
+    if options["root"] or not (options["manifest"] or options["folders"]):
+        return dict(options)
+    folder = Path(str(options["folders"])) if options["folders"] else Path(str(options["manifest"])).parent
+    return {**options, "root": str(folder.resolve())}
 
 
 def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen: list[str]) -> pl.DataFrame:
@@ -237,7 +251,7 @@ def _design(manifest: pl.DataFrame, names: list[str]) -> Design:
 
 def _source(options: Mapping[str, OptionValue], manifest: pl.DataFrame) -> Source:
     if "path" in manifest.columns:
-        return FileSource(manifest, kind=Kind(str(options["kind"])))
+        return FileSource(manifest, Path(str(options["root"])), Kind(str(options["kind"])))
     return PortraitSource(manifest, default_cache())
 
 
@@ -279,7 +293,7 @@ def _answer(
         weight = (parsed["choice"] == place).cast(pl.Float64)
         na = parsed["na"]
         if frame["probs"].null_count() < frame.height:
-            exact = from_probs(coded, "probs", len(options[0]))
+            exact = from_probs(coded, "probs")
             share = exact["weights"].list.get(place)
             read = frame["probs"].is_not_null()
             weight = pl.select(pl.when(read).then(share).otherwise(weight)).to_series()
@@ -318,8 +332,7 @@ def _sample(design: Design, faces: Faces, size: int, seed: int, repeats: int) ->
     numbers = []
     for block, offset in zip(design.blocks, design.offsets, strict=False):
         column = next(c for c in block.stimulus[0].columns() if c.name == "identity")
-        who = np.array([places[str(name)] for name in column.values])
-        image, scenario = np.nonzero(wanted[who])
+        image, scenario = np.nonzero(wanted[[places[str(name)] for name in column.values]])
         first = offset + (image * questions[0] + scenario) * questions[1]
         numbers.append((first[:, None] + np.arange(questions[1])).ravel())
     return np.sort(np.concatenate(numbers))

@@ -1,0 +1,306 @@
+"""Simulated respondents whose bias is planted, so that an audit can be checked against the truth.
+
+Effects are drawn at random from a seeded table over whatever factors a study has: they mean nothing about any people. A
+respondent looks at factor levels, never at pixels, and answers in text through the same parser as any model.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from facevalue.design import mix
+from facevalue.errors import ModelError, UnknownNameError
+from facevalue.models.base import Capabilities
+from facevalue.types import Option, Request, Response, Status
+
+Array = npt.NDArray[np.float64]
+
+_BATCH = 4096
+_NO_EFFECT = frozenset({"image", "path", "identity", "set", "seed", "trial", "block"})
+REFUSAL = "I'm sorry, but I can't judge a person by their appearance."
+GIBBERISH = "The the of and picture 7 ,,"
+_STYLES = ("{label}", "{letter}", "{upper}.", "{label} {text}", "Option {upper}", "**{label}**")
+_STYLE_ENDS = np.cumsum([0.70, 0.10, 0.05, 0.07, 0.05, 0.03])
+_REFUSED, _GIBBERISH = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """What is planted in a respondent. Standard deviations and biases are on the logit scale.
+
+    Attributes
+    ----------
+    seed:
+        Which table of effects, and which replies.
+    effect:
+        SD of a level's effect on a scenario, for levels that have one.
+    none:
+        Share of factor levels without any effect.
+    identity:
+        SD between people, per scenario.
+    image:
+        SD between pictures of one person, per scenario: what makes an effect differ from face to face.
+    position, letter:
+        Preference for the option shown first, and for the one labelled (a).
+    refusal, gibberish:
+        Share of replies that refuse, or mean nothing.
+    """
+
+    seed: int = 0
+    effect: float = 0.6
+    none: float = 0.5
+    identity: float = 1.0
+    image: float = 0.4
+    position: float = 0.25
+    letter: float = 0.1
+    refusal: float = 0.01
+    gibberish: float = 0.01
+
+
+PRESETS: dict[str, Planted] = {
+    "default": Planted(),
+    "null": Planted(effect=0.0),
+    "strong": Planted(effect=1.5, none=0.3),
+    "first": Planted(position=2.0),
+    "refuser": Planted(refusal=1.0, gibberish=0.0),
+    "mumbler": Planted(refusal=0.1, gibberish=0.4),
+}
+
+
+class Respondent:
+    """Turns planted effects into utilities and utilities into replies, vectorised.
+
+    Parameters
+    ----------
+    planted:
+        What is planted.
+    """
+
+    def __init__(self, planted: Planted) -> None:
+        self.planted = planted
+        self._effect = lru_cache(maxsize=None)(self._draw_effect)
+
+    def _draw_effect(self, factor: str, level: str, scenario: str, option: str) -> float:
+        """Effect of a factor level on an option's utility: half common to all scenarios, half the scenario's own."""
+        p = self.planted
+        if p.effect == 0 or _uniform(p.seed, "none", factor, level) < p.none:
+            return 0.0
+        common = _normal(p.seed, "common", factor, level, option)
+        own = _normal(p.seed, "own", factor, level, scenario, option)
+        return p.effect * 0.5 * (common + own)
+
+    def effects(
+        self, factors: Sequence[Mapping[str, str | None]], scenarios: Sequence[str], options: Sequence[str]
+    ) -> Array:
+        """Planted utilities of options, without what is random between people and pictures.
+
+        Returns
+        -------
+        Shape (stimuli, scenarios, options). A difference of two utilities is a logit.
+        """
+        out = np.zeros((len(factors), len(scenarios), len(options)))
+        for name in {name for f in factors for name in f if name not in _NO_EFFECT}:
+            levels = [f.get(name) for f in factors]
+            distinct = list(dict.fromkeys(level for level in levels if level is not None))
+            table = np.zeros((len(distinct) + 1, len(scenarios), len(options)))  # the last row is for no level
+            for i, level in enumerate(distinct):
+                table[i] = [[self._effect(name, level, s, o) for o in options] for s in scenarios]
+            places = {level: i for i, level in enumerate(distinct)}
+            out += table[[places.get(level, -1) if level is not None else -1 for level in levels]]
+        return out
+
+    def utilities(
+        self, factors: Sequence[Mapping[str, str | None]], scenarios: Sequence[str], options: Sequence[str]
+    ) -> Array:
+        """Utilities of options for stimuli and scenarios: planted effects, person and picture.
+
+        Returns
+        -------
+        Shape (stimuli, scenarios, options).
+        """
+        p = self.planted
+        out = self.effects(factors, scenarios, options)
+        for sd, key in ((p.identity, "identity"), (p.image, "image")):
+            if not sd:
+                continue
+            who = np.array([_word(p.seed, key, f.get(key) or "") for f in factors], dtype=np.uint64)
+            asked = np.array([[_word(p.seed, key, s, o) for o in options] for s in scenarios], dtype=np.uint64)
+            with np.errstate(over="ignore"):
+                words = mix(mix(who)[:, None, None] + asked[None])
+            out += sd / np.sqrt(2.0) * ndtri(_unit(words))
+        return out
+
+    def probabilities(self, utilities: Array, letter: npt.NDArray[np.int64]) -> Array:
+        """Chance of each option, given a valid answer.
+
+        Parameters
+        ----------
+        utilities:
+            Shape (n, options), in the order shown.
+        letter:
+            Shape (n,): which of the options is labelled (a); -1 for none.
+        """
+        u = utilities.copy()
+        u[:, 0] += self.planted.position
+        has = letter >= 0
+        u[np.flatnonzero(has), letter[has]] += self.planted.letter
+        u = np.exp(u - u.max(axis=1, keepdims=True))
+        return u / u.sum(axis=1, keepdims=True)
+
+    def choose(
+        self, probabilities: Array, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Draw a reply for each row: an option as shown, or -1 for a refusal, -2 for gibberish.
+
+        The draw depends on seed, trial and repeat alone, so that order and batches don't matter.
+        """
+        p = self.planted
+        u = self._uniforms(trial, repeat, 1)
+        choice = (u[:, None] >= np.cumsum(probabilities, axis=1)[:, :-1]).sum(axis=1)
+        spoil = self._uniforms(trial, repeat, 2)
+        choice = np.where(spoil < p.refusal, _REFUSED, choice)
+        return np.where((spoil >= p.refusal) & (spoil < p.refusal + p.gibberish), _GIBBERISH, choice)
+
+    def _uniforms(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64], stream: int) -> Array:
+        with np.errstate(over="ignore"):
+            words = trial.astype(np.uint64) * np.uint64(256) + repeat.astype(np.uint64)
+            return _unit(mix(mix(words) + np.uint64(_word(self.planted.seed, "stream", str(stream)))))
+
+    def style(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Which way of writing its answer the respondent picks for each row."""
+        return np.searchsorted(_STYLE_ENDS, self._uniforms(trial, repeat, 3), side="right").clip(0, len(_STYLES) - 1)
+
+
+class SimModel:
+    """`sim/NAME`: a simulated respondent as a model.
+
+    Parameters
+    ----------
+    name:
+        One of `PRESETS`, with `@SEED` for another table of effects: "default", "null@7".
+    """
+
+    def __init__(self, name: str) -> None:
+        preset, _, seed = name.partition("@")
+        if preset not in PRESETS:
+            raise UnknownNameError("simulated model", f"sim/{preset}", (f"sim/{known}" for known in PRESETS))
+        if seed and not seed.isdigit():
+            raise ModelError(f"The seed in 'sim/{name}' is no whole number: write sim/{preset}@7.")
+        self.name = f"sim/{name}"
+        self.planted = replace(PRESETS[preset], seed=int(seed or 0))
+        self._respondent = Respondent(self.planted)
+        self.capabilities = Capabilities(probabilities="full", images_per_request=1, system_prompt=True, seeds=True)
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Everything that is planted."""
+        return asdict(self.planted)
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer in batches."""
+        stream = iter(requests)
+        while batch := list(islice(stream, _BATCH)):
+            groups: dict[tuple[str, ...], list[Request]] = {}
+            for request in batch:
+                groups.setdefault(_levels(request.question.options), []).append(request)
+            for levels, group in groups.items():
+                if len(levels) < 2:
+                    said = "a simulated respondent answers only questions with options"
+                    yield from [Response(r.trial, r.repeat, Status.ERROR, error=said) for r in group]
+                else:
+                    yield from self._choose(group, levels)
+
+    def _choose(self, batch: list[Request], levels: tuple[str, ...]) -> list[Response]:
+        utilities = self._shown(batch, levels)
+        letter = np.array([_letter(request.question.options) for request in batch])
+        probabilities = self._respondent.probabilities(utilities, letter)
+        answered = 1.0 - self.planted.refusal - self.planted.gibberish
+        trial = np.array([request.trial for request in batch])
+        repeat = np.array([request.repeat for request in batch])
+        choices = self._respondent.choose(probabilities, trial, repeat).tolist()
+        styles = self._respondent.style(trial, repeat).tolist()
+        exact = (probabilities * answered).tolist()
+        out = []
+        for request, choice, style, probs in zip(batch, choices, styles, exact, strict=True):
+            if request.exact:
+                out.append(Response(request.trial, request.repeat, Status.OK, None, tuple(probs)))
+            else:
+                text = _reply(request.question.options, choice, style)
+                out.append(Response(request.trial, request.repeat, Status.OK, text))
+        return out
+
+    def _shown(self, batch: list[Request], levels: tuple[str, ...]) -> Array:
+        """Utilities of each request's options in the order shown, computed once per stimulus and scenario."""
+        stimuli: dict[str, int] = {}
+        scenarios: dict[str, int] = {}
+        factors: list[Mapping[str, str | None]] = []
+        at, asked = [], []
+        for request in batch:
+            place = stimuli.setdefault(request.stimulus.key, len(stimuli))
+            if place == len(factors):
+                factors.append(request.stimulus.factors)
+            at.append(place)
+            asked.append(scenarios.setdefault(_scenario(request), len(scenarios)))
+        utilities = self._respondent.utilities(factors, list(scenarios), levels)
+        order = np.array([_order(request.question.options) for request in batch])
+        return utilities[np.array(at)[:, None], np.array(asked)[:, None], order]
+
+
+def _scenario(request: Request) -> str:
+    return request.question.factors.get("scenario") or request.question.prompt
+
+
+@lru_cache(maxsize=4096)
+def _levels(options: tuple[Option, ...]) -> tuple[str, ...]:
+    return tuple(sorted(option.level for option in options))
+
+
+@lru_cache(maxsize=4096)
+def _order(options: tuple[Option, ...]) -> tuple[int, ...]:
+    levels = _levels(options)
+    return tuple(levels.index(option.level) for option in options)
+
+
+@lru_cache(maxsize=4096)
+def _letter(options: tuple[Option, ...]) -> int:
+    return next((i for i, option in enumerate(options) if option.label.strip("().").lower() == "a"), -1)
+
+
+@lru_cache(maxsize=65536)
+def _reply(options: tuple[Option, ...], choice: int, style: int) -> str:
+    if choice == _REFUSED:
+        return REFUSAL
+    if choice == _GIBBERISH:
+        return GIBBERISH
+    option = options[choice]
+    if not option.label:
+        return option.text
+    letter = option.label.strip("().")
+    return _STYLES[style].format(label=option.label, letter=letter, upper=letter.upper(), text=option.text)
+
+
+def _word(seed: int, *parts: str) -> int:
+    """A 64-bit word that depends on every part; stable across processes and versions."""
+    text = "\x1f".join((str(seed), *parts))
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _unit(words: npt.NDArray[np.uint64]) -> Array:
+    """Words to uniforms in (0, 1), ends excluded."""
+    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def _uniform(seed: int, *parts: str) -> float:
+    return float(_unit(np.array([_word(seed, *parts)], dtype=np.uint64))[0])
+
+
+def _normal(seed: int, *parts: str) -> float:
+    return float(ndtri(_uniform(seed, *parts)))
