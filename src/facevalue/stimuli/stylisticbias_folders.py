@@ -56,10 +56,10 @@ MAX_BYTES = 2**20
 
 _ENDING = "_metadata.json"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
-_IDENTITY_KEYS = ("identity", "identity_id", "face_id", "base_id", "base_face_id", "person_id", "id")
+_IDENTITY_KEYS = ("identity", "identity_id", "face_id", "base_id", "base_face_id", "person_id")
 _PAIR_KEYS = (("feature_key", "feature_value"), ("key", "value"), ("feature", "value"), ("attribute", "value"))
 _NO_VARIATION = frozenset(("", "none", "base", "baseline", "original"))
-_BASE_WORDS = re.compile(r"(?:^|[-_])(?:base|baseline|original|face|portrait|image)$")
+_BASE_WORDS = re.compile(r"(?:(?:^|[-_])(?:base|baseline|original|face|portrait|image))+$")
 
 _ATTRIBUTE_SPELLINGS = {
     "skin": "skin_irregularities",
@@ -155,6 +155,7 @@ class _Record(NamedTuple):
     stem: str
     image: str
     given: str | None
+    own_id: str | None
     attribute: str | None
     value: str | None
     people: dict[str, str]
@@ -166,7 +167,7 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     Parameters
     ----------
     folder:
-        The folder that holds all faces, however deep. Links are not followed.
+        The folder that holds all faces, however deep. Links to folders are not followed.
 
     Returns
     -------
@@ -186,10 +187,10 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
 
     Notes
     -----
-    Whose face it is, is told from: an explicit id (`identity`, `face_id`, `base_id`, `id`, ...; at the top or among the
-    characteristics); else, for a base face, the file's stem without a final "base", or its folder where the stem says
-    nothing more than "base" or "face"; else, for a variation, the longest base name that its own name or the path of its
-    folder begins with.
+    Whose face it is, is told from an explicit id (`identity`, `face_id`, `base_id`, ...; at the top or among the
+    characteristics; `id` too, for a variation only if it is a base face's). Else a base face is called as its file without
+    a final "base", or as its folder where the file says no more than "base" or "face"; and a variation belongs to the base
+    face with the longest name that its own file name begins with, else to the one called as a folder that it lies in.
     """
     records = [_record(folder, path) for path in _metadata_files(folder)]
     if not records:
@@ -217,8 +218,13 @@ def _metadata_files(folder: Path) -> Iterator[Path]:
     if not folder.is_dir():
         msg = f"{folder}: is not a folder."
         raise DataError(msg)
+
+    def unreadable(error: OSError) -> None:
+        msg = f"{error.filename}: cannot be read: {error.strerror}."
+        raise DataError(msg) from error
+
     count = 0
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in os.walk(folder, onerror=unreadable):
         folders.sort()
         for name in sorted(files):
             if name.endswith(_ENDING):
@@ -238,6 +244,7 @@ def _record(root: Path, path: Path) -> _Record:
         raise DataError(msg)
     attribute, value = _variation(traits.get("variation"), where)
     given = next((str(m[key]) for m in (metadata, traits) for key in _IDENTITY_KEYS if _is_name(m.get(key))), None)
+    own_id = next((str(m["id"]) for m in (metadata, traits) if _is_name(m.get("id"))), None)
     people = {}
     for name, keys in (
         ("age", ("age", "age_group")),
@@ -253,7 +260,8 @@ def _record(root: Path, path: Path) -> _Record:
             raise DataError(msg)
     stem = path.name.removesuffix(_ENDING)
     folder = path.parent.relative_to(root).as_posix()
-    return _Record(where, folder, stem, _image(root, path.parent, stem, where), given, attribute, value, people)
+    image = _image(root, path.parent, stem, where)
+    return _Record(where, folder, stem, image, given, own_id, attribute, value, people)
 
 
 def _read_json(path: Path, where: str) -> dict[str, Any]:
@@ -302,7 +310,7 @@ def _variation(written: object, where: str) -> tuple[str, str] | tuple[None, Non
 
 
 def _value(name: str, known: tuple[str, ...], written: object, where: str) -> str:
-    """Return the grid's name for a value: as it is, by a known spelling, without padding, or its part before a slash."""
+    """Return the grid's name for a value: a known spelling, if need be without padding or what follows a slash."""
     if isinstance(written, str):
         for text in (written, written.split("/")[0]):
             words = _slug(text).split("-")
@@ -321,7 +329,7 @@ def _bases(records: list[_Record]) -> dict[str, _Record]:
     """Name each base face."""
     bases: dict[str, _Record] = {}
     for record in records:
-        identity = record.given or _bare(record.stem) or record.folder
+        identity = _base_name(record)
         if identity in bases:
             msg = f"Two base faces of identity {identity!r}: {bases[identity].where} and {record.where}."
             raise DataError(msg)
@@ -332,11 +340,12 @@ def _bases(records: list[_Record]) -> dict[str, _Record]:
 def _identity_of(record: _Record, bases: Mapping[str, _Record]) -> str:
     """Return whose face it is: one of `bases`."""
     if record.attribute is None:
-        return record.given or _bare(record.stem) or record.folder
+        return _base_name(record)
     if record.given is not None:
         found = [record.given] if record.given in bases else []
     else:
-        found = [name for name in _beginnings(record.stem) if name in bases]
+        names = [*([record.own_id] if record.own_id else []), *_beginnings(record.stem)]
+        found = [name for name in names if name in bases]
         place = record.folder
         while not found and place not in (".", ""):
             found = [name for name in (place, place.rsplit("/", 1)[-1]) if name in bases]
@@ -364,8 +373,8 @@ def _row(identity: str, record: _Record, base: _Record) -> tuple[str | None, ...
     return (image, record.image, identity, identity, record.attribute, record.value, *people)
 
 
-def _bare(stem: str) -> str:
-    return _BASE_WORDS.sub("", stem)
+def _base_name(record: _Record) -> str:
+    return record.given or record.own_id or _BASE_WORDS.sub("", record.stem) or record.folder
 
 
 def _is_name(value: object) -> bool:
