@@ -62,9 +62,14 @@ class Block:
         """How many prompts each stimulus gets."""
         return prod(len(axis) for axis in self.prompt)
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         """How many trials: stimuli x prompts."""
         return self.stimuli * self.prompts
+
+    def __len__(self) -> int:
+        """How many trials."""
+        return self.size
 
     def digits(self, local: Numbers) -> list[Index]:
         """Mixed-radix digits of block-local numbers, one array per axis."""

@@ -50,7 +50,7 @@ class Design:
     @cached_property
     def size(self) -> int:
         """How many trials; the same as `len`, also beyond its limit on small platforms."""
-        return sum(len(block) for block in self.blocks)
+        return sum(block.size for block in self.blocks)
 
     def __len__(self) -> int:
         """How many trials."""
@@ -59,7 +59,7 @@ class Design:
     @cached_property
     def offsets(self) -> Numbers:
         """First trial number of each block, and the total."""
-        return np.cumsum([0, *(len(block) for block in self.blocks)], dtype=np.int64)
+        return np.cumsum([0, *(block.size for block in self.blocks)], dtype=np.int64)
 
     @cached_property
     def stimulus_offsets(self) -> Numbers:

@@ -2,7 +2,8 @@
 
 A balanced Feistel network over the smallest even number of bits that holds the range, walked until it falls inside
 (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). Every number is computed on its own, so that drawing
-k of n numbers without replacement costs O(k) memory whatever n is.
+k of n numbers without replacement costs O(k) memory whatever n is. On a few bits such a network prefers some orders to
+others, so small ranges are sorted by random keys instead, which makes all orders equally likely.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 _ROUNDS = 6
+_SMALL = 2**12
 _U64 = np.uint64
 
 
@@ -47,12 +49,19 @@ class Permutation:
         self._mask = _U64((1 << int(self._half)) - 1)
         words = np.random.SeedSequence(seed).generate_state(_ROUNDS, np.uint64)
         self._keys = [_U64(word) for word in words]
+        self._table: npt.NDArray[np.int64] | None = None
+        if size <= _SMALL:
+            with np.errstate(over="ignore"):
+                draws = mix(mix(np.arange(size, dtype=np.uint64) + words[0]) ^ words[1])
+            self._table = np.argsort(draws, kind="stable")
 
     def __call__(self, positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return the numbers at these positions of the permuted range."""
         values = np.asarray(positions, dtype=np.uint64)
         if values.size and values.max() >= self._size:
             raise ValueError("position outside the range")
+        if self._table is not None:
+            return self._table[values]
         out = self._feistel(values)
         outside = np.flatnonzero(out >= self._size)
         while outside.size:

@@ -1,0 +1,138 @@
+"""The one-way order of the folders, and what no module does, read from the source itself."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "facevalue"
+# Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
+ORDER = (
+    {"errors", "types"},
+    {"design"},
+    {"prompts", "stimuli"},
+    {"models"},
+    {"store"},
+    {"answers"},
+    {"annotate"},
+    {"measures"},
+    {"studies"},
+    {"run"},
+    {"report"},
+    {"view"},
+    {"cli"},
+)
+LAYER = {name: level for level, names in enumerate(ORDER) for name in names}
+HEAVY = {"torch", "transformers", "vllm", "ray", "diffusers", "accelerate"}
+MOST_LINES = 450
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def layer(path: Path) -> str:
+    """The folder or top-level module that a file belongs to."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every absolute module name that is imported anywhere in the file, also inside functions, and its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}", node.lineno
+
+
+def wrong_imports(own: str, source: str) -> list[str]:
+    """Imports that run against the order, or are relative, or heavy where they may not be."""
+    tree = ast.parse(source)
+    wrong = [
+        f"line {node.lineno}: relative import"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    for name, line in imports(tree):
+        parts = name.split(".")
+        if parts[0] in HEAVY and own != "models":
+            wrong.append(f"line {line}: {parts[0]} is imported in models/ only")
+        if parts[0] != "facevalue" or len(parts) < 2 or parts[1] == "__version__":
+            continue
+        other = parts[1]
+        if other not in LAYER:
+            wrong.append(f"line {line}: {other} has no place in the order")
+        elif own == "__init__" or (other != own and LAYER[other] >= LAYER[own]):
+            wrong.append(f"line {line}: {own} imports {other}")
+    return wrong
+
+
+def unsafe_calls(source: str) -> list[str]:
+    """Uses of what turns data into code."""
+    wrong = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in ("eval", "exec", "yaml.load", "yaml.unsafe_load", "__import__"):
+                wrong.append(f"line {node.lineno}: {called}")
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
+            wrong += [
+                f"line {node.lineno}: {n}" for n in names if n.split(".")[0] in ("pickle", "cPickle", "dill", "marshal")
+            ]
+    return wrong
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_run_one_way(path: Path) -> None:
+    assert layer(path) in LAYER | {"__init__": 0}, "a folder without a place in the order"
+    assert wrong_imports(layer(path), path.read_text()) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_data_becomes_code_and_no_module_is_too_long(path: Path) -> None:
+    source = path.read_text()
+    assert unsafe_calls(source) == []
+    assert len(source.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("own", "source", "says"),
+    [
+        ("design", "from facevalue.store import x", "design imports store"),
+        ("prompts", "from facevalue.stimuli.base import Source", "prompts imports stimuli"),
+        ("errors", "import facevalue.types", "errors imports types"),
+        ("measures", "def f():\n    from facevalue.run import x", "measures imports run"),
+        ("design", "from facevalue import store", "design imports store"),
+        ("run", "import torch.nn", "models/ only"),
+        ("run", "from . import x", "relative"),
+        ("run", "from facevalue.runner import x", "no place"),
+        ("__init__", "from facevalue.design import Design", "__init__ imports design"),
+    ],
+)
+def test_the_check_sees_what_is_wrong(own: str, source: str, says: str) -> None:
+    assert any(says in line for line in wrong_imports(own, source))
+
+
+def test_the_check_allows_what_is_right() -> None:
+    right = "import numpy\nfrom facevalue import __version__\nfrom facevalue.errors import DataError\n"
+    assert wrong_imports("design", right + "from facevalue.design.axes import Axis") == []
+    assert wrong_imports("models", "import torch\nfrom facevalue.stimuli.base import Source") == []
+    assert wrong_imports("cli", "from facevalue.view import app") == []
+
+
+@pytest.mark.parametrize("source", ["eval('1')", "import pickle", "from pickle import loads", "yaml.load(f)"])
+def test_the_check_sees_unsafe_code(source: str) -> None:
+    assert unsafe_calls(source) != []
+
+
+@pytest.mark.skipif(
+    find_spec("facevalue.cli") is None or not (ROOT / "cli" / "__init__.py").exists(), reason="no command yet"
+)
+def test_the_command_starts_without_heavy_libraries() -> None:
+    code = "import sys, facevalue.cli; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & (HEAVY | {"statsmodels", "pandas", "matplotlib"})
