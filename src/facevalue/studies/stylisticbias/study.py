@@ -16,7 +16,7 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import PortraitSource, default_cache, draw_identities, portrait_manifest
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.stylisticbias_folders import read_folders
+from facevalue.stimuli.stylisticbias_folders import read_stylisticbias_folders
 from facevalue.studies.base import OptionValue, Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias import analysis
 from facevalue.studies.stylisticbias.measures import MEASURES
@@ -162,7 +162,7 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
             if name not in frame.columns:
                 raise UnknownNameError("manifest column", name, frame.columns)
     elif options["folders"]:
-        frame = read_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
+        frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
     else:
         return _portraits(options, attributes, chosen)
     return _selected(_checked(frame), attributes, chosen)

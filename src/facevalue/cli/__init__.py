@@ -1,0 +1,5 @@
+"""The command line: thin commands over the library."""
+
+from facevalue.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,70 @@
+"""Entry point: commands, and user errors as one message instead of a traceback."""
+
+import sys
+from importlib import import_module
+
+import click
+
+from facevalue import __version__
+from facevalue.errors import FaceValueError, UnknownNameError
+
+_COMMANDS = {
+    "studies": "facevalue.cli.plan:studies",
+    "plan": "facevalue.cli.plan:plan",
+    "run": "facevalue.cli.run:run",
+    "measure": "facevalue.cli.results:measure",
+    "report": "facevalue.cli.results:report",
+    "export": "facevalue.cli.results:export",
+    "calibrate": "facevalue.cli.calibrate:calibrate",
+    "demo": "facevalue.cli.demo:demo",
+}
+
+
+class _Lazy(click.Group):
+    """Imports a command when it is asked for, so that --help and errors come at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        if cmd_name not in _COMMANDS:
+            raise UnknownNameError("command", cmd_name, _COMMANDS)
+        module, _, name = _COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="facevalue")
+def app() -> None:
+    """Audit social bias in vision-language models.
+
+    \b
+    facevalue plan stylisticbias --faces 60
+    facevalue run stylisticbias --faces 60 --model http://127.0.0.1:8000/v1#NAME
+    facevalue report runs/NAME
+    """
+
+
+def main() -> None:
+    """Run the command line; exit 0 if all went well, 1 for a problem with the data or model, 2 for wrong usage."""
+    try:
+        status = app(standalone_mode=False)
+    except UnknownNameError as error:
+        _fail(str(error), 2)
+    except FaceValueError as error:
+        _fail(str(error), 1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("Stopped.", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"Error: {message}", err=True)
+    sys.exit(code)

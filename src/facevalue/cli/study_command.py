@@ -1,0 +1,83 @@
+"""Commands that take a study: each study's own settings become options, with help and suggestions."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from facevalue.errors import UnknownNameError
+from facevalue.studies import STUDIES, Setting, StudyEntry, entry
+from facevalue.studies.base import OptionValue
+
+Action = Callable[..., int | None]
+
+
+class StudyGroup(click.Group):
+    """One subcommand per study, with the study's settings as options beside those of the action.
+
+    Parameters
+    ----------
+    name, help:
+        Of the command.
+    action:
+        Called with the study's entry, its settings as a dictionary, and the common options.
+    common:
+        Options that the action takes whatever the study.
+    """
+
+    def __init__(self, name: str, action: Action, common: Sequence[click.Parameter], help: str) -> None:  # noqa: A002
+        super().__init__(name, help=help, subcommand_metavar="STUDY [OPTIONS]")
+        self._action = action
+        self._common = common
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every study."""
+        return list(STUDIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """Make the study's command."""
+        if cmd_name not in STUDIES:
+            raise UnknownNameError("study", cmd_name, STUDIES)
+        study = entry(cmd_name)
+        names = {setting.name for setting in study.settings}
+
+        def callback(**values: Any) -> int | None:
+            options: dict[str, OptionValue] = {name: values.pop(name) for name in names}
+            return self._action(study, options, **values)
+
+        params = [*self._common, *(_option(setting) for setting in study.settings)]
+        return click.Command(cmd_name, params=params, callback=callback, help=f"{self.help}\n\n{study.title}")
+
+
+def _option(setting: Setting) -> click.Option:
+    kind: click.ParamType[Any] | type
+    default: Any = setting.default
+    if setting.choices:
+        kind = click.Choice(setting.choices)
+    elif isinstance(default, list):
+        kind, default = _Names(), ",".join(default)
+    else:
+        kind = type(default)
+    return click.Option(
+        [f"--{setting.name.replace('_', '-')}", setting.name],
+        type=kind,
+        default=default,
+        show_default=bool(default) or isinstance(default, int | float),
+        help=setting.help,
+    )
+
+
+class _Names(click.ParamType[list[str]]):
+    """A list of names, separated by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        if isinstance(value, list):
+            return value
+        return [part.strip() for part in str(value).split(",") if part.strip()]
+
+
+def settings_of(study: StudyEntry) -> dict[str, OptionValue]:
+    """The study's default settings."""
+    return {setting.name: setting.default for setting in study.settings}

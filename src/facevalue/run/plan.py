@@ -1,0 +1,152 @@
+"""What a run will take, before it is paid for: stimuli, trials, tokens, cost."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from facevalue.design import Block
+from facevalue.studies import Study
+
+IMAGE_TOKENS = 576
+"""Tokens of one picture where the user states no number: LLaVA-1.5's 24 x 24 patches. Other models take 85 to 3,000."""
+_CHARACTERS_PER_TOKEN = 4.0  # English text under the usual BPE vocabularies: 4 to 4.5
+_OVERHEAD = 12  # chat template
+_REPLY = 4  # "(a)" and the end of the turn
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlan:
+    """One block's share of the plan.
+
+    Attributes
+    ----------
+    name, factors:
+        The block and the factor levels that hold in it.
+    stimuli, trials:
+        How many pictures, and how many requests about them, seeds included.
+    """
+
+    name: str
+    factors: dict[str, str]
+    stimuli: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a study takes.
+
+    Attributes
+    ----------
+    study:
+        Its name.
+    blocks, baseline:
+        Blocks that are judged, and those that only serve as their reference.
+    asked:
+        Requests of the sample; all of them without one.
+    shown:
+        Stimuli in the sample.
+    prompt_tokens, completion_tokens:
+        Estimates for the sample.
+    cost:
+        In the currency of the prices; None if none were given.
+    """
+
+    study: str
+    blocks: tuple[BlockPlan, ...]
+    baseline: tuple[BlockPlan, ...]
+    asked: int
+    shown: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+    @property
+    def stimuli(self) -> int:
+        """Stimuli that are judged, the baseline not counted."""
+        return sum(block.stimuli for block in self.blocks)
+
+    @property
+    def trials(self) -> int:
+        """Requests about them, seeds included."""
+        return sum(block.trials for block in self.blocks)
+
+    def json(self) -> dict[str, Any]:
+        """The plan for machines."""
+
+        def listed(blocks: tuple[BlockPlan, ...]) -> list[dict[str, Any]]:
+            return [
+                {"name": b.name, "factors": b.factors, "stimuli": b.stimuli, "trials": b.trials} for b in blocks
+            ]
+
+        return {
+            "study": self.study,
+            "stimuli": self.stimuli,
+            "trials": self.trials,
+            "blocks": listed(self.blocks),
+            "baseline": {
+                "stimuli": sum(b.stimuli for b in self.baseline),
+                "trials": sum(b.trials for b in self.baseline),
+                "blocks": listed(self.baseline),
+            },
+            "requests": self.asked,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "cost": self.cost,
+        }
+
+
+def plan(
+    study: Study,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    exact: bool = False,
+    image_tokens: int = IMAGE_TOKENS,
+    price_in: float | None = None,
+    price_out: float | None = None,
+) -> Plan:
+    """Work out what a run takes.
+
+    Parameters
+    ----------
+    study:
+        What would be run.
+    sample, seed:
+        Requests to sample, and which sample; None for all.
+    exact:
+        Whether probabilities are read, so that each prompt is asked once whatever the number of seeds.
+    image_tokens:
+        Tokens that the model spends on one picture.
+    price_in, price_out:
+        Per million tokens.
+    """
+    design, repeats = study.design, 1 if exact else study.repeats
+    blocks = [(block, _block(block, repeats)) for block in design.blocks]
+    if sample is None:
+        asked, shown = design.size * repeats, int(design.stimulus_offsets[-1])
+    else:
+        numbers = study.sample(sample, seed, repeats)
+        asked, shown = numbers.size * repeats, int(np.unique(design.stimulus_numbers(numbers)).size)
+    probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
+    length = np.mean([len(q.prompt) + len(q.system or "") for q in study.ask(design.trials(probe))])
+    prompt = round(asked * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD + image_tokens))
+    completion = asked * min(_REPLY, study.sampling.max_tokens)
+    cost = None
+    if price_in is not None or price_out is not None:
+        cost = (prompt * (price_in or 0.0) + completion * (price_out or 0.0)) / 1e6
+    return Plan(
+        study.name,
+        tuple(p for block, p in blocks if not block.baseline),
+        tuple(p for block, p in blocks if block.baseline),
+        asked,
+        shown,
+        prompt,
+        completion,
+        cost,
+    )
+
+
+def _block(block: Block, repeats: int) -> BlockPlan:
+    return BlockPlan(block.name, dict(block.constants), block.stimuli, len(block) * repeats)
