@@ -209,5 +209,5 @@ def _question_pattern(count: int) -> re.Pattern[str] | None:
         return None
     between = rf"(?:[^\w?{_MARKS}]|\b(?:or|and)\b){{0,12}}"
     listed = "".join(rf"(?:[{''.join(chr(kind.value + i) for kind in Kind)}]{between}){{1,3}}" for i in range(count))
-    said = rf"[^\w{_MARKS}]{{0,4}}(?:please )?(?:answer|reply|respond) with (?:only )?(?:either )?"
+    said = rf"[^\w{_MARKS}]{{0,4}}(?:please )?(?:answer|reply|respond) with (?:only )?(?:either )?[^\w{_MARKS}]{{0,4}}"
     return re.compile(rf"{listed}\?(?:{said}(?:[{_MARKS}]{between}){{1,26}}(?:no other text)?[^\w{_MARKS}]{{0,4}})?")

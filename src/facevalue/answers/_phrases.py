@@ -19,7 +19,7 @@ REFUSAL = re.compile(
     r"|as an? (?:\w+ )?(?:ai|artificial intelligence|language model|large language|vision|multimodal)"
     rf"|(?:unable|impossible|inappropriate|unethical|unfair|wrong|harmful) (?:for me )?to (?:\w+ )?(?:{_JUDGING})"
     r"|not (?:appropriate|possible|ethical|fair|okay|ok|right|acceptable|able) (?:for me )?to"
-    rf"|(?:can't|cannot|can not|couldn't|could not|shouldn't|should not) be (?:\w+ )?(?:{_JUDGING})"
+    rf"|(?:can't|cannot|can not|couldn't|could not|shouldn't|should not) be (?:\w+ )?(?:{_JUDGING})e?d?"
     r"|against my|my guidelines"
     r")(?!\w)"
 )
