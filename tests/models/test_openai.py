@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import logging
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -477,6 +478,21 @@ def test_leaving_early_cancels_what_is_in_flight(server: Misbehaving, make: Make
     assert len(server.asked) <= 6
 
 
+def test_an_interrupt_reaches_a_caller_who_waits(server: Misbehaving, make: Make) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(exchange: Exchange) -> None:
+        signal.raise_signal(signal.SIGINT)
+        exchange.hang()
+
+    server.otherwise = interrupt
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(make().respond(map(ask, range(3))))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_answers_that_were_there_are_not_lost_to_an_error(server: Misbehaving, make: Make) -> None:
     server.otherwise = lambda e: e.error(429, "quota", code="insufficient_quota") if e.body["seed"] == 42 else fine(e)
     got: list[Response] = []
@@ -540,6 +556,13 @@ def test_a_seed_that_is_not_taken_is_left_out(server: Misbehaving, make: Make, s
     model = make()
     assert not model.capabilities.seeds
     assert one(model).status is Status.OK
+
+
+def test_a_rejection_that_happens_to_name_a_parameter_teaches_nothing(server: Misbehaving, make: Make) -> None:
+    server.script = [fine] + [error(422, "image too large in {'seed': 1, 'max_tokens': 5}")] * 2
+    model = make()
+    assert [r.status for r in model.respond(map(ask, range(3)))] == [Status.OK, Status.ERROR, Status.OK]
+    assert "seed" in server.bodies[-1]
 
 
 # Probabilities
@@ -612,6 +635,12 @@ def test_probe_of_a_server_that_rejects_logprobs(server: Misbehaving, make: Make
     assert (able.probabilities, able.images_per_request) == ("none", 2)
 
 
+def test_probe_of_a_server_whose_logprobs_are_broken(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda e: e.say("(a)", logprobs={"content": 3}) if "logprobs" in e.body else fine(e)
+    able = make().capabilities
+    assert (able.probabilities, able.images_per_request) == ("none", 2)
+
+
 @pytest.mark.parametrize("status", [400, 415, 500])
 def test_probe_of_a_server_without_images(server: Misbehaving, make: Make, status: int) -> None:
     server.otherwise = lambda e: (
@@ -636,7 +665,7 @@ def test_probe_waits_for_a_model_that_is_loading(server: Misbehaving, make: Make
 
 def test_probe_of_a_server_that_rejects_everything(server: Misbehaving, make: Make) -> None:
     server.otherwise = error(400, "not today")
-    with pytest.raises(ModelError, match=r"not to a simple question.*not today"):
+    with pytest.raises(ModelError, match=r"does not answer a simple question.*not today"):
         _ = make().capabilities
     server.otherwise = error(503, "overloaded")
     with pytest.raises(ModelError, match="overloaded"):

@@ -12,6 +12,9 @@ C = TypeVar("C")
 T = TypeVar("T")
 R = TypeVar("R")
 
+_HEARTBEAT = 0.5
+"""Seconds after which a caller who waits looks up: on some systems a plain wait can't be interrupted from the keyboard."""
+
 
 class Pool(Generic[C]):
     """An event loop in a thread of its own, with a resource that lives as long as it.
@@ -72,7 +75,10 @@ class Pool(Generic[C]):
                     self._start(work, item, done)
                     running += 1
                 continue
-            result, error = done.get()
+            try:
+                result, error = done.get(timeout=_HEARTBEAT)
+            except queue.Empty:
+                continue
             running -= 1
             if error is None:
                 yield result  # type: ignore[misc] # R may itself be optional

@@ -26,6 +26,8 @@ _OUTAGE = 20
 """So many requests failing for good in a row are an outage, which ends the run so that it can be resumed."""
 _STIMULI_KEPT = 4
 """Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
+_INABILITY = frozenset({200, 500, 501})
+"""HTTP statuses with which servers answer a probe of what they can't do: a broken reply, or a fault."""
 _WITHHELD = frozenset({"content_filter", "content_policy_violation"})
 """Error codes with which a server declines to answer a prompt."""
 
@@ -158,14 +160,14 @@ class OpenAIModel:
     ) -> tuple[Reply, float]:
         """Send a request until it succeeds, in whatever dialect the server takes; return also the milliseconds.
 
-        With `probing`, a server's fault (500, 501) is taken for its answer, since some servers answer so to what they
-        can't do.
+        With `probing`, a server's fault or a broken reply is taken for its answer, since some servers answer so to
+        what they can't do.
         """
         request = prepared.request
         logprobs = request.exact if logprobs is None else logprobs
+        dialect = known = self._dialect
         retry = 0
         while True:
-            dialect = self._dialect
             sent = body(
                 self._model,
                 prepared.parts,
@@ -184,11 +186,11 @@ class OpenAIModel:
             except Failure as failure:
                 self._reached |= failure.connected
                 if not failure.transient and (other := dialect.after(failure.text)) is not None:
-                    self._dialect = other
+                    dialect = other
                     continue
                 if not self._reached or failure.code == "insufficient_quota":
                     raise ModelError(failure.text) from None
-                final = not failure.transient or (probing and failure.status in (500, 501))
+                final = not failure.transient or (probing and failure.status in _INABILITY)
                 if final or retry >= self._options.retries:
                     raise
                 await self._waits.sleep(self._waits.before(retry, failure.retry_after))
@@ -197,13 +199,17 @@ class OpenAIModel:
             self._budget.settle(booked, (reply.prompt_tokens or 0) + (reply.completion_tokens or 0))
             self._reached = self._worked = True
             self._failures = 0
+            if dialect != known:  # only what was seen to work is remembered
+                self._dialect = dialect
             return reply, latency
 
     def _read(self, payload: Mapping[str, object]) -> Reply:
         try:
             return read(payload)
         except ValueError as error:
-            raise Failure(self._server.clean(f"The reply is no chat completion: {error}"), transient=True) from None
+            raise Failure(
+                self._server.clean(f"The reply is no chat completion: {error}"), status=200, transient=True
+            ) from None
 
     async def _weigh(self, client: httpx.AsyncClient, failure: Failure) -> None:
         """Raise `ModelError` if a request that failed for good means that the others will, too."""
@@ -248,7 +254,7 @@ class OpenAIModel:
                 reply, _ = await self._ask(client, _tiny(images), logprobs=logprobs, probing=True)
             except Failure as error:
                 failure = error
-                if error.transient and error.status not in (500, 501):
+                if error.transient and error.status not in _INABILITY:
                     break
                 if error.status in (401, 403, 404):
                     await self._explain(client, error)
@@ -259,7 +265,7 @@ class OpenAIModel:
                 seeds=self._dialect.seed,
             )
         assert failure is not None
-        raise ModelError(f"{self._server.url} answers, but not to a simple question. {failure.text}")
+        raise ModelError(f"{self._server.url} does not answer a simple question. {failure.text}")
 
     async def _takes_two(self, client: httpx.AsyncClient) -> int:
         try:
