@@ -9,14 +9,14 @@ from facevalue import __version__
 from facevalue.errors import FaceValueError, UnknownNameError
 
 _COMMANDS = {
-    "studies": "facevalue.cli.plan:studies",
-    "plan": "facevalue.cli.plan:plan",
-    "run": "facevalue.cli.run:run",
-    "measure": "facevalue.cli.results:measure",
-    "report": "facevalue.cli.results:report",
-    "export": "facevalue.cli.results:export",
-    "calibrate": "facevalue.cli.calibrate:calibrate",
-    "demo": "facevalue.cli.demo:demo",
+    "studies": ("facevalue.cli.plan:studies", "List the studies that can be run."),
+    "plan": ("facevalue.cli.plan:plan", "Say what a study takes before anything is spent."),
+    "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
+    "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
+    "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
+    "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
+    "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit simulated models whose bias is known."),
+    "demo": ("facevalue.cli.demo:demo", "A whole audit without key or network."),
 }
 
 
@@ -29,9 +29,13 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in _COMMANDS:
             raise UnknownNameError("command", cmd_name, _COMMANDS)
-        module, _, name = _COMMANDS[cmd_name].partition(":")
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

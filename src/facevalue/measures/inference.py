@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
-from statsmodels.stats.multitest import multipletests
 
 Array = npt.NDArray[np.float64]
 Statistic = Callable[[Array, Array], Array]
@@ -256,7 +255,7 @@ def adjust(p: Array) -> Array:
     q = np.full(p.shape, np.nan)
     tested = np.isfinite(p)
     if tested.any():
-        q[tested] = multipletests(p[tested], method="fdr_bh")[1]
+        q[tested] = stats.false_discovery_control(p[tested], method="bh")
     return q
 
 

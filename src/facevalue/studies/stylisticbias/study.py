@@ -18,7 +18,6 @@ from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.stylisticbias_folders import read_stylisticbias_folders
 from facevalue.studies.base import OptionValue, Setting, Study, StudyEntry
-from facevalue.studies.stylisticbias import analysis
 from facevalue.studies.stylisticbias.measures import MEASURES
 from facevalue.studies.stylisticbias.scores import Faces, collect
 from facevalue.studies.stylisticbias.tables import JUDGMENT, Scenario, grid, scenarios, whitelist
@@ -85,6 +84,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     questions = _questions(asked, str(options["prompts"]))
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        from facevalue.studies.stylisticbias import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
+
         scores = {model: collect(chunks, faces, names, orderings, len(seeds)) for model, chunks in answers.items()}
         return analysis.analyse(scores, faces, names, orderings)
 
