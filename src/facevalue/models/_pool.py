@@ -13,7 +13,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _HEARTBEAT = 0.5
-"""Seconds after which a caller who waits looks up: on some systems a plain wait can't be interrupted from the keyboard."""
+"""Seconds after which a caller who waits looks up: not everywhere can the keyboard interrupt a plain wait."""
 
 
 class Pool(Generic[C]):
