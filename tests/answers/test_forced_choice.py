@@ -204,27 +204,11 @@ def test_truncated() -> None:
 
 # Properties.
 
-words = st.sampled_from(
-    [
-        "a",
-        "b",
-        "(a)",
-        "(b)",
-        "A.",
-        "**b**",
-        "wealthy",
-        "poor",
-        "unwealthy",
-        "not",
-        "isn't",
-        "neither",
-        "nor",
-        "or",
-        "and",
-    ]
-    + ["than", "both", "maybe", "is", "the", "person", "looks", "because", "wrong", "answer:", "option", "I", "choose"]
-    + ["?", ".", ",", "!", "\n", "<think>", "</think>", "\\boxed{a}", '{"answer":', "a/b"]
-)
+WORDS = r"""
+a b (a) (b) A. **b** wealthy poor unwealthy not isn't neither nor or and than both maybe is the person looks because
+wrong answer: option I choose ? . , ! <think> </think> \boxed{a} {"answer": a/b
+"""
+words = st.sampled_from([*WORDS.split(), "\n"])
 replies = st.one_of(st.text(max_size=60), st.lists(words, max_size=12).map(" ".join))
 
 

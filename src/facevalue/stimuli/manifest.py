@@ -22,7 +22,9 @@ SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 """Names that an image may end in. What it is, is told from its content."""
 
 MAX_BYTES = 256 * 2**20
-"""Largest manifest file; Parquet: unpacked, by its own account, eight times as much."""
+"""Largest manifest file."""
+_UNPACKED = 8
+"""How many times `MAX_BYTES` a Parquet file may unpack to, by its own account."""
 MAX_COLUMNS = 200
 MAX_CELL = 1_000
 """Most characters of a cell."""
@@ -184,8 +186,8 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     try:
         with pq.ParquetFile(path) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            if sum(group.total_byte_size for group in groups) > 8 * MAX_BYTES:
-                msg = f"{path.name}: unpacks to more than {8 * MAX_BYTES // 2**30} GiB."
+            if sum(group.total_byte_size for group in groups) > _UNPACKED * MAX_BYTES:
+                msg = f"{path.name}: unpacks to more than {_UNPACKED * MAX_BYTES // 2**20:,} MiB."
                 raise DataError(msg)
             _check_names(file.schema_arrow.names, path.name)
             frame = pl.from_arrow(file.read())

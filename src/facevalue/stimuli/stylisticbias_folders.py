@@ -188,9 +188,10 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     Notes
     -----
     Whose face it is, is told from an explicit id (`identity`, `face_id`, `base_id`, ...; at the top or among the
-    characteristics; `id` too, for a variation only if it is a base face's). Else a base face is called as its file without
-    a final "base", or as its folder where the file says no more than "base" or "face"; and a variation belongs to the base
-    face with the longest name that its own file name begins with, else to the one called as a folder that it lies in.
+    characteristics; `id` too, for a variation only if it is a base face's). Else a base face is called as its file
+    without a final "base", or as its folder where the file says no more than "base" or "face"; and a variation belongs
+    to the base face with the longest name that its own file name begins with, else to the one called as a folder that
+    it lies in.
     """
     records = [_record(folder, path) for path in _metadata_files(folder)]
     if not records:
