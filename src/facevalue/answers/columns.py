@@ -61,7 +61,8 @@ def parse_column(
     _require(frame, text, question)
     given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String)
     code = pl.col(text).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**32 - 1)
-    asked = pl.col(question).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**24)
+    codes = pl.Enum(frame[question].unique().drop_nulls().cast(pl.String))
+    asked = pl.col(question).cast(pl.String).cast(codes).to_physical().cast(pl.UInt64).fill_null(len(codes.categories))
     states = pl.Enum([state.value for state in Status])
     keyed = frame.select(
         said=pl.col(text).cast(pl.String),
@@ -115,7 +116,7 @@ def from_probs(
 
     Examples
     --------
-    >>> frame = pl.DataFrame({"probs": [[0.6, 0.2], [0.02, 0.01]]})
+    >>> frame = pl.DataFrame({"probs": [[0.5625, 0.1875], [0.02, 0.01]]})
     >>> from_probs(frame).select("weights", "na").rows()
     [([0.75, 0.25], None), (None, 'low-mass')]
     """
