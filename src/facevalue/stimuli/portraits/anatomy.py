@@ -61,7 +61,7 @@ class Girth:
 GIRTH: Mapping[str, Girth] = {
     "thin": Girth(-5, -8, -3, -6, -14, -16, -16, -18, 0.80),
     "normal": Girth(0, 0, 0, 0, 0, 0, 0, 0, 1.0),
-    "obese": Girth(13, 15, 9, 17, 22, 46, 84, 62, 1.42),
+    "obese": Girth(16, 12, 8, 18, 22, 46, 84, 62, 1.42),
 }
 
 

@@ -14,7 +14,6 @@ from facevalue.stimuli.portraits.shapes import (
     line,
     outline,
     symmetric_outline,
-    vertical,
 )
 
 
@@ -123,7 +122,7 @@ def neck(identity: Identity) -> Nodes:
         [(b.neck - 1, 284), (b.neck - 1, h.chin - 2), (b.neck * 0.62, h.chin + 17), (0, h.chin + 25)],
     )
     nodes: list[Shape] = [
-        edged(column, vertical(300, 470, s.edge, s.fill), s.line, 1.6),
+        edged(column, mix(s.fill, s.edge, 0.4), s.line, 1.6),
         fill(shade, s.shadow, 0.8, clip=column),
         *both(line(curve([(10, 388), (34, 381), (70, 386)]), s.shadow, 2.6, 0.7)),
     ]
@@ -135,17 +134,34 @@ def neck(identity: Identity) -> Nodes:
     return tuple(nodes)
 
 
-def limbs(identity: Identity) -> Nodes:
-    """Return arms, hands, legs and feet; clothes are drawn over them."""
+def _tone(identity: Identity) -> str:
+    s = skin(identity.skin_tone)
+    return mix(s.fill, s.edge, 0.35)
+
+
+def hands(identity: Identity) -> Nodes:
+    """Return both hands."""
+    s, tone = skin(identity.skin_tone), _tone(identity)
+    palm, thumb, fingers = hand(body(identity))
+    return both(edged(thumb, tone, s.line, 2.4), edged(palm, tone, s.line, 2.4), line(fingers, s.line, 2.0, 0.5))
+
+
+def arms(identity: Identity) -> Nodes:
+    """Return both arms, for clothes that leave them bare."""
+    return both(edged(outline(*arm(body(identity), 0)), _tone(identity), skin(identity.skin_tone).line, 2.4))
+
+
+def legs(identity: Identity) -> Nodes:
+    """Return both legs and feet, for clothes that leave them bare."""
+    b, s, tone = body(identity), skin(identity.skin_tone), _tone(identity)
+    x, y = b.hip * 0.42 + 8, b.sole_y
+    foot = outline([(x - 20, y - 80), (x - 22, y - 24), (x - 14, y - 4), (x + 6, y + 4), (x + 28, y - 4), (x + 28, y - 24), (x + 22, y - 80)])
+    knee = curve([(b.hip * 0.46 - 14, b.knee_y + 6), (b.hip * 0.46 + 4, b.knee_y + 16), (b.hip * 0.46 + 24, b.knee_y + 4)])
+    return both(edged(outline(*leg(b, 0, b.ankle_y + 10)), tone, s.line, 2.4), edged(foot, tone, s.line, 2.4), line(knee, s.line, 2.4, 0.4))
+
+
+def trunk(identity: Identity) -> Nodes:
+    """Return the bare front of the trunk that low or open necks show, covered by the clothes elsewhere."""
     b, s = body(identity), skin(identity.skin_tone)
-    tone = mix(s.fill, s.edge, 0.35)
-    palm, thumb, fingers = hand(b)
-    foot = outline([(b.hip * 0.42 - 14, b.ankle_y - 10), (b.hip * 0.42 - 20, b.sole_y - 16), (b.hip * 0.42 + 4, b.sole_y), (b.hip * 0.42 + 34, b.sole_y - 8), (b.hip * 0.42 + 32, b.ankle_y - 10)])
-    return both(
-        edged(outline(*leg(b, 0, b.ankle_y)), tone, s.line, 2.4),
-        edged(foot, tone, s.line, 2.4),
-        edged(outline(*arm(b, 0)), tone, s.line, 2.4),
-        edged(thumb, tone, s.line, 2.4),
-        edged(palm, tone, s.line, 2.4),
-        line(fingers, s.line, 2.0, 0.5),
-    )
+    d = symmetric_outline([(0, 400), (b.shoulder - 40, 408)], torso(b, -2, 900), [(b.hip * 0.9, 900), (0, 900)])
+    return (edged(d, _tone(identity), s.line, 2.4),)

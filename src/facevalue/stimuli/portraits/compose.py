@@ -48,7 +48,7 @@ def layers(identity: Identity, change: tuple[str, str] | None) -> dict[str, Node
     return {
         "clothes/back": clothes.back,
         "hair/back": hair.back,
-        "self/body": body.limbs(identity) + body.neck(identity),
+        "self/body": body.hands(identity) + body.neck(identity),
         "clothes/front": clothes.front,
         "self/head": face.ears(identity) + face.face(identity),
         "beard/under": _beard(identity, beard) if beard in (None, "clean-shaven", "stubble") else (),

@@ -4,7 +4,7 @@ from facevalue.stimuli.portraits.anatomy import TRAITS, Head, head
 from facevalue.stimuli.portraits.face import brow_colour, face_outline, lip_paths
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.palette import lightness, mix, scale, shift, skin
-from facevalue.stimuli.portraits.shapes import Gradient, Nodes, Shape, both, curve, fill, glow, line, outline
+from facevalue.stimuli.portraits.shapes import Nodes, Shape, both, curve, fill, flip, glow, line, outline
 from facevalue.stimuli.portraits.streams import Stream
 
 
@@ -30,7 +30,7 @@ def makeup(identity: Identity, value: str) -> Nodes:
     liner = [(x - w, y + 1), (x - w * 0.5, y - t * 0.72), (x + w * 0.05, y - t), (x + w * 0.62, y - t * 0.68 - h.eye_tilt * 0.5), outer]
     tip = (x + w + (13 if heavy else 6), y - h.eye_tilt - (9 if heavy else 4.5))
     nodes: list[Shape] = [
-        glow(h.cheek * 0.60, h.nose_y - 6, 31 if heavy else 27, blush, 0.86 if heavy else 0.62),
+        *glow(h.cheek * 0.64, h.nose_y - 9, 29 if heavy else 26, blush, 0.46 if heavy else 0.34),
         fill(_lid(h, 15 if heavy else 8.5, 11 if heavy else 5), shade, 0.92 if heavy else 0.72),
         line(curve([*liner, tip]), "#0f0a0c", 4.6 if heavy else 3.4),
     ]
@@ -41,7 +41,7 @@ def makeup(identity: Identity, value: str) -> Nodes:
     if heavy:
         under = [(x - w * 0.6, y + t * 0.6), (x, y + t * 0.86), (x + w * 0.6, y + t * 0.5), outer]
         nodes.append(line(curve(under), "#0f0a0c", 2.4))
-        nodes.append(glow(h.cheek * 0.66, h.nose_y - 26, 12, "#fff3e4", 0.55))
+        nodes.extend(glow(h.cheek * 0.66, h.nose_y - 26, 12, "#fff3e4", 0.55))
     return both(*nodes)
 
 
@@ -50,7 +50,7 @@ def lipstick(identity: Identity, value: str) -> Nodes:
     h, s = head(identity), skin(identity.skin_tone)
     upper, lower, seam = lip_paths(h)
     if value == "neutral":
-        colour = shift(s.lip, 66, 34, 30) if s.dark else shift(s.lip, -52, -36, -24)
+        colour = shift(s.lip, 52, 26, 24) if lightness(s.fill) < 0.6 else shift(s.lip, -40, -28, -16)
     elif value == "red-lipstick":
         colour = "#c4122b"
     else:
@@ -66,21 +66,20 @@ def lipstick(identity: Identity, value: str) -> Nodes:
     )
 
 
-def _beard(h: Head, drop: float, inset: float = 0) -> str:
-    """Return the bearded part of the face: sideburns, cheeks, jaw, chin, upper lip."""
+def _beard(h: Head, drop: float, low: float = 0.0) -> str:
+    """Return the bearded part of the face: cheeks, jaw, chin, upper lip.
+
+    ``low`` moves its upper edge from the sideburns (0) towards the mouth (1).
+    """
     y, w = h.mouth_y, h.mouth_w
-    half = [p for p in h.right_half() if p[1] > 230]
-    outer = [(h.temple - 2, 210.0), *[(x + drop * 0.3 - inset if x else 0.0, v + (drop if v > y else drop * 0.2) - inset) for x, v in half]]
-    inner = [(0.0, h.nose_y + 12), (w * 0.45, h.nose_y + 11), (w + 8, y - 8), (h.jaw * 0.74, y - 14), (h.cheek * 0.84, 248.0), (h.temple - 11, 210.0)]
-    right_in, right_out = inner, outer
-    left_out = [(-px, py) for px, py in reversed(right_out)]
-    left_in = [(-px, py) for px, py in reversed(right_in)]
-    return outline(right_in, right_out + left_out[1:], left_in)
-
-
-def _lip_gap(h: Head) -> str:
-    upper, lower, _ = lip_paths(h)
-    return upper + lower
+    start = 208.0 + (y - 232) * low
+    half = [p for p in h.right_half() if p[1] > start + 12]
+    outer = [(x + drop * 0.3 if x else 0.0, v + (drop if v > y else drop * 0.2)) for x, v in half]
+    if low == 0:
+        outer = [(h.temple - 2, start), *outer]
+    inner = [(0.0, h.nose_y + 12), (w * 0.45, h.nose_y + 11), (w + 8, y - 8), (h.jaw * 0.76, y - 14 + 10 * low)]
+    inner += [(h.cheek * 0.86, 250.0), (h.temple - 11, start)] if low == 0 else [(outer[0][0] - 4, max(start, 236 + 40 * low))]
+    return outline(inner, outer + flip(outer)[1:], flip(inner))
 
 
 def base_shadow(identity: Identity) -> Nodes:
@@ -88,9 +87,9 @@ def base_shadow(identity: Identity) -> Nodes:
     if not TRAITS[identity.gender].beard_shadow:
         return ()
     s, h = skin(identity.skin_tone), head(identity)
-    colour = shift(s.fill, -38, -26, -20) if s.dark else shift(s.fill, -42, -36, -28)
-    fade = Gradient("linear", (0, h.nose_y - 34, 0, h.mouth_y + 4), ((0, colour, 0), (0.55, colour, 0.6), (1, colour, 0.92)))
-    return (fill(_beard(h, 0), fade, clip=face_outline(h)),)
+    colour = shift(s.fill, -33, -25, -20) if s.dark else shift(s.fill, -44, -38, -30)
+    clip = face_outline(h)
+    return (fill(_beard(h, 0, 0.2), colour, 0.25, clip=clip), fill(_beard(h, 0, 0.62), colour, 0.78, clip=clip))
 
 
 def facial_hair(identity: Identity, value: str) -> Nodes:
@@ -111,7 +110,7 @@ def facial_hair(identity: Identity, value: str) -> Nodes:
             count += 1
         area = _beard(h, 0)
         ink = shift(s.fill, 20) if s.dark and lightness(hair) > 0.3 else mix(hair, "#0a0807", 0.45)
-        return (fill(area, tone, 0.86, clip=clip), line(dots, ink, 1.5, 0.8, clip=area))
+        return (fill(area, tone, 0.62 if s.dark else 0.8, clip=clip), line(dots, ink, 1.5, 0.8, clip=area))
     strands: list[Shape] = []
     light, dark = mix(hair, "#fff0dd", 0.22), scale(hair, 0.6)
     top = h.nose_y + 9

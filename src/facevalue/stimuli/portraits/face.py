@@ -2,9 +2,8 @@
 
 from facevalue.stimuli.portraits.anatomy import Head, head
 from facevalue.stimuli.portraits.levels import Identity
-from facevalue.stimuli.portraits.palette import EYES, Skin, base_hair, mix, scale, shift, skin
+from facevalue.stimuli.portraits.palette import EYES, Skin, base_hair, mix, scale, skin
 from facevalue.stimuli.portraits.shapes import (
-    Gradient,
     Nodes,
     Shape,
     both,
@@ -54,9 +53,19 @@ def face(identity: Identity) -> Nodes:
     """Return the face's surface: fill, soft shading, outline."""
     h, s = head(identity), skin(identity.skin_tone)
     d = face_outline(h)
-    paint = Gradient("radial", (0, 205, 138, 0), ((0.0, s.light, 1), (0.45, s.fill, 1), (1.0, s.edge, 1)))
-    nodes: list[Shape] = [Shape(d, paint, s.line, 1.8)]
-    nodes += both(glow(h.cheek * 0.62, h.nose_y - 2, 27, s.blush, 0.34))
+    right = h.right_half()
+    side = [(x * k, y) for k, (x, y) in zip((0.99, 0.93, 0.87, 0.83, 0.82, 0.9), right[2:8], strict=True)]
+    rim = outline(right[2:8], [(x, y) for x, y in reversed(side)])
+    left = [(-x * k, y) for k, (x, y) in zip((0.99, 0.94, 0.92, 0.93, 0.98), right[3:8], strict=True)]
+    far = outline([(-x, y) for x, y in right[3:8]], list(reversed(left)))
+    brow = outline([(-52, 146), (0, 132), (46, 144)], [(46, 144), (40, 178), (0, 186), (-46, 178)])
+    nodes: list[Shape] = [
+        Shape(d, s.fill, s.line, 1.8),
+        fill(brow, s.light, 0.30),
+        fill(rim, s.edge, 0.55),
+        fill(far, s.edge, 0.4),
+        *both(*glow(h.cheek * 0.60, h.nose_y - 1, 25, s.blush, 0.30)),
+    ]
     hollow = 0.42 if identity.build == "thin" else 0.0
     if hollow:
         cheek = outline(
@@ -84,9 +93,8 @@ def _eye(h: Head, s: Skin, identity: Identity, side: int) -> Nodes:
     nodes: list[Shape] = [
         fill(d, mix("#fbf8f4", s.fill, 0.10)),
         fill(oval(look, y - 1, r, r), colour, clip=d),
-        fill(oval(look, y - 0.2, r * 0.72, r * 0.72), mix(colour, "#ffffff", 0.16), clip=d),
-        fill(oval(look, y - 1, r * 0.48, r * 0.48), "#130e0c", clip=d),
-        fill(oval(look + side * 2.2, y - 3.4, 1.7, 1.7), "#ffffff", 0.9, clip=d),
+        disc(look, y - 0.6, r * 0.50, "#130e0c"),
+        disc(look + side * 2.2, y - 3.0, 1.8, "#ffffff", 0.92),
         line(curve(top), ink, 2.7 + 0.9 * h.lash),
         line(curve(low), s.line, 1.1, 0.6),
         line(
@@ -119,8 +127,8 @@ def brows(identity: Identity) -> Nodes:
     """Return both brows."""
     h = head(identity)
     x, y, k, a, n = h.eye_x, h.brow_y, h.brow_thick, h.brow_arch, h.brow_length
-    top = [(x - n, y - k * 0.5 - 0.5), (x - n * 0.2, y - k * 0.5 - a * 0.55), (x + n * 0.45, y - k * 0.4 - a), (x + n + 3, y + 4)]
-    low = [(x + n + 3, y + 4), (x + n * 0.45, y + k * 0.38 - a), (x - n * 0.2, y + k * 0.5 - a * 0.5), (x - n, y + k * 0.5 + 0.5)]
+    top = [(x - n, y - k * 0.5 - a * 0.3), (x - n * 0.2, y - k * 0.5 - a * 0.55), (x + n * 0.45, y - k * 0.4 - a), (x + n + 3, y + 4)]
+    low = [(x + n + 3, y + 4), (x + n * 0.45, y + k * 0.38 - a), (x - n * 0.2, y + k * 0.5 - a * 0.5), (x - n, y + k * 0.5 - a * 0.3)]
     return both(fill(outline(top, low), brow_colour(identity), 0.92))
 
 
@@ -138,7 +146,7 @@ def nose(identity: Identity) -> Nodes:
     return (
         fill(side, s.shadow, 0.36),
         Shape(side, s.shadow, opacity=0.14, mirrored=True),
-        glow(0, y - 8, 11, s.light, 0.75),
+        *glow(0, y - 8, 9, s.light, 0.8),
         *both(line(wing, s.line, 1.9, 0.75), fill(nostril, s.deep, 0.8)),
         line(base, s.line, 1.7, 0.7),
     )
@@ -192,5 +200,5 @@ def age_lines(identity: Identity) -> Nodes:
         marionette = curve([(w + 4, my + 6), (w + 7, my + 16), (w + 4, my + 25)])
         jowl = curve([(h.jaw * 0.88, h.chin - 44), (h.jaw * 0.78, h.chin - 27), (h.jaw * 0.58, h.chin - 18)])
         nodes += both(line(marionette, ink, 1.8, o * 0.9), line(jowl, ink, 1.7, o * 0.7))
-        nodes += both(glow(h.eye_x, h.eye_y + 15, 17, shift(s.shadow, -8), 0.35))
+        nodes += both(*glow(h.eye_x, h.eye_y + 15, 16, s.shadow, 0.28))
     return tuple(nodes)

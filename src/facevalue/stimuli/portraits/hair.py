@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import cos, pi, sin
+from math import atan2, cos, pi, sin
 
 from facevalue.stimuli.portraits.anatomy import TRAITS, Head, head
 from facevalue.stimuli.portraits.levels import Identity
@@ -21,7 +21,6 @@ from facevalue.stimuli.portraits.shapes import (
     outline,
     oval,
     poly,
-    vertical,
 )
 from facevalue.stimuli.portraits.streams import Stream
 
@@ -64,8 +63,17 @@ def hairline(h: Head, y: float, low: float, dip: float = 0.0, part: float = 0.0)
     return right + [(-x, v) for x, v in left]
 
 
-def _mass(arch: Sequence[Point], edge: Sequence[Point], c: HairColour, top: float) -> Shape:
-    return edged(outline(arch, edge), vertical(top, top + 130, c.light, c.fill, c.dark), c.line, 2.0)
+def _mass(h: Head, arch: Sequence[Point], edge: Sequence[Point], c: HairColour) -> Nodes:
+    """Return the hair over the skull: fill, darker sides, a soft light along the top."""
+    t, right = h.temple, [p for p in arch if p[0] > h.temple * 0.8]
+    low = right[-1][1]
+    side = outline(right, [(t - 8, low), (t * 0.84, h.top + 62), (t * 0.82, h.top + 34)])
+    gleam = curve([(-t * 0.52, h.top + 18), (-t * 0.2, h.top + 7), (t * 0.16, h.top + 7)])
+    return (
+        edged(outline(arch, edge), c.fill, c.line, 2.0),
+        *both(fill(side, c.dark, 0.7)),
+        line(gleam, c.light, 7, 0.45),
+    )
 
 
 def _strands(lines: Sequence[Sequence[Point]], c: HairColour, width: float = 2.0) -> Nodes:
@@ -101,7 +109,7 @@ def base(identity: Identity, c: HairColour) -> Hair:
     if TRAITS[identity.gender].nape_hair:
         low = 196.0
         edge = hairline(h, y - 2, low, dip=3 + 4 * style, part=0)
-        front: list[Shape] = [_mass(dome(h, vol, 9, low), edge, c, h.top - vol)]
+        front: list[Shape] = [*_mass(h, dome(h, vol, 9, low), edge, c)]
         x = (0.0, side * 24.0, side * -30.0)[style]
         for k in range(1, 5):
             for s in (-1, 1):
@@ -120,7 +128,7 @@ def base(identity: Identity, c: HairColour) -> Hair:
     arch = [(x, v + sum(dv for lx, dv in lift if abs(lx - x) < 8)) for x, v in arch]
     strands = _swept(h, side, vol, y) if style else [[(x * 0.9, y - 2), (x * 1.1, y - 20), (x * 1.08 + side * 5, h.top - vol + 18 + abs(x) * 0.12)] for x in (-48, -30, -12, 8, 26, 44)]
     sides = both(fill(outline([(h.temple + 5, 158), (h.temple + 5.5, low)], [(h.temple - 7, low), (h.temple - 12, 172)]), c.line, 0.35))
-    return Hair((), (_mass(arch, edge, c, h.top - vol), *sides, *_strands(strands, c)))
+    return Hair((), (*_mass(h, arch, edge, c), *sides, *_strands(strands, c)))
 
 
 def bald(identity: Identity, c: HairColour) -> Hair:
@@ -129,17 +137,16 @@ def bald(identity: Identity, c: HairColour) -> Hair:
 
 
 def short(identity: Identity, c: HairColour) -> Hair:
-    """Return a close crop with a short, even fringe."""
+    """Return a close crop with short sides and a soft fringe combed to one side."""
     h = head(identity)
-    fringe: list[Point] = []
-    for i in range(15):
-        x = h.temple * 0.76 * (1 - 2 * i / 14)
-        fringe.append((x, (163 if i % 2 else 152) + abs(x) * 0.06))
     t = h.temple
-    edge = [(t - 4, 190.0), (t - 8, 176), *fringe, (-t + 8, 176), (-t + 4, 190)]
-    d = outline(dome(h, 7, 4, 190)) [:-1] + "L" + "L".join(f"{x:.1f} {y:.1f}" for x, y in edge) + "Z"
-    strands = [[(x, 150 + abs(x) * 0.05), (x * 1.02, 132), (x * 0.92, 112)] for x in (-50, -36, -22, -8, 8, 22, 36, 50)]
-    return Hair((), (edged(d, vertical(h.top - 8, h.top + 100, c.light, c.fill, c.dark), c.line, 2.0), *_strands(strands, c, 1.8)))
+    side = 1 if Stream(identity.seed, "hair_length:short").unit() < 0.5 else -1
+    fringe = [(t * 0.86, 172.0), (t * 0.66, 156), (t * 0.42, 167), (t * 0.2, 157), (-t * 0.1, 166), (-t * 0.36, 153), (-t * 0.6, 157), (-t * 0.86, 168)]
+    if side < 0:
+        fringe = flip(fringe)
+    edge = [(t - 2, 188.0), (t - 7, 180), *fringe, (-t + 7, 180), (-t + 2, 188)]
+    strands = [[(side * x, 158.0), (side * (x + 9), 138), (side * (x + 14), 112)] for x in (-58, -44, -30, -16, -2, 12, 26, 38)]
+    return Hair((), (*_mass(h, dome(h, 6, 3, 188), edge, c), *_strands(strands, c, 1.9)))
 
 
 def _curtains(h: Head, c: HairColour, low: float, wide: float) -> Hair:
@@ -149,7 +156,7 @@ def _curtains(h: Head, c: HairColour, low: float, wide: float) -> Hair:
     tip: list[Point] = [(t + wide - 2, low - 8), (t - 14 + wide * 0.6, low), (t - 34 + wide * 0.5, low - 12)]
     inner: list[Point] = [(t - 34 + wide * 0.5, low - 12), (max(h.jaw, h.neck) - 8 + wide * 0.2, min(low - 60, 350)), (max(h.jaw * 0.9, t - 16), 292), (t - 13, 236), (t - 15, 186), (t * 0.56, 150), (0.0, 132)]
     side = outline(outer, tip, inner)
-    paint = vertical(h.top - 16, low, c.light, c.fill, c.dark)
+    paint = c.fill
     strands: list[Shape] = []
     for k, (dx, colour) in enumerate(((0.0, c.line), (8.0, c.light), (15.0, c.line))):
         strands += both(line(curve([(4 + 6 * k, h.top + 2 + 3 * k), (t * 0.72 + dx * 0.3, 142 - 3 * k), (t - 4 + dx * 0.9, 214), (t - 3 + dx + wide * 0.3, 300), (t - 14 + dx + wide * 0.62, low - 22)]), colour, 2.1, 0.55))
@@ -168,40 +175,45 @@ def long(identity: Identity, c: HairColour) -> Hair:
 
 
 def messy(identity: Identity, c: HairColour) -> Hair:
-    """Return tousled hair with tufts in every direction."""
+    """Return tousled hair: tufts of many lengths, loose ends over the forehead."""
     h, r = head(identity), Stream(identity.seed, "hair_style:messy")
-    t, tips = h.temple, 17
-    points: list[Point] = []
-    for i in range(tips * 2 + 1):
-        a = pi * (1.06 - 1.12 * i / (tips * 2))
-        reach = (r.between(26, 42) if i % 2 else r.between(6, 13))
-        lean = r.spread(0.13) if i % 2 else 0
-        points.append(((t + reach) * cos(a + lean), 178 - (78 + reach) * sin(a)))
+    t, n = h.temple, 15
+    arch: list[Point] = [(-t - 5, 204.0)]
+    for i in range(n):
+        a = pi * (1.0 - i / (n - 1))
+        reach, lean = r.between(19, 34), r.spread(0.14)
+        arch.append(((t + 8) * cos(a + 0.1), 186 - 88 * sin(a + 0.1)))
+        arch.append(((t + reach) * cos(a + lean), 186 - (78 + reach) * sin(a + lean)))
+    arch.append((t + 5, 204.0))
     fringe: list[Point] = []
-    for i in range(13):
-        x = (t - 12) * (1 - 2 * i / 12)
-        fringe.append((x, r.between(160, 181) if i % 2 else r.between(140, 149)))
-    edge = [(t - 6, 204.0), *fringe, (-t + 6, 204.0)]
-    strands = [[(x, 158 + r.spread(8)), (x * 1.05 + r.spread(14), 126), (x * 1.2 + r.spread(24), 92)] for x in (-58, -42, -28, -12, 4, 20, 36, 54)]
-    mass = edged(poly([*points, *edge]), vertical(70, 210, c.light, c.fill, c.dark), c.line, 2.0)
+    for i in range(11):
+        x = (t - 10) * (1 - 2 * i / 10)
+        fringe.append((x + r.spread(6), r.between(158, 176) if i % 2 else r.between(140, 148)))
+    edge = [(t - 4, 204.0), *fringe, (-t + 4, 204.0)]
+    strands = [
+        [(x + r.spread(9), 156 + r.spread(8)), (x * 1.05 + r.spread(14), 126), (x * 1.1 + r.spread(16), 96 + abs(x) * 0.2)]
+        for x in range(-60, 61, 12)
+    ]
+    mass = edged(outline(arch, edge), c.fill, c.line, 2.0)
     tail = (nape(h, c, 342, 8),) if TRAITS[identity.gender].nape_hair else ()
-    return Hair(tail, (mass, *_strands(strands, c, 2.2)))
+    wisps = both(line(curve([(t + 6, 196), (t + 14, 214), (t + 12, 232)]), c.fill, 3.4)) if tail else ()
+    return Hair(tail, (mass, *_strands(strands, c, 2.2), *wisps))
 
 
 def _pulled(h: Head, c: HairColour, y: float = 128.0) -> Nodes:
     """Return hair combed tightly away from the face."""
     edge = hairline(h, y, 196, dip=-2)
-    lines = [[(x * 1.02, y + 3 + abs(x) * 0.22), (x * 0.92, y - 14 + abs(x) * 0.08), (x * 0.55, h.top - 2)] for x in (-62, -48, -34, -20, -7, 7, 20, 34, 48, 62)]
-    return (_mass(dome(h, 6, 4, 196), edge, c, h.top - 6), *_strands(lines, c, 1.8))
+    lines = [[(x * 0.98, y + 2 + x * x * 0.006), (x * 0.92, y - 14 + abs(x) * 0.12), (x * 0.5, h.top + 1)] for x in (-62, -48, -34, -20, -7, 7, 20, 34, 48, 62)]
+    return (*_mass(h, dome(h, 6, 4, 196), edge, c), *_strands(lines, c, 1.8))
 
 
 def slicked(identity: Identity, c: HairColour) -> Hair:
     """Return hair combed straight back, high at the hairline, with a wet shine."""
     h = head(identity)
-    edge = hairline(h, 121, 200, dip=-5)
-    shine = curve([(-50, h.top + 16), (-22, h.top + 3), (8, h.top), (40, h.top + 9)])
-    lines = [[(x * 1.02, 124 + abs(x) * 0.4), (x * 1.1, 110 + abs(x) * 0.3), (x * 1.06, h.top - 3 + abs(x) * 0.2)] for x in (-68, -58, -48, -38, -28, -19, -9, 0, 9, 19, 28, 38, 48, 58, 68)]
-    return Hair((), (_mass(dome(h, 10, 3, 200), edge, c, h.top - 10), *_strands(lines, c, 1.6), line(shine, c.light, 6, 0.7)))
+    edge = hairline(h, 131, 200, dip=-3)
+    shine = curve([(-44, h.top + 22), (-16, h.top + 12), (16, h.top + 12), (44, h.top + 22)])
+    lines = [[(x, 131 + x * x * 0.006), (x * 0.98, 114 + x * x * 0.006), (x * 0.86, h.top - 4 + x * x * 0.006)] for x in range(-63, 64, 9)]
+    return Hair((), (*_mass(h, dome(h, 9, 3, 200), edge, c), *_strands(lines, c, 1.6), line(shine, c.light, 5, 0.8)))
 
 
 def ponytail(identity: Identity, c: HairColour) -> Hair:
@@ -212,7 +224,7 @@ def ponytail(identity: Identity, c: HairColour) -> Hair:
         [(118, 330), (112, 262), (104, 196), (88, 136), (60, 108), (30, 112)],
     )
     lines = [[(34, 74), (84, 74), (116, 140), (124, 230), (120, 300)], [(30, 88), (72, 86), (104, 140), (116, 220)], [(60, 58), (104, 82), (130, 170), (130, 250)]]
-    paint = vertical(44, 330, c.light, c.fill, c.dark)
+    paint = c.fill
     tie = edged(oval(24, 86, 13, 17), "#b23a48", "#6d1f2a", 2.0)
     return Hair((edged(tail, paint, c.line, 2.0), *_strands(lines, c, 2.2), tie), _pulled(h, c))
 
@@ -238,7 +250,7 @@ def braid(identity: Identity, c: HairColour) -> Hair:
 def bun(identity: Identity, c: HairColour) -> Hair:
     """Return a knot on top of the head."""
     h = head(identity)
-    knot = edged(oval(0, 67, 43, 36), vertical(30, 104, c.light, c.fill, c.dark), c.line, 2.0)
+    knot = edged(oval(0, 67, 43, 36), c.fill, c.line, 2.0)
     coils = [[(-30, 84), (-34, 58), (-6, 42), (26, 52), (30, 74)], [(-18, 90), (-22, 66), (0, 56), (18, 66), (14, 82)], [(-38, 72), (-24, 46), (4, 36), (32, 46)]]
     tie = edged(oval(0, 98, 27, 7), "#b23a48", "#6d1f2a", 1.8)
     return Hair((knot, *_strands(coils, c, 2.4), tie), _pulled(h, c))
@@ -247,23 +259,24 @@ def bun(identity: Identity, c: HairColour) -> Hair:
 def afro(identity: Identity, c: HairColour) -> Hair:
     """Return a round afro."""
     h, r = head(identity), Stream(identity.seed, "hair_style:afro")
-    n, cloud = 30, []
-    for i in range(n):
-        a = 2 * pi * i / n
-        k = 1.045 if i % 2 else 0.985
-        cloud.append(((h.temple + 58) * k * cos(a), 172 - 136 * k * sin(a)))
-    crown = [(p[0] * 0.985, p[1]) for p in cloud if p[1] < 186]
-    crown.sort(key=lambda p: p[0])
-    t = h.temple
-    edge = [(t + 6, 206.0), (t - 5, 196), (t - 10, 178), (t * 0.72, 152), (t * 0.36, 140), (0.0, 137), (-t * 0.36, 140), (-t * 0.72, 152), (-t + 10, 178), (-t + 5, 196), (-t - 6, 206)]
+    n, t = 36, h.temple
+    cloud = [
+        ((t + 56) * k * cos(a), 178 - 138 * k * sin(a))
+        for i in range(n)
+        for a, k in ((2 * pi * i / n, 1.02 if i % 2 else 0.985),)
+    ]
+    crown = sorted((p for p in cloud if p[1] < 205), key=lambda p: atan2(220 - p[1], p[0]), reverse=True)
+    edge = [(t + 2, 214.0), (t - 4, 196), (t - 10, 174), (t * 0.7, 151), (t * 0.36, 141), (0.0, 138)]
+    edge += [(-x, y) for x, y in reversed(edge[:-1])]
     curls = []
-    for _ in range(46):
-        a, k = r.between(0, pi), r.between(0.66, 0.98)
-        x, y = (t + 56) * k * cos(a), 172 - 128 * k * sin(a)
-        if abs(x) > t + 2 or y < 128:
-            curls.append(line(curve([(x - 5, y + 2), (x - 2, y - 4), (x + 4, y - 3), (x + 4, y + 3)]), c.light if r.unit() < 0.55 else c.line, 2.1, 0.6))
-    mass = edged(outline(crown, edge), vertical(36, 210, c.light, c.fill, c.fill), c.line, 2.0)
-    return Hair((edged(loop(cloud), c.dark, c.line, 2.0),), (mass, *curls))
+    for _ in range(64):
+        a, k = r.between(0, 2 * pi), r.between(0.60, 0.96)
+        x, y = (t + 54) * k * cos(a), 178 - 134 * k * sin(a)
+        if y < 208 and (abs(x) > t + 6 or y < 130):
+            colour, wide = (c.light, 2.2) if r.unit() < 0.55 else (c.line, 2.0)
+            curls.append(line(curve([(x - 5, y + 2), (x - 2, y - 4), (x + 4, y - 3), (x + 4, y + 3)]), colour, wide, 0.6))
+    front = fill(outline(crown, edge), c.fill)
+    return Hair((edged(loop(cloud), c.fill, c.line, 2.0),), (front, line(curve(edge), c.line, 1.8, 0.6), *curls))
 
 
 def _shaved(h: Head, c: HairColour, opacity: float) -> Shape:
@@ -287,7 +300,7 @@ def mohawk(identity: Identity, c: HairColour) -> Hair:
     right: list[Point] = [(0, 4), (7, 30), (22, 12), (23, 40), (36, 32), (33, 60), (43, 60), (36, 92), (27, 128), (10, 156), (0, 150)]
     crest = poly([*right, *flip(right)[1:-1]])
     lines = [[(x * 0.55, 146), (x * 0.8, 96), (x * 1.02, 44 + abs(x) * 0.5)] for x in (-27, -16, -6, 6, 16, 27)]
-    return Hair((), (_shaved(h, c, 0.34), edged(crest, vertical(4, 156, c.light, c.fill, c.dark), c.line, 2.0), *_strands(lines, c, 2.2)))
+    return Hair((), (_shaved(h, c, 0.34), edged(crest, c.fill, c.line, 2.0), *_strands(lines, c, 2.2)))
 
 
 Style = Callable[[Identity, HairColour], Hair]

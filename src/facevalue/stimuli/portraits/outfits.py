@@ -1,11 +1,14 @@
-"""Outfits: the plain base clothes and, in time, each value of ``fashion_style``."""
+"""Which clothes are worn: the plain base outfit, or one of the eleven values of ``fashion_style``."""
 
+from collections.abc import Callable, Mapping
+
+from facevalue.stimuli.portraits import wardrobe_bold, wardrobe_dressed, wardrobe_leisure
 from facevalue.stimuli.portraits.anatomy import body
 from facevalue.stimuli.portraits.levels import Identity
-from facevalue.stimuli.portraits.palette import SHIRTS, scale
-from facevalue.stimuli.portraits.shapes import line, curve, both
+from facevalue.stimuli.portraits.palette import SHIRTS
+from facevalue.stimuli.portraits.shapes import both, curve, line
 from facevalue.stimuli.portraits.streams import Stream
-from facevalue.stimuli.portraits.tailor import Outfit, cloth_paint, ink, shoes, sleeves, top, trousers
+from facevalue.stimuli.portraits.tailor import Outfit, ink, shoes, sleeves, top, trousers
 
 
 def plain(identity: Identity) -> Outfit:
@@ -19,13 +22,28 @@ def plain(identity: Identity) -> Outfit:
         (
             *trousers(b, legs, 8, 12),
             *shoes(b, "#5f5954"),
-            *top(b, cloth_paint(cloth), ink(cloth), 8, 905),
+            *top(b, cloth, ink(cloth), 8, 905),
             *sleeves(b, cloth, 6),
             *rib,
         ),
     )
 
 
+OUTFITS: Mapping[str, Callable[[Identity], Outfit]] = {
+    "professional": wardrobe_dressed.professional,
+    "formal": wardrobe_dressed.formal,
+    "casual": wardrobe_leisure.casual,
+    "smart-casual": wardrobe_dressed.smart_casual,
+    "sporty": wardrobe_leisure.sporty,
+    "streetwear": wardrobe_leisure.streetwear,
+    "functional-outdoor": wardrobe_leisure.outdoor,
+    "luxury": wardrobe_dressed.luxury,
+    "vintage": wardrobe_bold.vintage,
+    "worn-distressed": wardrobe_bold.worn,
+    "daring": wardrobe_bold.daring,
+}
+
+
 def outfit(identity: Identity, value: str | None) -> Outfit:
     """Return the clothes for a value of ``fashion_style``, or the base's."""
-    return plain(identity)
+    return plain(identity) if value is None else OUTFITS[value](identity)

@@ -21,7 +21,7 @@ MONK: Mapping[str, str] = {
 
 # How far the lit plane of the face is lifted from the swatch, so that features can be read on dark skin,
 # and lowered, so that pale skin parts from the white background.
-_LIFT = (-0.10, -0.12, -0.12, -0.10, -0.04, 0.04, 0.10, 0.14, 0.19, 0.20)
+_LIFT = (-0.10, -0.12, -0.12, -0.10, -0.04, 0.04, 0.10, 0.17, 0.26, 0.28)
 
 HAIR_VALUES: Mapping[str, str] = {
     "black": "#1b191d",
@@ -31,7 +31,7 @@ HAIR_VALUES: Mapping[str, str] = {
     "gray": "#b9bcc2",
 }
 UNNATURAL = ("#2f8fd6", "#dd4aa0", "#7d4fd6", "#17a589")
-NATURAL = ("#4a2f23", "#553628", "#47332a", "#5c3d2c", "#a67c4e")
+NATURAL = ("#4a2f23", "#553628", "#45322b", "#5c3d2c", "#63452f")
 _GRAYING = {"young": 0.0, "middle-aged": 0.16, "elderly": 0.55}
 SHIRTS = ("#7d8fa3", "#8a9a83", "#a58f7c", "#6f8790", "#9a8698", "#8c8c84", "#758a9b", "#a08478")
 EYES = (

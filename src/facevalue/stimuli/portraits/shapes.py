@@ -3,11 +3,13 @@
 The drawing space has its origin above the middle of the head: x = 0 is the axis of symmetry.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 Point = tuple[float, float]
+_NUMBER = re.compile(r"-?[0-9.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,12 @@ class Shape:
         """Return the element."""
         fill = self.fill if isinstance(self.fill, str) else f"url(#{self.fill.id})"
         text = f'<path d="{self.d}" fill="{fill}"'
+        if self.opacity < 1 and fill != "none":
+            text += f' fill-opacity="{self.opacity:.3g}"'
         if self.stroke != "none":
             text += f' stroke="{self.stroke}" stroke-width="{self.width:g}"'
-        if self.opacity < 1:
-            text += f' opacity="{self.opacity:.3g}"'
+            if self.opacity < 1:
+                text += f' stroke-opacity="{self.opacity:.3g}"'
         if self.clip:
             text += f' clip-path="url(#{clip_id(self.clip)})"'
         if self.mirrored:
@@ -100,7 +104,7 @@ def document(nodes: Iterable[Shape], view: tuple[float, float, float, float], ba
     >>> document([disc(0, 0, 1, "#fff")], (-1, -1, 2, 2), "#000").startswith('<svg xmlns=')
     True
     """
-    nodes = list(nodes)
+    nodes = [node for node in nodes if _begins_above(node.d, view[1] + view[3] + 12)]
     defs: dict[str, str] = {}
     for node in nodes:
         if isinstance(node.fill, Gradient):
@@ -116,6 +120,12 @@ def document(nodes: Iterable[Shape], view: tuple[float, float, float, float], ba
         f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" fill="{background}"/>'
         f"{''.join(node.svg() for node in nodes)}</svg>"
     )
+
+
+def _begins_above(d: str, bottom: float) -> bool:
+    """Return whether any of a path may lie above ``bottom``; what is wholly below costs time and shows nothing."""
+    start = float(d[1:40].split(" ", 1)[1].partition("C")[0].partition("L")[0].partition("a")[0])
+    return start < bottom or ("a" not in d and min(float(v) for v in _NUMBER.findall(d)[1::2]) < bottom)
 
 
 def num(value: float) -> str:
@@ -223,13 +233,6 @@ def both(*nodes: Shape) -> Nodes:
     return nodes + tuple(replace(node, mirrored=not node.mirrored) for node in nodes)
 
 
-def vertical(y1: float, y2: float, *colours: str) -> Gradient:
-    """Return a gradient from top to bottom over evenly spaced colours."""
-    last = len(colours) - 1
-    return Gradient("linear", (0, y1, 0, y2), tuple((i / last, c, 1.0) for i, c in enumerate(colours)))
-
-
-def glow(x: float, y: float, r: float, colour: str, opacity: float) -> Shape:
-    """Return a soft spot of colour that fades to nothing at its edge."""
-    stops = ((0.0, colour, opacity), (0.55, colour, opacity * 0.55), (1.0, colour, 0.0))
-    return Shape(oval(x, y, r, r), Gradient("radial", (x, y, r, 0), stops))
+def glow(x: float, y: float, r: float, colour: str, opacity: float) -> Nodes:
+    """Return a soft spot of colour: three discs, since gradients take most of the time of a raster."""
+    return tuple(disc(x, y, r * k, colour, opacity * 0.36) for k in (0.95, 0.68, 0.42))

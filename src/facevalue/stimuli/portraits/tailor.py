@@ -16,8 +16,9 @@ from facevalue.stimuli.portraits.shapes import (
     fill,
     line,
     outline,
+    oval,
+    poly,
     symmetric_outline,
-    vertical,
 )
 
 EDGE = 3.0
@@ -62,16 +63,11 @@ def top(b: Body, cloth: Paint, edge: str, ease: float, hem_y: float, neck: str =
     return (edged(cut_top(b, ease, hem_y, neck, depth), cloth, edge, EDGE),)
 
 
-def cloth_paint(colour: str, y1: float = 380, y2: float = 940) -> Paint:
-    """Return the soft shading of a cloth."""
-    return vertical(y1, y2, mix(colour, "#ffffff", 0.08), colour, scale(colour, 0.86))
-
-
 def sleeves(b: Body, cloth: str, ease: float, end: float = 1.0, hem: float | None = None) -> Nodes:
     """Return both sleeves down to a share ``end`` of the arm."""
     d = outline(*arm(b, ease, end, hem))
     fold = curve([(b.shoulder - b.arm * 1.5, 470), (b.shoulder - b.arm * 1.62, 540), (b.shoulder - b.arm * 1.5, 600)])
-    return both(edged(d, cloth_paint(cloth), ink(cloth), EDGE), line(fold, ink(cloth), 2.4, 0.35))
+    return both(edged(d, cloth, ink(cloth), EDGE), line(fold, ink(cloth), 2.4, 0.35))
 
 
 def cuffs(b: Body, cloth: str, ease: float, at: float = 1.0, tall: float = 26) -> Nodes:
@@ -95,9 +91,9 @@ def trousers(b: Body, cloth: str, ease: float, hem: float | None = None, end_y: 
     )
     crease = curve([(inner[0][0] * 0.5 + outer[-1][0] * 0.5, end_y - 60), (b.hip * 0.48, b.knee_y), (b.hip * 0.46, 1010)])
     return (
-        *both(edged(d, vertical(waist_y, end_y, cloth, scale(cloth, 0.88)), ink(cloth), EDGE)),
-        fill(f"M-3 {waist_y + 2}H3V960H-3Z", cloth),
-        line(f"M0 {waist_y + 40}V955", ink(cloth), 2.6, 0.6),
+        *both(edged(d, cloth, ink(cloth), EDGE)),
+        fill(poly([(-3, waist_y + 2), (3, waist_y + 2), (3, 960), (-3, 960)]), cloth),
+        line(curve([(0, waist_y + 40), (0, 955)]), ink(cloth), 2.6, 0.6),
         *both(line(crease, ink(cloth), 2.2, 0.3)),
     )
 
@@ -113,7 +109,7 @@ def skirt(b: Body, cloth: str, waist_y: float, hem_y: float, hem: float) -> Node
     mid = (b.hip_y + hem_y) / 2
     right = [(w, waist_y), (b.hip + 8, b.hip_y), ((b.hip + 8 + hem) / 2, mid), (hem, hem_y)]
     d = symmetric_outline([(0, waist_y), (w, waist_y)], right, [(hem, hem_y), (hem * 0.5, hem_y + 9), (0, hem_y + 11)])
-    return (edged(d, vertical(waist_y, hem_y, mix(cloth, "#ffffff", 0.08), cloth, scale(cloth, 0.82)), ink(cloth), EDGE),)
+    return (edged(d, cloth, ink(cloth), EDGE),)
 
 
 def foot_x(b: Body) -> float:
@@ -133,7 +129,7 @@ def shoes(b: Body, leather: str, sole: str | None = None, laces: str | None = No
     under = outline([(x - w - 6, y - 9), (x, y - 1), (x + w + 16, y - 9)], [(x + w + 16, y + 6), (x, y + 13), (x - w - 6, y + 5)])
     cap = curve([(x - w - 1, y - 24), (x + 2, y - 34), (x + w + 9, y - 24)])
     nodes: list[Shape] = [
-        edged(upper, vertical(y - 70, y, mix(leather, "#ffffff", 0.12), leather), ink(leather), EDGE),
+        edged(upper, mix(leather, "#ffffff", 0.12), ink(leather), EDGE),
         edged(under, sole or scale(leather, 0.5), ink(sole or leather), 2.4),
         line(cap, ink(leather), 2.6, 0.6),
     ]
@@ -156,7 +152,7 @@ def heels(b: Body, colour: str) -> Nodes:
 
 def buttons(x: float, ys: list[float], colour: str, r: float = 5.0) -> Nodes:
     """Return a column of buttons."""
-    return tuple(edged(f"M{x - r} {y}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z", colour, ink(colour), 1.6) for y in ys)
+    return tuple(edged(oval(x, y, r, r), colour, ink(colour), 1.6) for y in ys)
 
 
 def jacket(b: Body, cloth: str, ease: float, hem_y: float, opening: tuple[float, float], button_y: float = 720) -> Nodes:
@@ -169,7 +165,7 @@ def jacket(b: Body, cloth: str, ease: float, hem_y: float, opening: tuple[float,
         [side[-1], (at_hem + 34, hem_y + 8), (at_hem + 8, hem_y - 8)],
         [(at_hem + 2, button_y + 40), (at_hem * 0.4, button_y), (at_chest, 560), (b.neck + 6, 366)],
     )
-    return both(edged(panel, cloth_paint(cloth), ink(cloth), EDGE))
+    return both(edged(panel, cloth, ink(cloth), EDGE))
 
 
 def lapels(b: Body, cloth: str, to_y: float, wide: float = 52, gap: float = 8, shawl: bool = False) -> Nodes:
@@ -178,18 +174,12 @@ def lapels(b: Body, cloth: str, to_y: float, wide: float = 52, gap: float = 8, s
     if shawl:
         d = outline([(n - 4, 360), (n + 26, 374), (n + wide * 0.8, 470), (n + wide * 0.5, 570), (gap + 4, to_y)], [(gap, to_y), (n * 0.75, 510), (n - 4, 360)])
         return both(edged(d, cloth, ink(cloth), EDGE))
-    d = "M" + "L".join(
-        f"{px:.1f} {py:.1f}"
-        for px, py in ((n - 6, 358), (n + 22, 368), (n + 38, 432), (n + 22, 438), (n + wide * 0.62 + 12, 488), (gap, to_y), (n * 0.62, 500))
-    )
-    return both(edged(d + "Z", mix(cloth, "#ffffff", 0.06), ink(cloth), EDGE))
+    d = poly([(n - 6, 358), (n + 22, 368), (n + 38, 432), (n + 22, 438), (n + wide * 0.62 + 12, 488), (gap, to_y), (n * 0.62, 500)])
+    return both(edged(d, mix(cloth, "#ffffff", 0.06), ink(cloth), EDGE))
 
 
 def shirt_collar(b: Body, colour: str, open_by: float = 0.0) -> Nodes:
     """Return the two points of a shirt collar."""
     n = b.neck
-    d = "M" + "L".join(
-        f"{px:.1f} {py:.1f}"
-        for px, py in ((n + 6, 356), (n + 12, 380), (n * 0.5 + 8 + open_by, 430), (open_by, 392 + open_by * 0.6), (n - 4, 348))
-    )
-    return both(edged(d + "Z", colour, ink(colour), 2.4))
+    d = poly([(n + 6, 356), (n + 12, 380), (n * 0.5 + 8 + open_by, 430), (open_by, 392 + open_by * 0.6), (n - 4, 348)])
+    return both(edged(d, colour, ink(colour), 2.4))

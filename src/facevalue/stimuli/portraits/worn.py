@@ -4,7 +4,6 @@ from facevalue.stimuli.portraits.anatomy import Head, body, head
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.palette import mix, scale
 from facevalue.stimuli.portraits.shapes import (
-    Gradient,
     Nodes,
     Shape,
     both,
@@ -17,7 +16,6 @@ from facevalue.stimuli.portraits.shapes import (
     outline,
     oval,
     symmetric_outline,
-    vertical,
 )
 from facevalue.stimuli.portraits.streams import Stream
 
@@ -51,8 +49,7 @@ def eyewear(identity: Identity, value: str) -> Nodes:
     w = min(31.0 if dark else 28.5, h.eye_x - 3)
     d = _lens(h, w, 22 if dark else 20, 28 if dark else 23, 0.80)
     frame = "#15161a" if dark else r.choice(("#17181c", "#2a1b14", "#1d2433"))
-    tint = Gradient("linear", (0, y - 22, 0, y + 30), ((0, "#101216", 1), (1, "#43484f", 1)))
-    glass = fill(d, tint) if dark else fill(d, "#e8f1f7", 0.14)
+    glass = fill(d, "#1b1e23") if dark else fill(d, "#e8f1f7", 0.14)
     gap = h.eye_x - w + 1
     bridge = curve([(-gap - 3, y - 6), (0, y - 10), (gap + 3, y - 6)])
     arm = curve([(h.eye_x + w, y - 8), (edge, y - 10)])
@@ -75,8 +72,8 @@ def _cap(h: Head, r: Stream) -> Nodes:
     seams = [line(curve([(0, 57), (0, 141)]), dark, 2.2), *both(line(curve([(4, 58), (t * 0.55, 92), (t * 0.62, 146)]), dark, 2.0))]
     badge = edged(oval(0, 108, 19, 15), mix(cloth, "#ffffff", 0.86), dark, 2)
     return (
-        edged(crown, vertical(56, 170, light, cloth), dark, 2.2), *seams, badge, edged(oval(0, 56, 8, 4.5), cloth, dark, 2),
-        edged(brim, vertical(139, 188, cloth, dark), scale(dark, 0.7), 2.2), line(curve([(-t * 0.9, 169), (0, 178), (t * 0.9, 169)]), light, 1.8, 0.6),
+        edged(crown, cloth, dark, 2.2), *seams, badge, edged(oval(0, 56, 8, 4.5), cloth, dark, 2),
+        edged(brim, cloth, scale(dark, 0.7), 2.2), line(curve([(-t * 0.9, 169), (0, 178), (t * 0.9, 169)]), light, 1.8, 0.6),
     )  # fmt: skip
 
 
@@ -89,8 +86,8 @@ def _beanie(h: Head, r: Stream) -> Nodes:
     ribs = "".join(curve([(x, 126 + abs(x) * 0.07), (x * 1.01, 160 + abs(x) * 0.09)]) for x in range(-90, 91, 12) if abs(x) < t + 12)
     knit = "".join(curve([(x * 0.35, 56 + abs(x) * 0.05), (x * 0.88, 86 + abs(x) * 0.1), (x, 124 + abs(x) * 0.07)]) for x in range(-84, 85, 14) if abs(x) < t + 6)
     return (
-        edged(crown, vertical(52, 150, light, wool), dark, 2.2), line(knit, dark, 1.8, 0.55),
-        edged(band, vertical(122, 174, light, wool), dark, 2.2), line(ribs, dark, 2.2, 0.7),
+        edged(crown, wool, dark, 2.2), line(knit, dark, 1.8, 0.55),
+        edged(band, wool, dark, 2.2), line(ribs, dark, 2.2, 0.7),
     )  # fmt: skip
 
 
@@ -101,17 +98,17 @@ def _hat(h: Head, r: Stream) -> Nodes:
     crown = symmetric_outline([(0, 50), (22, 38), (t * 0.66, 44), (t + 3, 78), (t + 11, 146)], [(t + 11, 146), (0, 156)])
     band = symmetric_outline([(0, 126), (t + 8, 118)], [(t + 8, 118), (t + 12, 147)], [(t + 12, 147), (0, 158)])
     brim = loop([(-t - 66, 142), (-t * 0.9, 136), (0, 147), (t * 0.9, 136), (t + 66, 142), (t + 40, 164), (0, 182), (-t - 40, 164)])
-    front = edged(brim, vertical(134, 182, felt, dark), scale(dark, 0.75), 2.2)
+    front = edged(brim, felt, scale(dark, 0.75), 2.2)
     pinch = both(line(curve([(8, 48), (24, 66), (20, 98)]), dark, 2.6, 0.7))
-    return (edged(crown, vertical(38, 150, light, felt, dark), dark, 2.2), *pinch, edged(band, "#241d1a", "#120d0b", 1.6), front, line(curve([(-t - 40, 146), (0, 156), (t + 40, 146)]), light, 2, 0.45))
+    return (edged(crown, felt, dark, 2.2), *pinch, edged(band, "#241d1a", "#120d0b", 1.6), front, line(curve([(-t - 40, 146), (0, 156), (t + 40, 146)]), light, 2, 0.45))
 
 
 def _scarf(identity: Identity, h: Head, r: Stream) -> Nodes:
     b, t = body(identity), h.temple
-    cloth = r.choice(("#3f6f78", "#8d4d5f", "#5d6795", "#9b7a45"))
+    cloth = r.choice(("#3f6f78", "#8d4d5f", "#5d6795", "#4d7360"))
     dark, light = scale(cloth, 0.70), mix(cloth, "#ffffff", 0.20)
     wide = max(t + 26, h.cheek + 19)
-    outer = [(0.0, 70.0), (t * 0.6, 76), (t + 22, 124), (wide, 210), (wide - 2, 300), (max(h.jaw + 36, b.neck + 58), 366), (max(h.jaw + 46, b.neck + 84), 432), (b.neck + 40, 474), (0.0, 490.0)]
+    outer = [(0.0, 66.0), (t * 0.55, 75), (t + 12, 118), (wide, 210), (wide - 2, 300), (max(h.jaw + 36, b.neck + 58), 366), (max(h.jaw + 46, b.neck + 84), 432), (b.neck + 40, 474), (0.0, 490.0)]
     inner = [(0.0, 146.0), (t * 0.6, 154), (t - 9, 190), (h.cheek - 7, 238), (h.jaw * 0.86, h.chin - 34), (h.jaw * 0.4 + 8, h.chin - 10), (0.0, h.chin - 3)]
     ring = loop([*outer, *flip(outer)[1:-1]]) + loop(list(reversed([*inner, *flip(inner)[1:-1]])))
     folds = [
@@ -123,8 +120,10 @@ def _scarf(identity: Identity, h: Head, r: Stream) -> Nodes:
         [(-t - 8, 140), (-wide + 10, 220), (-wide + 14, 290)],
     ]
     hem = loop([*inner, *flip(inner)[1:-1]])
+    shade = outline([(wide, 210), (wide - 2, 300), (max(h.jaw + 36, b.neck + 58), 366)], [(b.neck + 22, 380), (wide - 24, 300), (wide - 22, 220)])
     return (
-        edged(ring, vertical(70, 490, light, cloth, cloth, dark), dark, 2.2),
+        edged(ring, cloth, dark, 2.2),
+        *both(fill(shade, dark, 0.45)),
         *[line(curve(f), dark, 2.6, 0.65) for f in folds],
         line(hem, light, 3.0, 0.7),
         line(curve([(-t * 0.8, 122), (0, 98), (t * 0.8, 122)]), light, 2.6, 0.5),
