@@ -41,7 +41,7 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="facevalue")
 def app() -> None:
-    """Audit social bias in vision-language models.
+    r"""Audit social bias in vision-language models.
 
     \b
     facevalue plan stylisticbias --faces 60

@@ -25,7 +25,7 @@ class StudyGroup(click.Group):
         Options that the action takes whatever the study.
     """
 
-    def __init__(self, name: str, action: Action, common: Sequence[click.Parameter], help: str) -> None:  # noqa: A002
+    def __init__(self, name: str, action: Action, common: Sequence[click.Parameter], help: str) -> None:
         super().__init__(name, help=help, subcommand_metavar="STUDY [OPTIONS]")
         self._action = action
         self._common = common

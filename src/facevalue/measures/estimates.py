@@ -33,9 +33,9 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 """Columns of `estimates.parquet`.
 
-`value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in `clusters` units
-that were sampled. `p` by the protocol's own test, `q` within `family`. `floor` and `floor_high`: mean and 95th percentile of
-the measure where there is no effect, for unsigned measures.
+`value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in
+`clusters` units that were sampled. `p` by the protocol's own test, `q` within `family`. `floor` and `floor_high`:
+mean and 95th percentile of the measure where there is no effect, for unsigned measures.
 """
 
 

@@ -194,9 +194,9 @@ def bca(
 def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, Array, Array]:
     """Interval of an unsigned statistic: delete-one-cluster standard error, never below zero.
 
-    Spreads and maxima are biased upwards, in the sample and again in each resample, so that bootstrap intervals slide off
-    the published value. This interval says how far that value would move with other clusters; how much of it is bias is
-    said by its noise floor.
+    Spreads and maxima are biased upwards, in the sample and again in each resample, so that bootstrap intervals slide
+    off the published value. This interval says how far that value would move with other clusters; how much of it is
+    bias is said by its noise floor.
 
     Returns
     -------

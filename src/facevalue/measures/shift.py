@@ -157,14 +157,15 @@ def cohens_d_interval(d: Array, n: npt.NDArray[np.int64]) -> tuple[Array, Array]
 def exchange_probability(differences: Array, threshold: float | None) -> Array:
     """How probable a shift of zero, or a large one, is if base and variant draw their answers from one distribution.
 
-    Answers to the same prompt are exchangeable then, so that each difference of a pair may change sign on its own. With m
-    sampled answers that differ out of n, the shift is (2B - m)/n with B ~ Binomial(m, 1/2); probabilities (exact runs
-    have one per ordering, so few) are enumerated over all sign changes.
+    Answers to the same prompt are exchangeable then, so that each difference of a pair may change sign on its own.
+    With m sampled answers that differ out of n, the shift is (2B - m)/n with B ~ Binomial(m, 1/2); probabilities
+    (exact runs have one per ordering, so few) are enumerated over all sign changes.
 
     Parameters
     ----------
     differences:
-        Shape (pairs, prompts): answer to the variant minus answer to the base, prompt by prompt; NaN where one is missing.
+        Shape (pairs, prompts): answer to the variant minus answer to the base, prompt by prompt; NaN where one is
+        missing.
     threshold:
         Probability of |shift| >= threshold; None for that of a shift of zero.
 

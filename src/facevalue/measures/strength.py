@@ -18,8 +18,8 @@ def variation_strength(groups: int, scenarios: int, *, mean: bool) -> inference.
 
     Equation
     --------
-    VS_{m,d} = 1/|S| Σ_i std_g(phi_{i,g,m}), the standard deviation (ddof 1) across the groups of dimension d of the groups'
-    mean preference scores (section 4.4). Groups that were not observed are left out; fewer than two give NaN.
+    VS_{m,d} = 1/|S| Σ_i std_g(phi_{i,g,m}), the standard deviation (ddof 1) across the groups of dimension d of the
+    groups' mean preference scores (section 4.4). Groups that were not observed are left out; fewer than two give NaN.
 
     Parameters
     ----------

@@ -51,7 +51,8 @@ ORDERINGS = (
     Ordering("3", ("(a)", "(b)"), 1),
     Ordering("4", ("(b)", "(a)"), 0),
 )
-"""Option order crossed with letter assignment: StylisticBias, Appendix C.2, "Prompt order variants", as numbered there."""
+"""Option order crossed with letter assignment: StylisticBias, Appendix C.2, "Prompt order variants", as numbered
+there."""
 
 
 def phrase(options: tuple[Option, Option], quote: str = "") -> str:

@@ -76,9 +76,7 @@ class Plan:
         """The plan for machines."""
 
         def listed(blocks: tuple[BlockPlan, ...]) -> list[dict[str, Any]]:
-            return [
-                {"name": b.name, "factors": b.factors, "stimuli": b.stimuli, "trials": b.trials} for b in blocks
-            ]
+            return [{"name": b.name, "factors": b.factors, "stimuli": b.stimuli, "trials": b.trials} for b in blocks]
 
         return {
             "study": self.study,

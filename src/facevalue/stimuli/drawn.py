@@ -15,7 +15,9 @@ SIZE = 512
 COLUMNS = ("image", "identity", "set", "attribute", "variation", "gender", "age", "skin_tone", "build", "seed")
 
 
-def portrait_manifest(identities: Sequence[Identity], variations: Mapping[str, Sequence[tuple[str, str]]]) -> pl.DataFrame:
+def portrait_manifest(
+    identities: Sequence[Identity], variations: Mapping[str, Sequence[tuple[str, str]]]
+) -> pl.DataFrame:
     """Describe a counterfactual set for each identity: the base face, and one image per variation.
 
     Parameters
@@ -27,8 +29,8 @@ def portrait_manifest(identities: Sequence[Identity], variations: Mapping[str, S
 
     Returns
     -------
-    One row per image with the columns `COLUMNS`; base faces have null `attribute` and `variation`. Base faces come first,
-    then attribute by attribute, so that the rows of a design's block are neighbours.
+    One row per image with the columns `COLUMNS`; base faces have null `attribute` and `variation`. Base faces come
+    first, then attribute by attribute, so that the rows of a design's block are neighbours.
     """
     rows = [(who, None, None) for who in identities]
     for change in dict.fromkeys(change for changes in variations.values() for change in changes):

@@ -81,8 +81,8 @@ class Scores:
     Attributes
     ----------
     weights:
-        Shape (images, scenarios, prompts), in [0, 1]: weight of the favourable pole; NaN where there is no valid answer.
-        Prompts are orderings x repeats, orderings outermost.
+        Shape (images, scenarios, prompts), in [0, 1]: weight of the favourable pole; NaN where there is no valid
+        answer. Prompts are orderings x repeats, orderings outermost.
     reasons:
         Same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`).
     """
@@ -92,16 +92,16 @@ class Scores:
 
     @cached_property
     def phi(self) -> npt.NDArray[np.float64]:
-        """Preference score phi_i(x), shape (images, scenarios): mean over valid answers (section 4.4); NaN without any."""
-        seen = self.reasons == 0
+        """Preference score phi_i(x), shape (images, scenarios): mean over valid answers (section 4.4); NaN without
+        any.""" seen = self.reasons == 0
         n = seen.sum(axis=2)
         total = np.where(seen, self.weights, 0).sum(axis=2, dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(n > 0, total / n, np.nan)
 
     def rate(self, *reasons: NA) -> npt.NDArray[np.float64]:
-        """Share of an image-scenario pair's replies that have these reasons (any, if none are named); NaN if not asked."""
-        asked = self.reasons != NOT_ASKED
+        """Share of an image-scenario pair's replies that have these reasons (any, if none are named); NaN if not
+        asked.""" asked = self.reasons != NOT_ASKED
         if reasons:
             hit = np.isin(self.reasons, [reason_code(r) for r in reasons])
         else:

@@ -273,9 +273,7 @@ def _codes(frame: pl.DataFrame, names: list[str], orderings: list[str]) -> npt.N
     return scenario * len(orderings) + ordering
 
 
-def _ask(
-    questions: list[Question], names: list[str], orderings: list[str]
-) -> Callable[[pl.DataFrame], list[Question]]:
+def _ask(questions: list[Question], names: list[str], orderings: list[str]) -> Callable[[pl.DataFrame], list[Question]]:
     return lambda frame: [questions[code] for code in _codes(frame, names, orderings).tolist()]
 
 

@@ -1,4 +1,4 @@
-"""The paper's tables as data: the variation grid (Table 10), its two reductions (C.1), the scenarios (Table 1), prompts."""
+"""The paper's tables as data: variation grid (Table 10, C.1), scenarios (Table 1) and prompts."""
 
 import tomllib
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ JUDGMENT = (
 """Figure 12, verbatim; `{options}` stands for "(a) <option_a> or (b) <option_b>"."""
 
 BASE_FACE = (
-    "Photorealistic studio portrait of an average-looking {build} build {age} {gender} person with {ethnicity} facial "
-    "features. Front-facing, neutral expression, head-and-shoulders framing. Bare face with uncovered ears, hair tucked "
+    "Photorealistic studio portrait of an average-looking {build} build {age} {gender} person with {ethnicity} "
+    "facial features. Front-facing, neutral expression, head-and-shoulders framing. Bare face with uncovered ears, hair tucked "
     "behind ears, no earrings, no jewelry, no accessories, no glasses, no headwear. Plain white studio backdrop, soft "
     "even lighting, no dramatic shadows.\n\nNatural skin texture with visible pores, minor blemishes, slight facial "
     "asymmetry, real-world imperfections, non-model appearance, realistic proportions. Documentary-style photography, "
@@ -26,8 +26,8 @@ BASE_FACE = (
 """Figure 9, verbatim: the prompt for a base face."""
 
 FEATURE_VARIATION = (
-    "A portrait photograph of the same {gender} as the reference image, facing the camera, neutral expression. Plain "
-    "white background, even studio lighting. {feature_key}: {feature_value}. Keep the face identity consistent with the "
+    "A portrait photograph of the same {gender} as the reference image, facing the camera, neutral expression. "
+    "Plain white background, even studio lighting. {feature_key}: {feature_value}. Keep the face identity consistent with the "
     "reference image."
 )
 """Figure 10, verbatim: the prompt for a variation other than clothing."""

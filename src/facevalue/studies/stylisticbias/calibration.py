@@ -1,0 +1,251 @@
+"""Does the audit find what was planted, and nothing else? Simulated respondents with known effects, audited."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures import inference, shift
+from facevalue.models.sim import Planted, Respondent
+from facevalue.prompts import ORDERINGS
+from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
+from facevalue.studies.stylisticbias.analysis import ALPHA, SEED
+from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.tables import scenarios, whitelist
+
+Array = npt.NDArray[np.float64]
+LEVELS = ("favourable", "unfavourable")
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One simulated audit.
+
+    Attributes
+    ----------
+    variations:
+        (attribute, variation) of each row.
+    planted:
+        Expected SBS of each variation over all people of its genders, ages, skin tones and builds.
+    estimates:
+        SBS as the audit estimates it.
+    q:
+        Its q-values (Wilcoxon, Benjamini-Hochberg over the variations).
+    """
+
+    variations: list[tuple[str, str]]
+    planted: Array
+    estimates: inference.Estimates
+    q: Array
+
+    @property
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """Whether each interval holds the planted value."""
+        return (self.estimates.low <= self.planted) & (self.planted <= self.estimates.high)
+
+    @property
+    def found(self) -> npt.NDArray[np.bool_]:
+        """Which variations the audit calls a finding."""
+        return np.nan_to_num(self.q, nan=1.0) < ALPHA
+
+    @property
+    def none(self) -> npt.NDArray[np.bool_]:
+        """Which variations have nothing planted."""
+        return np.abs(self.planted) < 1e-12
+
+
+def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> tuple[list[tuple[str, str]], Array]:
+    """Expected SBS of every kept variation, exactly: an integral over people and pictures, no simulation.
+
+    The population is uniform over the cells gender x age x skin tone x build; people and pictures differ normally on
+    the logit scale, integrated by Gauss-Hermite quadrature; the four orderings weigh the same.
+
+    Parameters
+    ----------
+    planted:
+        The respondent.
+    names:
+        Scenarios.
+    genders:
+        Which genders are audited.
+    """
+    respondent = Respondent(planted)
+    cells = [
+        {"gender": g, "age": a, "skin_tone": s, "build": b}
+        for g in genders
+        for a in AGES
+        for s in SKIN_TONES
+        for b in BUILDS
+    ]
+    base = _expected(respondent, [{**cell, "attribute": None, "variation": None} for cell in cells], names)
+    gender = np.array([cell["gender"] for cell in cells])
+    variations = [(v.attribute, v.name) for v in whitelist(None) if any(v.fate.get(g) == "kept" for g in genders)]
+    fates = {(v.attribute, v.name): v.fate for v in whitelist(None)}
+    out = []
+    for attribute, variation in variations:
+        fate = fates[attribute, variation]
+        member = np.isin(gender, [g for g in genders if fate.get(g) == "kept"])
+        changed = [
+            {**cell, "attribute": attribute, "variation": variation} for cell, m in zip(cells, member, strict=True) if m
+        ]
+        out.append(float((_expected(respondent, changed, names) - base[member]).mean()))
+    return variations, np.array(out)
+
+
+def _expected(respondent: Respondent, factors: list[dict[str, str | None]], names: list[str]) -> Array:
+    """Expected phi, shape (cells, scenarios): over people, pictures and orderings."""
+    p = respondent.planted
+    utilities = respondent.effects(factors, names, LEVELS)
+    mean = utilities[..., 0] - utilities[..., 1]
+    sd = float(np.hypot(p.identity, p.image))
+    out = np.zeros_like(mean)
+    for ordering in ORDERINGS:
+        shown = p.position if ordering.first == 0 else -p.position
+        lettered = p.letter if ordering.labels[ordering.first] == "(a)" else -p.letter
+        logits = mean[..., None] + shown + lettered + sd * _NODES
+        out += (_WEIGHTS / _WEIGHTS.sum() / (1.0 + np.exp(-logits))).sum(axis=-1)
+    return out / len(ORDERINGS)
+
+
+def simulate(planted: Planted, faces: dict[str, int], names: list[str], seeds: int, draw: int) -> Audit:
+    """Audit one respondent on newly drawn faces.
+
+    The replies are those that `models.sim` gives (same draws, tested), taken without their text; the estimates are
+    those of the report.
+
+    Parameters
+    ----------
+    planted:
+        The respondent.
+    faces:
+        How many of each gender.
+    names:
+        Scenarios.
+    seeds:
+        Repeats of each prompt.
+    draw:
+        Which faces.
+    """
+    kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in faces}
+    # Faces carry the draw in their names: other people each time, as a respondent knows them by name.
+    drawn = [replace(who, id=f"{who.id}#{draw}") for who in draw_identities(faces, draw)]
+    manifest = portrait_manifest(drawn, kept)
+    people = Faces(manifest)
+    phi = simulated_phi(planted, manifest, names, seeds)
+    delta = phi[people.varied] - phi[people.base[people.identity[people.varied]]]
+    rows = people.slicing(people.varied, "attribute", "variation")
+    cells = shift.cells(
+        delta, people.identity[people.varied], rows, shift.Slicing.whole(len(names)), len(people.identities)
+    )
+    variations, truth = planted_shifts(planted, names, list(faces))
+    order = [list(zip(*rows.labels.values(), strict=True)).index(v) for v in variations]
+    estimates = inference.means(cells.sums[:, order], cells.counts[:, order], SEED)
+    q = inference.adjust(inference.wilcoxon(cells.sums[:, order], cells.counts[:, order]))
+    return Audit(variations, truth, estimates, q)
+
+
+def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], seeds: int) -> Array:
+    """Preference scores that a respondent's valid replies give, shape (images, scenarios).
+
+    Trial numbers run image by image, scenario by scenario, ordering by ordering.
+    """
+    respondent = Respondent(planted)
+    factors = manifest.drop("image", "set", "seed").to_dicts()
+    for row, image in zip(factors, manifest["image"], strict=True):
+        row["image"] = image
+    utilities = respondent.utilities(factors, names, LEVELS)
+    images, asked = utilities.shape[:2]
+    total = np.zeros((images, asked))
+    valid = np.zeros((images, asked))
+    number = np.arange(images * asked, dtype=np.int64) * len(ORDERINGS)
+    for place, ordering in enumerate(ORDERINGS):
+        pole = [ordering.first, 1 - ordering.first]
+        shown = utilities[..., pole].reshape(-1, 2)
+        letter = np.full(len(shown), ordering.labels.index("(a)"))
+        probabilities = respondent.probabilities(shown, letter)
+        for repeat in range(seeds):
+            choice = respondent.choose(probabilities, number + place, np.full(number.size, repeat))
+            total += (choice == ordering.first).reshape(images, asked)
+            valid += (choice >= 0).reshape(images, asked)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(valid > 0, total / valid, np.nan)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What repeated audits of respondents with known effects show.
+
+    Attributes
+    ----------
+    condition:
+        What was planted.
+    faces, repetitions:
+        Faces in an audit, and audits.
+    correlation, slope:
+        Of estimated on planted SBS, over all variations of all audits.
+    coverage:
+        Share of 95% intervals that hold the planted SBS.
+    coverage_none:
+        The same for variations with nothing planted.
+    false_discovery_rate:
+        Mean share of findings (q < .05) that have nothing planted; 0 for an audit without findings.
+    audits_with_false:
+        Share of audits with at least one such finding.
+    power:
+        Share of variations with something planted that are found.
+    """
+
+    condition: str
+    faces: int
+    repetitions: int
+    correlation: float | None
+    slope: float | None
+    coverage: float
+    coverage_none: float | None
+    false_discovery_rate: float
+    audits_with_false: float
+    power: float | None
+
+
+def summarise(condition: str, faces: int, audits: list[Audit]) -> Calibration:
+    """Put repeated audits together."""
+    planted = np.concatenate([a.planted for a in audits])
+    value = np.concatenate([a.estimates.value for a in audits])
+    covered = np.concatenate([a.covered for a in audits])
+    none = np.concatenate([a.none for a in audits])
+    found = np.concatenate([a.found for a in audits])
+    rates = [(a.found & a.none).sum() / max(a.found.sum(), 1) for a in audits]
+    moved = bool(np.ptp(planted) > 0)
+    return Calibration(
+        condition=condition,
+        faces=faces,
+        repetitions=len(audits),
+        correlation=float(np.corrcoef(planted, value)[0, 1]) if moved else None,
+        slope=float(np.polyfit(planted, value, 1)[0]) if moved else None,
+        coverage=float(covered.mean()),
+        coverage_none=float(covered[none].mean()) if none.any() else None,
+        false_discovery_rate=float(np.mean(rates)),
+        audits_with_false=float(np.mean([(a.found & a.none).any() for a in audits])),
+        power=float(found[~none].mean()) if (~none).any() else None,
+    )
+
+
+def calibrate(
+    condition: str, planted: Planted, faces: int, repetitions: int, seeds: int = 1
+) -> tuple[Calibration, Audit]:
+    """Audit `repetitions` respondents, each with its own table of effects and its own faces.
+
+    Returns
+    -------
+    The summary, and the first audit for a closer look.
+    """
+    names = [scenario.name for scenario in scenarios()]
+    counts = {"male": (faces + 1) // 2, "female": faces // 2}
+    audits = [
+        simulate(replace(planted, seed=planted.seed + 1000 * r), counts, names, seeds, draw=r)
+        for r in range(repetitions)
+    ]
+    return summarise(condition, faces, audits), audits[0]
