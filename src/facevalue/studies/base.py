@@ -50,7 +50,8 @@ class Study:
         fit.
     answer:
         From the trial frame joined with `repeat`, `status`, `text` and `probs` to the answers: the same rows, with
-        `weight` (f64 in [0, 1]; null for N/A) and `na` (why there is no answer; null if there is one).
+        `weight` (f64 in [0, 1]; null for N/A), `mass` (f64: expected number of valid answers, 0 or 1 for a sampled
+        reply) and `na` (why there is no answer; null if there is one), in place of text and probs.
     analyse:
         From each model's answers, in chunks, to estimates.
     measures:

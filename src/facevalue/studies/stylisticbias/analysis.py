@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.answers import NA
 from facevalue.measures import inference, shift, strength
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
@@ -324,7 +323,7 @@ def _instrument(table: EstimateTable, s: Shifts, scores: Scores, orderings: list
     rows = np.arange(faces.manifest.height)
     attribute = faces.slicing(rows, "attribute")
     slicings = [whole, attribute, *(faces.groups(rows, d) for d in faces.dimensions)]
-    for measure, rate in ((m.NA_RATE, scores.rate()), (m.REFUSAL_RATE, scores.rate(NA.REFUSED))):
+    for measure, rate in ((m.NA_RATE, scores.na_rate), (m.REFUSAL_RATE, scores.refusal_rate)):
         for part in slicings:
             cells = shift.cells(rate, faces.identity, part, columns, identities)
             estimates = inference.means(cells.sums, cells.counts, SEED)

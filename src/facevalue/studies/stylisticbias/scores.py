@@ -81,33 +81,52 @@ class Scores:
     Attributes
     ----------
     weights:
-        Shape (images, scenarios, prompts), in [0, 1]: weight of the favourable pole; NaN where there is no valid
-        answer. Prompts are orderings x repeats, orderings outermost.
+        Shape (images, scenarios, prompts), in [0, 1]: weight of the favourable pole among valid answers; NaN where there
+        are none. Prompts are orderings x repeats, orderings outermost.
+    mass:
+        Same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer where
+        probabilities were read; NaN where nothing was asked.
     reasons:
         Same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`).
     """
 
     weights: npt.NDArray[np.float32]
+    mass: npt.NDArray[np.float32]
     reasons: npt.NDArray[np.uint8]
 
     @cached_property
     def phi(self) -> npt.NDArray[np.float64]:
-        """Preference score phi_i(x), shape (images, scenarios): mean over valid answers (section 4.4); NaN without
-        any.""" seen = self.reasons == 0
-        n = seen.sum(axis=2)
-        total = np.where(seen, self.weights, 0).sum(axis=2, dtype=np.float64)
+        """Preference score phi_i(x), shape (images, scenarios); NaN without any valid answer.
+
+        Section 4.4: the mean over valid answers. Probabilities count as the valid answers to be expected of them, so that
+        exact and sampled runs of a model agree.
+        """
+        seen = np.isfinite(self.weights)
+        mass = np.where(seen, self.mass, 0)
+        total = np.where(seen, self.weights * mass, 0).sum(axis=2, dtype=np.float64)
+        n = mass.sum(axis=2, dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(n > 0, total / n, np.nan)
 
-    def rate(self, *reasons: NA) -> npt.NDArray[np.float64]:
-        """Share of an image-scenario pair's replies that have these reasons (any, if none are named); NaN if not
-        asked.""" asked = self.reasons != NOT_ASKED
-        if reasons:
-            hit = np.isin(self.reasons, [reason_code(r) for r in reasons])
-        else:
-            hit = asked & (self.reasons != 0)
+    @cached_property
+    def na_rate(self) -> npt.NDArray[np.float64]:
+        """Expected share of an image-scenario pair's replies without a valid answer; NaN if not asked."""
+        asked = self.reasons != NOT_ASKED
+        valid = np.where(asked, self.mass, 0).sum(axis=2, dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(asked.any(axis=2), hit.sum(axis=2) / asked.sum(axis=2), np.nan)
+            return np.where(asked.any(axis=2), 1 - valid / asked.sum(axis=2), np.nan)
+
+    @cached_property
+    def refusal_rate(self) -> npt.NDArray[np.float64]:
+        """Share of an image-scenario pair's replies that refuse; NaN if not asked, or if probabilities were read.
+
+        Probabilities of the options don't say what the rest of the replies would be.
+        """
+        asked = self.reasons != NOT_ASKED
+        refused = (self.reasons == reason_code(NA.REFUSED)).sum(axis=2)
+        partial = (asked & (self.mass > 0) & (self.mass < 1)).any()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(asked.any(axis=2) & ~partial, refused / asked.sum(axis=2), np.nan)
 
 
 def reason_code(reason: NA) -> int:
@@ -123,7 +142,7 @@ def collect(
     Parameters
     ----------
     chunks:
-        Answer frames with image, scenario, ordering, repeat, weight and na; one row per trial and repeat.
+        Answer frames with image, scenario, ordering, repeat, weight, mass and na; one row per trial and repeat.
     faces:
         The manifest.
     scenarios, orderings:
@@ -133,6 +152,7 @@ def collect(
     """
     shape = (faces.manifest.height, len(scenarios), len(orderings) * repeats)
     weights = np.full(shape, np.nan, dtype=np.float32)
+    mass = np.full(shape, np.nan, dtype=np.float32)
     reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
     na = pl.Enum(list(NA))
     for chunk in chunks:
@@ -140,9 +160,10 @@ def collect(
         scenario = _codes(chunk["scenario"], scenarios)
         prompt = _codes(chunk["ordering"], orderings) * repeats + chunk["repeat"].to_numpy().astype(np.int64)
         weights[image, scenario, prompt] = chunk["weight"].to_numpy()
+        mass[image, scenario, prompt] = chunk["mass"].to_numpy()
         why = chunk["na"].cast(na).to_physical().cast(pl.UInt8) + 1
         reasons[image, scenario, prompt] = why.fill_null(0).to_numpy()
-    return Scores(weights, reasons)
+    return Scores(weights, mass, reasons)
 
 
 def _codes(column: pl.Series, levels: list[str]) -> npt.NDArray[np.int64]:

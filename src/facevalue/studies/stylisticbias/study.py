@@ -33,6 +33,8 @@ NOTE = (
     "the people shown or of anyone."
 )
 LEVELS = ("favourable", "unfavourable")
+LEAST_MASS = 0.01
+"""Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
 _FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 
 SETTINGS = (
@@ -290,14 +292,19 @@ def _answer(
         place = pl.Series("place", favourable[codes])
         parsed = parse_column(coded, "text", "question", options)
         weight = (parsed["choice"] == place).cast(pl.Float64)
+        mass = parsed["choice"].is_not_null().cast(pl.Float64)
         na = parsed["na"]
         if frame["probs"].null_count() < frame.height:
-            exact = from_probs(coded, "probs")
+            exact = from_probs(coded, "probs", minimum=LEAST_MASS)
             share = exact["weights"].list.get(place)
             read = frame["probs"].is_not_null()
             weight = pl.select(pl.when(read).then(share).otherwise(weight)).to_series()
+            likely = pl.when(exact["na"].is_null()).then(exact["mass"]).otherwise(0.0)
+            mass = pl.select(pl.when(read).then(likely).otherwise(mass)).to_series()
             na = pl.select(pl.when(read).then(exact["na"]).otherwise(na)).to_series()
-        return frame.drop("text", "probs").with_columns(weight.alias("weight"), na.cast(NA_DTYPE).alias("na"))
+        return frame.drop("text", "probs").with_columns(
+            weight.alias("weight"), mass.alias("mass"), na.cast(NA_DTYPE).alias("na")
+        )
 
     return answer
 
