@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facevalue.models._toplogprobs import Position, drawn, option_probabilities, read_positions
@@ -22,6 +22,10 @@ def position(taken: str, shares: Mapping[str, float]) -> Position:
 
 def probs(options: Sequence[Option], *positions: Position, ended: bool = True, **sampling: float) -> tuple[float, ...]:
     return option_probabilities(options, positions, Sampling(**sampling), ended=ended)  # type: ignore[arg-type]
+
+
+# A busy machine is no failure.
+patiently = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 # Worked by hand
@@ -137,6 +141,7 @@ def test_the_token_taken_counts_even_beyond_the_top_k() -> None:
     )
 
 
+@patiently
 @given(st.lists(st.floats(1e-6, 1), min_size=30, max_size=60), st.floats(0.1, 1.0), st.integers(2, 20))
 def test_cooling_never_overestimates(weights: list[float], temperature: float, k: int) -> None:
     """What is computed from the top k is never more than what the whole distribution says."""
@@ -171,6 +176,7 @@ SAMPLINGS = st.builds(
 )
 
 
+@patiently
 @given(positions_(), SAMPLINGS, st.booleans())
 def test_probabilities_are_probabilities(path: list[Position], sampling: Sampling, ended: bool) -> None:
     got = option_probabilities(AB, path, sampling, ended=ended)
@@ -178,6 +184,7 @@ def test_probabilities_are_probabilities(path: list[Position], sampling: Samplin
     assert math.fsum(got) <= 1 + 1e-9
 
 
+@patiently
 @given(positions_(), SAMPLINGS, st.booleans(), st.randoms(use_true_random=False))
 def test_the_order_of_the_alternatives_is_irrelevant(
     path: list[Position], sampling: Sampling, ended: bool, rng: random.Random
@@ -188,6 +195,7 @@ def test_the_order_of_the_alternatives_is_irrelevant(
     )
 
 
+@patiently
 @given(positions_(), SAMPLINGS, st.booleans())
 def test_the_order_of_the_options_is_irrelevant(path: list[Position], sampling: Sampling, ended: bool) -> None:
     forth = option_probabilities(AB, path, sampling, ended=ended)
@@ -195,6 +203,7 @@ def test_the_order_of_the_options_is_irrelevant(path: list[Position], sampling: 
     assert forth == pytest.approx(back[::-1], abs=1e-12)
 
 
+@patiently
 @given(st.floats(0.01, 0.98), st.floats(0.01, 0.99))
 def test_tokenisations_agree(answered: float, share: float) -> None:
     """However "(a)" is cut into tokens, its probability is the same."""
