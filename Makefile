@@ -5,7 +5,7 @@ BIN := .venv/bin
 BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
 # Compile once while installing: otherwise the first start of every command pays for it.
 export UV_COMPILE_BYTECODE = 1
-PYTEST := $(BIN)/python -m pytest --hypothesis-profile=ci
+PYTEST := $(BIN)/python -m pytest
 # uv is fast; pip installs the same pinned, hashed packages where uv is missing or cannot reach an index.
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \
 	|| $(BIN)/python -m pip install -qq --disable-pip-version-check $(1)
