@@ -84,7 +84,8 @@ def test_probabilities_are_weights_of_the_favourable_pole(make: Make) -> None:
     study = make(faces="1", scenarios=["wealthy"])
     weights = [answered(study, n, probs=[0.6, 0.2])["weight"] for n in range(4)]
     assert weights == pytest.approx([0.75, 0.25, 0.25, 0.75], abs=1e-6)
-    assert answered(study, 0, probs=[0.01, 0.02])["weight"] is None
+    assert answered(study, 0, probs=[0.6, 0.2])["mass"] == pytest.approx(0.8, abs=1e-6)
+    assert answered(study, 0, probs=[0.001, 0.002])["weight"] is None
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

@@ -7,6 +7,7 @@ answers as independent would give about 30% false findings.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -93,9 +94,17 @@ def standard_error(sums: Array, counts: Array) -> Array:
         return np.where(groups > 1, np.sqrt(groups / (groups - 1.0) * squares) / total_n, np.nan)
 
 
-def bootstrap_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Array:
-    """How often each cluster is drawn in each resample, shape (resamples, clusters)."""
-    return rng.multinomial(clusters, np.full(clusters, 1.0 / clusters), size=resamples).astype(np.float64)
+@lru_cache(maxsize=4)
+def bootstrap_weights(clusters: int, resamples: int, seed: int) -> Array:
+    """How often each cluster is drawn in each resample, shape (resamples, clusters).
+
+    Kept between calls, so that all estimates of a run are taken on the same resamples.
+    """
+    drawn = np.random.default_rng(seed).integers(0, clusters, size=(resamples, clusters))
+    drawn += np.arange(resamples)[:, None] * clusters
+    out = np.bincount(drawn.ravel(), minlength=resamples * clusters).reshape(resamples, clusters).astype(np.float64)
+    out.setflags(write=False)
+    return out
 
 
 def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> Estimates:
@@ -123,7 +132,7 @@ def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> 
     many = np.flatnonzero((groups >= FEW) & (se > 0))
     step = max(1, _BLOCK // max(resamples, 1))
     if many.size:
-        weights = bootstrap_weights(sums.shape[0], resamples, np.random.default_rng(seed))
+        weights = bootstrap_weights(sums.shape[0], resamples, seed)
         for start in range(0, many.size, step):
             cells = many[start : start + step]
             t_low, t_high = _studentised(sums[:, cells], counts[:, cells], weights, value[cells])
@@ -170,7 +179,7 @@ def bca(
     """
     totals = sums.sum(axis=0), counts.sum(axis=0)
     value = statistic(*totals)
-    weights = bootstrap_weights(sums.shape[0], resamples, np.random.default_rng(seed))
+    weights = bootstrap_weights(sums.shape[0], resamples, seed)
     boot = statistic(weights @ sums, weights @ counts)
     jack = statistic(totals[0] - sums, totals[1] - counts)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -73,7 +73,7 @@ def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> tu
         Which genders are audited.
     """
     respondent = Respondent(planted)
-    cells = [
+    cells: list[dict[str, str | None]] = [
         {"gender": g, "age": a, "skin_tone": s, "build": b}
         for g in genders
         for a in AGES

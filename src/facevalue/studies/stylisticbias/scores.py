@@ -81,11 +81,11 @@ class Scores:
     Attributes
     ----------
     weights:
-        Shape (images, scenarios, prompts), in [0, 1]: weight of the favourable pole among valid answers; NaN where there
-        are none. Prompts are orderings x repeats, orderings outermost.
+        Shape (images, scenarios, prompts), in [0, 1]: weight of the favourable pole among valid answers; NaN where
+        there are none. Prompts are orderings x repeats, orderings outermost.
     mass:
-        Same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer where
-        probabilities were read; NaN where nothing was asked.
+        Same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer
+        where probabilities were read; NaN where nothing was asked.
     reasons:
         Same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`).
     """
@@ -98,8 +98,8 @@ class Scores:
     def phi(self) -> npt.NDArray[np.float64]:
         """Preference score phi_i(x), shape (images, scenarios); NaN without any valid answer.
 
-        Section 4.4: the mean over valid answers. Probabilities count as the valid answers to be expected of them, so that
-        exact and sampled runs of a model agree.
+        Section 4.4: the mean over valid answers. Probabilities count as the valid answers to be expected of them, so
+        that exact and sampled runs of a model agree.
         """
         seen = np.isfinite(self.weights)
         mass = np.where(seen, self.mass, 0)

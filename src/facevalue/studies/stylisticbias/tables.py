@@ -17,8 +17,8 @@ JUDGMENT = (
 
 BASE_FACE = (
     "Photorealistic studio portrait of an average-looking {build} build {age} {gender} person with {ethnicity} "
-    "facial features. Front-facing, neutral expression, head-and-shoulders framing. Bare face with uncovered ears, hair tucked "
-    "behind ears, no earrings, no jewelry, no accessories, no glasses, no headwear. Plain white studio backdrop, soft "
+    "facial features. Front-facing, neutral expression, head-and-shoulders framing. Bare face with uncovered ears, hair "
+    "tucked behind ears, no earrings, no jewelry, no accessories, no glasses, no headwear. Plain white studio backdrop, soft "
     "even lighting, no dramatic shadows.\n\nNatural skin texture with visible pores, minor blemishes, slight facial "
     "asymmetry, real-world imperfections, non-model appearance, realistic proportions. Documentary-style photography, "
     "not fashion, not advertising."
@@ -27,8 +27,8 @@ BASE_FACE = (
 
 FEATURE_VARIATION = (
     "A portrait photograph of the same {gender} as the reference image, facing the camera, neutral expression. "
-    "Plain white background, even studio lighting. {feature_key}: {feature_value}. Keep the face identity consistent with the "
-    "reference image."
+    "Plain white background, even studio lighting. {feature_key}: {feature_value}. Keep the face identity "
+    "consistent with the reference image."
 )
 """Figure 10, verbatim: the prompt for a variation other than clothing."""
 
