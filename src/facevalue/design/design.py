@@ -241,11 +241,6 @@ class Design:
             row[piece] = codes[axis][part] + first
 
 
-def _columns(block: Block) -> Iterator[Column]:
-    for axis in block.axes:
-        yield from axis.columns()
-
-
 def _identifying(axis: Axis) -> list[Column]:
     """The columns that hold the levels themselves: the first of each part."""
     first: dict[int, Column] = {}
