@@ -1,0 +1,148 @@
+"""Counterfactual shifts and spreads between groups."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from facevalue.measures import inference, shift, strength
+from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.shift import Slicing
+
+
+def test_cells_are_crossings_of_both_slicings() -> None:
+    values = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, np.nan]])
+    rows = Slicing(np.array([0, 1, 1]), {"variation": ["cap", "beanie"]})
+    columns = Slicing(np.array([0, 1]), {"scenario": ["kind", "rich"]})
+    cells = shift.cells(values, np.array([0, 0, 1]), rows, columns, 2)
+    assert cells.labels == {"variation": ["cap", "cap", "beanie", "beanie"], "scenario": ["kind", "rich"] * 2}
+    assert cells.sums.tolist() == [[1, 2, 3, 4], [0, 0, 5, 0]]
+    assert cells.counts.tolist() == [[1, 1, 1, 1], [0, 0, 1, 0]]
+
+
+def test_crossed_slicings_keep_items_of_no_cell_out() -> None:
+    crossed = Slicing(np.array([0, 1, -1]), {"a": ["x", "y"]}) * Slicing(np.array([1, -1, 0]), {"b": ["u", "v"]})
+    assert crossed.codes.tolist() == [1, -1, -1]
+    assert crossed.labels == {"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"]}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(-0.1, 0.3, (0.0, 0.3)), (0.1, 0.3, (0.1, 0.3)), (-0.4, -0.2, (0.2, 0.4))]
+)
+def test_a_magnitude_takes_its_interval_from_the_signed_one(
+    low: float, high: float, expected: tuple[float, float]
+) -> None:
+    one = np.array([1])
+    signed = Estimates(np.array([(low + high) / 2]), np.array([low]), np.array([high]), one, one, np.array(["t"]))
+    size = shift.magnitude(signed)
+    assert (size.low.item(), size.high.item()) == pytest.approx(expected)
+    assert size.value.item() == pytest.approx(abs(low + high) / 2)
+
+
+def test_steps_to_share_counts_the_largest_first() -> None:
+    assert shift.steps_to_share(np.array([0.1, -0.6, 0.3]), np.ones(3)).item() == 2
+    assert shift.steps_to_share(np.array([1.0, 1, 1, 1, 1]), np.ones(5)).item() == 4
+
+
+def test_steps_to_share_of_nothing_is_not_measurable() -> None:
+    assert np.isnan(shift.steps_to_share(np.zeros(3), np.ones(3)).item())
+
+
+@given(arrays(np.float64, st.integers(1, 20), elements=st.floats(-1, 1)))
+def test_steps_to_share_reach_the_share_and_one_less_does_not(values: Array) -> None:
+    steps = shift.steps_to_share(values, np.ones(values.size)).item()
+    size = -np.sort(-np.abs(values))
+    if size.sum() == 0:
+        assert np.isnan(steps)
+        return
+    k = int(steps)
+    assert size[:k].sum() >= 0.8 * size.sum() - 1e-9
+    assert size[: k - 1].sum() < 0.8 * size.sum()
+
+
+def test_cohens_d_is_mean_over_sd_of_the_face_means() -> None:
+    means = np.array([[0.1], [0.3], [np.nan], [0.5]])
+    assert shift.cohens_d(means).item() == pytest.approx(0.3 / np.std([0.1, 0.3, 0.5], ddof=1))
+
+
+def test_cohens_d_without_spread_is_not_measurable() -> None:
+    assert np.isnan(shift.cohens_d(np.full((5, 1), 0.2)).item())
+
+
+@given(
+    arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(1, 6)), elements=st.integers(-1, 1)),
+    st.sampled_from([None, 0.25, 0.5]),
+)
+def test_exchange_probability_is_that_of_all_sign_changes(differences: np.ndarray, threshold: float | None) -> None:
+    d = differences.astype(np.float64)
+    got = shift.exchange_probability(d, threshold)
+    for row, value in zip(d, got, strict=True):
+        sizes = [abs(np.dot(row, signs)) / row.size for signs in product((-1, 1), repeat=row.size)]
+        hits = [s < 1e-9 if threshold is None else s >= threshold - 1e-9 for s in sizes]
+        assert value == pytest.approx(np.mean(hits))
+
+
+def test_exchange_probability_of_probabilities_enumerates_sign_changes() -> None:
+    assert shift.exchange_probability(np.array([[0.5, 0.1, np.nan]]), 0.25).item() == pytest.approx(0.5)
+    assert shift.exchange_probability(np.array([[0.5, 0.25, np.nan]]), None).item() == 0.0
+
+
+def test_exchange_probability_without_a_common_answer_is_not_measurable() -> None:
+    assert np.isnan(shift.exchange_probability(np.array([[np.nan, np.nan], [1.0, 0.0]]), 0.25)[0])
+
+
+def test_variation_strength_is_the_mean_over_scenarios_of_the_spread_of_group_means() -> None:
+    """VS by hand: group means (.2, .4) and (.5, .9); SDs .1414 and .2828; mean .2121."""
+    statistic = strength.variation_strength(2, 2, mean=True)
+    sums, counts = np.array([0.4, 1.0, 0.8, 1.8]), np.full(4, 2.0)
+    assert statistic(sums, counts).item() == pytest.approx(
+        (np.std([0.2, 0.4], ddof=1) + np.std([0.5, 0.9], ddof=1)) / 2
+    )
+
+
+def test_variation_strength_leaves_unseen_groups_out() -> None:
+    statistic = strength.variation_strength(3, 1, mean=False)
+    assert statistic(np.array([0.2, 0.0, 0.6]), np.array([1.0, 0.0, 1.0])).item() == pytest.approx(
+        np.std([0.2, 0.6], ddof=1)
+    )
+    assert np.isnan(statistic(np.array([0.2, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])).item())
+
+
+def test_group_tests_are_mann_whitney_for_two_and_kruskal_wallis_for_more() -> None:
+    rng = np.random.default_rng(0)
+    phi = rng.random((30, 1))
+    two, three = np.arange(30) % 2, np.arange(30) % 3
+    expected = stats.mannwhitneyu(phi[two == 0, 0], phi[two == 1, 0]).pvalue
+    assert strength.group_tests(phi, two, 2).item() == pytest.approx(expected)
+    expected = stats.kruskal(*(phi[three == g, 0] for g in range(3))).pvalue
+    assert strength.group_tests(phi, three, 3).item() == pytest.approx(expected)
+
+
+def test_group_tests_of_equal_values_or_one_group_are_not_measurable() -> None:
+    assert np.isnan(strength.group_tests(np.full((10, 1), 0.5), np.arange(10) % 2, 2).item())
+    assert np.isnan(strength.group_tests(np.random.default_rng(0).random((10, 1)), np.zeros(10, dtype=int), 2).item())
+
+
+def test_the_floor_of_a_spread_is_well_above_zero_where_groups_do_not_differ() -> None:
+    rng = np.random.default_rng(1)
+    phi, group = rng.random((60, 4)), np.arange(60) % 3
+    statistic = strength.variation_strength(3, 4, mean=True)
+    floor = strength.label_permutation_floor(phi, group, 3, statistic, seed=0, resamples=500)
+    sums = np.array([[phi[group == g, s].sum() for s in range(4)] for g in range(3)]).ravel()
+    value = statistic(sums, np.full(12, 20.0)).item()
+    assert 0.02 < floor.mean.item() < 0.12
+    assert floor.p.item() > 0.05
+    assert value < 2 * floor.high.item()
+
+
+def test_the_floor_ignores_what_is_not_measured() -> None:
+    phi = np.array([[0.1], [np.nan], [0.9], [0.4]])
+    group = np.array([0, 0, 1, -1])
+    statistic = strength.variation_strength(2, 1, mean=False)
+    floor = strength.label_permutation_floor(phi, group, 2, statistic, seed=0, resamples=50)
+    assert np.isfinite(inference.ratio(np.array([1.0]), np.array([1.0]))).all()
+    assert floor.p.shape == (1,)
