@@ -1,0 +1,68 @@
+"""Names in a run folder, and files that are whole or absent."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from facevalue.errors import RunError
+
+MANIFEST = "run.toml"
+STIMULI = "manifest.parquet"
+RESPONSES_FOLDER = "responses"
+LOCK = ".lock"
+ASIDE = ".tmp"
+"""Ends the name of a file that is still being written; readers ignore such files."""
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that a kill or power cut at any moment leaves all of it, or what was there before.
+
+    The data go to a file aside, are forced to the disk, and the file is renamed; then the rename is forced, too.
+
+    Raises
+    ------
+    RunError
+        The folder is not writable or the disk is full. What was at `path` is untouched.
+    """
+    aside = path.with_name(f".{path.name}{ASIDE}")
+    try:
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # a leftover is ignored by readers, and removed by the next writer
+            aside.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents.
+
+    Raises
+    ------
+    RunError
+        It cannot be created.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def sync_folder(path: Path) -> None:
+    """Force the names in a folder to the disk, where the system can."""
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def unwritable(path: Path, error: OSError) -> RunError:
+    """Return the error for a file that cannot be written."""
+    return RunError(f"Cannot write {path}: {error.strerror or error}. Everything stored before is kept.")

@@ -1,0 +1,57 @@
+"""Hashes of what a model was shown and told.
+
+Strings are hashed once per shared object with BLAKE2b; what differs from row to row is then combined as 64-bit words,
+vectorised, so that a run over millions of trials never hashes a string per trial. The values are stored: a change here
+makes every run folder refuse to be resumed, and needs a new `schema.FORMAT`.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import mix
+from facevalue.types import Question, Sampling, Stimulus
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+
+
+def question_hash(question: Question) -> int:
+    """Hash prompt, system message, labels and texts of the options; what these mean to the study has no part in it."""
+    options = [part for option in question.options for part in (option.label, option.text)]
+    return _hash(("question", question.prompt, question.system, *options))
+
+
+def stimulus_hash(stimulus: Stimulus) -> int:
+    """Hash the digest of what is shown."""
+    return _hash(("stimulus", stimulus.digest))
+
+
+def conditions_hash(sampling: Sampling, seed: int, exact: bool) -> int:
+    """Hash how the reply is drawn: sampling, seed, and whether probabilities are read instead."""
+    values = (float(sampling.temperature), float(sampling.top_p), int(sampling.max_tokens), int(seed), bool(exact))
+    return _hash(("conditions", *map(repr, values)))
+
+
+def combined_hash(stimuli: Hashes, questions: Hashes, conditions: Hashes) -> Hashes:
+    """Combine the three hashes of each request; their order matters.
+
+    Examples
+    --------
+    >>> one, two = np.array([1], np.uint64), np.array([2], np.uint64)
+    >>> bool(combined_hash(one, two, two) == combined_hash(two, one, two))
+    False
+    """
+    with np.errstate(over="ignore"):
+        return mix(mix(mix(stimuli) ^ questions) ^ conditions)
+
+
+def _hash(parts: Iterable[str | None]) -> int:
+    state = blake2b(digest_size=8)
+    for part in parts:  # lengths go first, so that moving a character from one part to the next changes the hash
+        data = b"" if part is None else part.encode("utf-8", "surrogatepass")
+        state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
+        state.update(data)
+    return int.from_bytes(state.digest(), "little")

@@ -1,0 +1,259 @@
+"""`run.toml`: under which settings a run was made, by which versions, and how far it got."""
+
+import platform
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from facevalue.errors import RunError
+from facevalue.store.files import MANIFEST, write_whole
+from facevalue.studies.base import OptionValue
+from facevalue.types import Sampling
+
+FORMAT = 1
+_PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that could matter to a result."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far a run got, when one of its sessions last ended or began; not updated in between."""
+
+    requests: int = 0
+    """Requests of the run: trials x repeats, without re-asks."""
+    ok: int = 0
+    """Stored with status ok, re-asks included; likewise the next three."""
+    refused: int = 0
+    """Stored as refused by the server or model."""
+    truncated: int = 0
+    """Stored as cut at the token limit."""
+    errors: int = 0
+    """Failed, and not answered since; asked again when the run is resumed."""
+    prompt_tokens: int = 0
+    """Tokens of all stored prompts, as far as the model says."""
+    completion_tokens: int = 0
+    """Tokens of all stored replies, as far as the model says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One time the command of the run was given."""
+
+    start: datetime
+    """When it began, in UTC."""
+    end: datetime | None
+    """When it ended in an orderly way, also by an interrupt; None if it was killed or is still going on."""
+    asked: int
+    """Responses it stored."""
+    versions: Mapping[str, str]
+    """Versions of FaceValue, Python and the libraries that shape prompts and images."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunManifest:
+    """What `run.toml` holds. No secret is among it."""
+
+    study: str
+    """Name of the study."""
+    study_version: int
+    """Version of its declaration. Results of different versions are not mixed."""
+    options: Mapping[str, OptionValue]
+    """The user's choices from which the study was built."""
+    trials: int
+    """Trials of the whole design."""
+    seeds: tuple[int, ...]
+    """Sampling seeds of the protocol."""
+    reasks: int
+    """How often a reply without a valid answer is asked again."""
+    sampling: Sampling
+    """How replies are drawn."""
+    model: str
+    """Name of the model, as the user typed it."""
+    model_settings: Mapping[str, str | int | float | bool]
+    """What else changes what the model says, as its adapter states it."""
+    exact: bool
+    """Whether probabilities of the options were read instead of replies drawn."""
+    sample: int | None
+    """Requests wanted; None for the whole design."""
+    seed: int
+    """Seed of the sample."""
+    start: datetime
+    """When the run began, in UTC."""
+    end: datetime | None
+    """When every request had been asked; None until then."""
+    counts: Counts
+    """How far it got."""
+    sessions: tuple[Session, ...]
+    """Each time the run was started or resumed, oldest first."""
+    format: int = FORMAT
+    """Version of this file's layout."""
+
+
+def differences(folder: RunManifest, asked: RunManifest) -> list[str]:
+    """What of the settings differs, for people; versions, times and counts may.
+
+    Parameters
+    ----------
+    folder:
+        What a run folder says.
+    asked:
+        What the user wants now.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> old = RunManifest("s", 1, {}, 9, (1,), 0, Sampling(0.2), "m", {}, False, None, 0, datetime.now(UTC), None,
+    ...                   Counts(), ())
+    >>> differences(old, replace(old, sampling=Sampling(0.7)))
+    ['temperature: 0.2 in the folder, 0.7 asked']
+    """
+    out = []
+    ours, theirs = dict(_settings(folder)), dict(_settings(asked))
+    for name in dict.fromkeys([*ours, *theirs]):
+        if ours.get(name) != theirs.get(name):
+            out.append(f"{name}: {_shown(name, ours)} in the folder, {_shown(name, theirs)} asked")
+    return out
+
+
+def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
+    yield "study", manifest.study
+    yield "study version", manifest.study_version
+    for name, value in manifest.options.items():
+        yield f"option {name}", list(value) if isinstance(value, list | tuple) else value
+    yield "model", manifest.model
+    for name, setting in manifest.model_settings.items():
+        yield f"model {name}", setting
+    for field in fields(Sampling):
+        yield field.name.replace("_", " "), getattr(manifest.sampling, field.name)
+    yield "answers", "exact probabilities" if manifest.exact else "sampled replies"
+    yield "sample", "the whole design" if manifest.sample is None else manifest.sample
+    if manifest.sample is not None:
+        yield "seed", manifest.seed
+    yield "seeds", list(manifest.seeds)
+    yield "re-asks", manifest.reasks
+    yield "trials of the design", manifest.trials
+
+
+def _shown(name: str, settings: Mapping[str, object]) -> str:
+    if name not in settings:
+        return "nothing"
+    value = settings[name]
+    if isinstance(value, list) and len(value) > 6:
+        return f"[{', '.join(map(repr, value[:5]))}, ... {len(value)} in all]"
+    return repr(value) if isinstance(value, list) or value == "" else str(value)
+
+
+def write_manifest(folder: Path, manifest: RunManifest) -> None:
+    """Write `run.toml`, whole or not at all.
+
+    Raises
+    ------
+    RunError
+        The folder is not writable.
+    """
+    sampling = {field.name: getattr(manifest.sampling, field.name) for field in fields(Sampling)}
+    counts = {field.name: getattr(manifest.counts, field.name) for field in fields(Counts)}
+    document = {
+        "format": manifest.format,
+        "start": manifest.start,
+        "end": manifest.end,
+        "exact": manifest.exact,
+        "sample": manifest.sample,
+        "seed": manifest.seed,
+        "study": {
+            "name": manifest.study,
+            "version": manifest.study_version,
+            "trials": manifest.trials,
+            "seeds": list(manifest.seeds),
+            "reasks": manifest.reasks,
+            "sampling": sampling,
+            "options": dict(manifest.options),
+        },
+        "model": {"name": manifest.model, "settings": dict(manifest.model_settings)},
+        "counts": counts,
+        "sessions": [
+            _without_none({"start": s.start, "end": s.end, "asked": s.asked, "versions": dict(s.versions)})
+            for s in manifest.sessions
+        ],
+    }
+    write_whole(folder / MANIFEST, tomli_w.dumps(_without_none(document)).encode())
+
+
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if value is not None}  # TOML has no null
+
+
+def read_manifest(folder: Path) -> RunManifest:
+    """Read `run.toml`.
+
+    Raises
+    ------
+    RunError
+        There is none, it was written by another program or a newer FaceValue, or somebody edited it into no TOML.
+    """
+    path = folder / MANIFEST
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunError(f"{folder} is not the folder of a run: it has no {MANIFEST}.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+    form = document.get("format")
+    if form != FORMAT:
+        raise RunError(f"{path} has format {form!r}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
+    try:
+        return _parsed(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"{path} is not as FaceValue writes it ({type(error).__name__}: {error}).") from error
+
+
+def _parsed(document: dict[str, Any]) -> RunManifest:
+    study, model = document["study"], document["model"]
+    return RunManifest(
+        study=str(study["name"]),
+        study_version=int(study["version"]),
+        options=dict(study["options"]),
+        trials=int(study["trials"]),
+        seeds=tuple(int(seed) for seed in study["seeds"]),
+        reasks=int(study["reasks"]),
+        sampling=Sampling(**study["sampling"]),
+        model=str(model["name"]),
+        model_settings=dict(model["settings"]),
+        exact=bool(document["exact"]),
+        sample=document.get("sample"),
+        seed=int(document["seed"]),
+        start=_time(document["start"]),
+        end=_time(document["end"]) if "end" in document else None,
+        counts=Counts(**document["counts"]),
+        sessions=tuple(
+            Session(
+                start=_time(session["start"]),
+                end=_time(session["end"]) if "end" in session else None,
+                asked=int(session["asked"]),
+                versions=dict(session["versions"]),
+            )
+            for session in document["sessions"]
+        ),
+    )
+
+
+def _time(value: object) -> datetime:
+    if not isinstance(value, datetime):
+        raise TypeError(f"{value!r} is not a time")
+    return value.astimezone(UTC)

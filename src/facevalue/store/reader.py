@@ -1,0 +1,95 @@
+"""From the shards of a run to one table: sorted, one row per request."""
+
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.store.files import RESPONSES_FOLDER
+from facevalue.store.schema import RESPONSES
+from facevalue.store.shards import damaged, inspect, shard_paths
+
+_ATTEMPTS = 5
+
+
+def read_responses(folder: Path, first: int | None = None, last: int | None = None) -> pl.DataFrame:
+    """Read the responses of a run.
+
+    Parameters
+    ----------
+    folder:
+        The run folder; it may be one that a run is writing.
+    first, last:
+        Only trials from `first` to `last`, both included; all by default. Shards that have none of them are not read.
+
+    Returns
+    -------
+    Frame with the columns of `schema.RESPONSES`, sorted by trial and repeat, each of which occurs once: where a request
+    was stored more than once, a row without an error comes before one with, and the one stored first before later ones.
+
+    Raises
+    ------
+    RunError
+        The folder holds no responses folder, or a shard is cut short or damaged; the message names it.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return scan_responses(folder, first, last).collect()
+        except FileNotFoundError:  # the run has just merged shards: look again
+            if attempt == _ATTEMPTS - 1:
+                raise
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _blame(folder, error) from error
+    raise AssertionError
+
+
+def scan_responses(folder: Path, first: int | None = None, last: int | None = None) -> pl.LazyFrame:
+    """The same as a lazy frame, for more than fits into memory or for a few columns of it.
+
+    Give `first` and `last` here rather than as a filter on the result: it is then applied before rows are compared.
+
+    Raises
+    ------
+    RunError
+        As for `read_responses`; damage inside a shard shows only when the frame is collected, as Polars' own error.
+    """
+    return distinct(scan_stored(folder, first, last))
+
+
+def scan_stored(folder: Path, first: int | None = None, last: int | None = None) -> pl.LazyFrame:
+    """Every stored row in the order of storing, requests stored twice included."""
+    if not (folder / RESPONSES_FOLDER).is_dir():
+        raise RunError(f"{folder} holds no responses: it is not the folder of a run, or nothing was asked yet.")
+    paths = shard_paths(folder)
+    for path in paths:
+        try:
+            inspect(path)
+        except FileNotFoundError:
+            return scan_stored(folder, first, last)
+        except pl.exceptions.PolarsError as error:
+            raise damaged(path, error) from error
+    if not paths:
+        return pl.LazyFrame(schema=RESPONSES)
+    rows = pl.scan_parquet(paths, glob=False)
+    if first is not None:
+        rows = rows.filter(pl.col("trial") >= first)
+    if last is not None:
+        rows = rows.filter(pl.col("trial") <= last)
+    return rows
+
+
+def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Sort by request, and keep the one row of each that counts."""
+    failed = pl.col("status") == "error"
+    ordered = rows.sort("trial", "repeat", failed, maintain_order=True)
+    return ordered.unique(["trial", "repeat"], keep="first", maintain_order=True)
+
+
+def _blame(folder: Path, error: Exception) -> RunError:
+    """Find the shard that cannot be read."""
+    for path in shard_paths(folder):
+        try:
+            pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, OSError) as own:
+            return damaged(path, own)
+    return RunError(f"The responses in {folder} cannot be read: {error}")

@@ -1,0 +1,65 @@
+"""The columns of a stored response, their types and what they mean."""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from facevalue.types import Status
+
+FORMAT = 1
+"""Version of the shards. Raised whenever a column changes its meaning or type; written into every shard."""
+
+STATUS = pl.Enum([status.value for status in Status])
+"""Statuses in the order of `Status`; the physical codes of the column are positions in it."""
+
+
+class Stored(NamedTuple):
+    """A response as it is stored; the order of the fields is the order of the columns on disk.
+
+    Factors, answers and measures are not here: they follow from `trial` and the study, so that a new parser or measure
+    never costs a model call.
+    """
+
+    trial: int
+    """u64. Number of the trial in the study's design."""
+    repeat: int
+    """u8. Which repeat of the trial: position of its seed, plus the number of seeds each time it is asked again."""
+    status: Status
+    """enum. What became of the request: ok, refused, truncated or error. A row with an error never hides another."""
+    text: str | None
+    """str or null. The reply, verbatim."""
+    probs: tuple[float, ...] | None
+    """list of f32 or null. Probability of each option, in the order in which the prompt showed them."""
+    prompt_tokens: int | None
+    """u32 or null. As the model counted them; null if it didn't say."""
+    completion_tokens: int | None
+    """u32 or null. As the model counted them; null if it didn't say."""
+    latency_ms: float
+    """f32. Milliseconds from sending to the whole reply, retries not counted."""
+    error: str | None
+    """str or null. Why there is no answer."""
+    request: int
+    """u64. Hash of everything the model was shown and told: prompt, system message, options, images, sampling, seed.
+
+    A run is only resumed if its trials would be asked in the same way, so that a replaced image or prompt never
+    inherits old answers.
+    """
+
+
+RESPONSES = pl.Schema(
+    {
+        "trial": pl.UInt64(),
+        "repeat": pl.UInt8(),
+        "status": STATUS,
+        "text": pl.String(),
+        "probs": pl.List(pl.Float32()),
+        "prompt_tokens": pl.UInt32(),
+        "completion_tokens": pl.UInt32(),
+        "latency_ms": pl.Float32(),
+        "error": pl.String(),
+        "request": pl.UInt64(),
+    }
+)
+"""Schema of `RUN/responses/part-*.parquet`; see `Stored` for what each column means."""
+
+assert tuple(RESPONSES) == Stored._fields

@@ -1,0 +1,211 @@
+"""Responses on their way to the disk."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.errors import ModelError
+from facevalue.store.files import RESPONSES_FOLDER, make_folder
+from facevalue.store.hashing import Hashes
+from facevalue.store.schema import RESPONSES
+from facevalue.store.shards import compact, next_number, remove_leftovers, shard_path, write_shard
+from facevalue.types import Response
+
+Numbers = npt.NDArray[np.int64]
+Asked = Callable[[Numbers, Numbers], tuple[Hashes, npt.NDArray[np.bool_]]]
+_MERGE_EVERY = 64  # shards; keeps the number of files below about 2 x 64 + one per full shard
+
+
+class ShardWriter:
+    """Collects responses and stores them as shards, each whole or absent.
+
+    A shard is written once `rows` responses wait, or the oldest has waited `seconds`; a thread of its own sees to the
+    latter, so that nothing waits longer because the model is slow or hangs. Leaving the `with` block, by whatever
+    exception, stores the rest. Only for the process that holds the folder's lock.
+
+    Parameters
+    ----------
+    folder:
+        The run folder.
+    asked:
+        From trials and repeats to the hashes of their requests, and whether each was asked at all.
+    rows, seconds:
+        When to write.
+    stored:
+        Called with each shard's rows once they are safe; from either thread, never from both at once.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        asked: Asked,
+        *,
+        rows: int = 32_768,
+        seconds: float = 5.0,
+        stored: Callable[[pl.DataFrame], None] | None = None,
+    ) -> None:
+        self._folder = folder
+        self._asked = asked
+        self._limit = rows
+        self._seconds = seconds
+        self._stored = stored
+        self._waiting: list[Response] = []
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._flushed = time.monotonic()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._keep_time, name="facevalue-store", daemon=True)
+
+    def __enter__(self) -> Self:
+        make_folder(self._folder / RESPONSES_FOLDER)
+        remove_leftovers(self._folder)
+        compact(self._folder, self._limit, least=16)
+        self._next = next_number(self._folder)
+        self._since_merge = 0
+        self._thread.start()
+        return self
+
+    def append(self, response: Response) -> None:
+        """Take a response.
+
+        Raises
+        ------
+        RunError
+            An earlier one could not be written.
+        ModelError
+            An earlier one answers what was not asked.
+        """
+        self._waiting.append(response)
+        if len(self._waiting) >= self._limit or self._failure is not None:
+            self.flush()
+
+    def flush(self) -> None:
+        """Store what waits.
+
+        Raises
+        ------
+        RunError
+            It cannot be written; it still waits, and closing tries once more.
+        ModelError
+            A response answers what was not asked; all others are stored.
+        """
+        with self._lock:
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                raise failure
+            self._write()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._thread.join()
+        try:
+            with self._lock:
+                self._write()
+        except Exception:
+            if kind is None:
+                raise  # otherwise what ended the block says more, and is on its way already
+        else:
+            compact(self._folder, self._limit, least=2)
+        if kind is None and self._failure is not None:
+            raise self._failure
+
+    def _keep_time(self) -> None:
+        while not self._closing.wait(max(self._flushed + self._seconds - time.monotonic(), 0.05)):
+            if time.monotonic() < self._flushed + self._seconds:
+                continue
+            with self._lock:
+                try:
+                    self._write()
+                except BaseException as error:
+                    self._failure = error
+                    return  # told to the owner with the next response
+
+    def _write(self) -> None:
+        self._flushed = time.monotonic()
+        count = len(self._waiting)
+        if not count:
+            return
+        frame, strays = self._frame(self._waiting[:count])
+        if frame.height:
+            write_shard(shard_path(self._folder, self._next), frame)
+            self._next += 1
+            self._since_merge += 1
+        del self._waiting[:count]  # only now: what could not be written waits on
+        if self._stored is not None and frame.height:
+            self._stored(frame)
+        if self._since_merge >= _MERGE_EVERY:
+            self._since_merge = 0
+            compact(self._folder, self._limit, least=16)
+        if strays:
+            raise ModelError(
+                f"The model answered repeat {strays[0].repeat} of trial {strays[0].trial}, which was not asked or was "
+                "answered before. This is a fault of its adapter. All other answers are stored."
+            )
+
+    def _frame(self, rows: Sequence[Response]) -> tuple[pl.DataFrame, list[Response]]:
+        keys = np.array([row[:2] for row in rows], dtype=np.int64)
+        hashes, known = self._asked(keys[:, 0], keys[:, 1])
+        strays: list[Response] = []
+        if not known.all():
+            strays = [row for row, mine in zip(rows, known, strict=True) if not mine]
+            rows = [row for row, mine in zip(rows, known, strict=True) if mine]
+            hashes = hashes[known]
+        return to_frame(rows, hashes), strays
+
+
+def to_frame(rows: Sequence[Response], hashes: Hashes) -> pl.DataFrame:
+    """Responses and the hashes of their requests as columns, sorted by request."""
+    if not rows:
+        return pl.DataFrame(schema=RESPONSES)
+    trial, repeat, status, text, probs, prompt, completion, latency, error = zip(*rows, strict=True)
+    frame = pl.DataFrame(
+        [
+            pl.Series("trial", trial, dtype=pl.UInt64),
+            pl.Series("repeat", repeat, dtype=pl.UInt8),
+            pl.Series("status", status, dtype=RESPONSES["status"]),
+            _strings("text", text),
+            _lists("probs", probs),
+            pl.Series("prompt_tokens", prompt, dtype=pl.UInt32),
+            pl.Series("completion_tokens", completion, dtype=pl.UInt32),
+            pl.Series("latency_ms", latency, dtype=pl.Float32),
+            _strings("error", error),
+            pl.Series("request", hashes),
+        ]
+    )
+    return frame.sort("trial", "repeat", maintain_order=True)
+
+
+def _strings(name: str, values: Sequence[str | None]) -> pl.Series:
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError:  # half of a surrogate pair, which some servers cut a reply in; no file can hold it
+        whole = [v if v is None else v.encode("utf-8", "replace").decode("utf-8") for v in values]
+        return pl.Series(name, whole, dtype=pl.String)
+
+
+def _lists(name: str, values: Sequence[tuple[float, ...] | None]) -> pl.Series:
+    """Build a column of lists; where all are of one length, without a Python object per row (thirty times faster)."""
+    kept = [i for i, value in enumerate(values) if value is not None]
+    lengths = {len(value) for value in values if value is not None}
+    if not kept:
+        return pl.Series(name, [None], dtype=RESPONSES[name]).new_from_index(0, len(values))
+    if len(lengths) > 1 or 0 in lengths:
+        return pl.Series(name, values, dtype=RESPONSES[name])
+    width = lengths.pop()
+    flat = np.fromiter(chain.from_iterable(v for v in values if v is not None), np.float32, len(kept) * width)
+    lists = pl.Series(name, flat.reshape(len(kept), width)).cast(RESPONSES[name])
+    if len(kept) == len(values):
+        return lists
+    at = np.full(len(values), len(kept), dtype=np.uint32)
+    at[kept] = np.arange(len(kept), dtype=np.uint32)
+    return pl.concat([lists, pl.Series(name, [None], dtype=RESPONSES[name])]).gather(at)
