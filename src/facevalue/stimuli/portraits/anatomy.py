@@ -33,7 +33,7 @@ class Traits:
 
 TRAITS: Mapping[str, Traits] = {
     "male": Traits(
-        jaw=72, chin=34, chin_length=4, brow_thick=8.6, brow_gap=21, eye_size=1.0, lash=0, nose=1.06, lip=0.86,
+        jaw=72, chin=34, chin_length=4, brow_thick=8.6, brow_gap=23.5, eye_size=1.0, lash=0, nose=1.06, lip=0.86,
         neck=47, shoulder=184, chest=142, waist=124, hip=132, limb=1.0, beard_shadow=True, nape_hair=False,
     ),
     "female": Traits(
@@ -147,7 +147,7 @@ def head(identity: Identity) -> Head:
         chin_half=g.chin + shape.spread(7) + b.chin,
         brow_y=eye_y - g.brow_gap - brows.spread(2.5),
         brow_thick=g.brow_thick + brows.spread(1.8),
-        brow_arch=5 + brows.spread(4) + g.lash * 2.5,
+        brow_arch=3.6 + brows.spread(3) + g.lash * 3,
         brow_length=22 + brows.spread(3),
         eye_y=eye_y,
         eye_x=34.5 + eyes.spread(4),

@@ -54,7 +54,7 @@ def arm(b: Body, ease: float, end: float = 1.0, hem_ease: float | None = None) -
         (b.elbow_x + b.wrist_x) / 2 + 2,
         b.wrist_x,
     )
-    halves = (b.arm * 0.55, b.arm * 1.0, b.arm * 0.95, b.arm * 0.78, b.arm * 0.76, b.arm * 0.52)
+    halves = (b.arm * 0.55, b.arm * 0.96, b.arm * 0.95, b.arm * 0.78, b.arm * 0.76, b.arm * 0.52)
     last_y = b.shoulder_y + (b.wrist_y - b.shoulder_y) * end
     rows: list[tuple[float, float, float]] = []
     for i, (x, y, w) in enumerate(zip(xs, ys, halves, strict=True)):
@@ -65,9 +65,10 @@ def arm(b: Body, ease: float, end: float = 1.0, hem_ease: float | None = None) -
         t = (last_y - py) / (y - py)
         rows.append((px + (x - px) * t, last_y, pw + (w - pw) * t + hem))
         break
-    tip = [(b.shoulder - 38, b.shoulder_y - 4 - ease), (b.shoulder - 12, b.shoulder_y + 9 - ease * 0.6)]
+    tip = [(b.shoulder - 38, b.shoulder_y - 4 - ease), (b.shoulder - 15, b.shoulder_y + 8 - ease * 0.5)]
     outer = [*tip, *[(x + w, y) for x, y, w in rows[1:]]]
-    seam = [(b.shoulder - b.arm * 1.86, 500.0), (b.shoulder - 44, b.shoulder_y + 30), tip[0]]
+    armpit = max(b.shoulder - b.arm * 1.86, min(b.chest - 14, b.shoulder - 46))
+    seam = [(armpit, 500.0), ((armpit + b.shoulder - 38) / 2, b.shoulder_y + 36), tip[0]]
     inner = [(x - w, y) for x, y, w in reversed(rows[2:])]
     return [outer, inner + seam]
 
@@ -75,12 +76,14 @@ def arm(b: Body, ease: float, end: float = 1.0, hem_ease: float | None = None) -
 def leg(b: Body, ease: float, end_y: float, hem: float | None = None, tight: bool = False) -> list[list[Point]]:
     """Return the right leg from the hip to ``end_y``: outer segment (down), inner segment (up)."""
     k = b.leg
-    cx = (b.hip * 0.52, b.hip * 0.50, b.hip * 0.46 + 4, b.hip * 0.44 + 6, b.hip * 0.42 + 8)
-    ys = (b.hip_y, 1000.0, b.knee_y, 1370.0, b.ankle_y)
-    halves = (b.hip * 0.48, b.hip * 0.44, 44 * k, 43 * k, 22 * k + 3)
+    cx = (b.hip * 0.52, b.hip * 0.50, b.hip * 0.46 + 4, b.hip * 0.44 + 6, b.hip * 0.42 + 8, b.hip * 0.42 + 8)
+    ys = (b.hip_y, 1000.0, b.knee_y, 1370.0, b.ankle_y, 1660.0)
+    halves = (b.hip * 0.48, b.hip * 0.44, 44 * k, 43 * k, 22 * k + 3, 22 * k + 3)
     rows: list[tuple[float, float, float]] = []
     for i, (x, y, w) in enumerate(zip(cx, ys, halves, strict=True)):
         e = ease * (0.4 if i < 1 else 1.0)
+        if hem is not None and y > b.knee_y:
+            e += (hem - ease) * (min(y, end_y) - b.knee_y) / (end_y - b.knee_y)
         if y < end_y - 6:
             rows.append((x, y, w + e))
             continue
@@ -97,15 +100,26 @@ def leg(b: Body, ease: float, end_y: float, hem: float | None = None, tight: boo
 def hand(b: Body) -> tuple[str, str, str]:
     """Return the right hand, its thumb and the lines of its fingers, seen from the back, hanging down."""
     x, y, k = b.wrist_x, b.wrist_y, 0.82 + 0.18 * b.arm / 33
+
     def at(dx: float, dy: float) -> Point:
         return (x + dx * k, y + dy * k)
+
     palm = outline(
-        [at(-17, -12), at(-20, 20), at(-21, 48), at(-16, 84), at(-6, 98), at(6, 99), at(16, 88), at(22, 56), at(20, 22), at(17, -12)],
+        [
+            at(-17, -12),
+            at(-20, 20),
+            at(-21, 48),
+            at(-16, 84),
+            at(-6, 98),
+            at(6, 99),
+            at(16, 88),
+            at(22, 56),
+            at(20, 22),
+            at(17, -12),
+        ],
     )
     thumb = outline([at(-18, 14), at(-31, 36), at(-33, 62), at(-27, 68), at(-20, 52), at(-14, 40)])
-    fingers = (
-        curve([at(-8, 62), at(-7, 88)]) + curve([at(2, 60), at(3, 92)]) + curve([at(12, 62), at(12, 84)])
-    )
+    fingers = curve([at(-8, 62), at(-7, 88)]) + curve([at(2, 60), at(3, 92)]) + curve([at(12, 62), at(12, 84)])
     return palm, thumb, fingers
 
 
@@ -134,34 +148,55 @@ def neck(identity: Identity) -> Nodes:
     return tuple(nodes)
 
 
-def _tone(identity: Identity) -> str:
+def limb_tone(identity: Identity) -> str:
+    """Return the skin colour of arms and legs."""
     s = skin(identity.skin_tone)
     return mix(s.fill, s.edge, 0.35)
 
 
 def hands(identity: Identity) -> Nodes:
     """Return both hands."""
-    s, tone = skin(identity.skin_tone), _tone(identity)
+    s, tone = skin(identity.skin_tone), limb_tone(identity)
     palm, thumb, fingers = hand(body(identity))
     return both(edged(thumb, tone, s.line, 2.4), edged(palm, tone, s.line, 2.4), line(fingers, s.line, 2.0, 0.5))
 
 
 def arms(identity: Identity) -> Nodes:
     """Return both arms, for clothes that leave them bare."""
-    return both(edged(outline(*arm(body(identity), 0)), _tone(identity), skin(identity.skin_tone).line, 2.4))
+    outer, inner = arm(body(identity), 0, 1.0)
+    ink = skin(identity.skin_tone).line
+    return both(
+        fill(outline(outer, inner), limb_tone(identity)), line(curve(outer), ink, 2.4), line(curve(inner), ink, 2.4)
+    )
 
 
 def legs(identity: Identity) -> Nodes:
     """Return both legs and feet, for clothes that leave them bare."""
-    b, s, tone = body(identity), skin(identity.skin_tone), _tone(identity)
+    b, s, tone = body(identity), skin(identity.skin_tone), limb_tone(identity)
     x, y = b.hip * 0.42 + 8, b.sole_y
-    foot = outline([(x - 20, y - 80), (x - 22, y - 24), (x - 14, y - 4), (x + 6, y + 4), (x + 28, y - 4), (x + 28, y - 24), (x + 22, y - 80)])
-    knee = curve([(b.hip * 0.46 - 14, b.knee_y + 6), (b.hip * 0.46 + 4, b.knee_y + 16), (b.hip * 0.46 + 24, b.knee_y + 4)])
-    return both(edged(outline(*leg(b, 0, b.ankle_y + 10)), tone, s.line, 2.4), edged(foot, tone, s.line, 2.4), line(knee, s.line, 2.4, 0.4))
+    foot = outline(
+        [
+            (x - 20, y - 80),
+            (x - 22, y - 24),
+            (x - 14, y - 4),
+            (x + 6, y + 4),
+            (x + 28, y - 4),
+            (x + 28, y - 24),
+            (x + 22, y - 80),
+        ]
+    )
+    knee = curve(
+        [(b.hip * 0.46 - 14, b.knee_y + 6), (b.hip * 0.46 + 4, b.knee_y + 16), (b.hip * 0.46 + 24, b.knee_y + 4)]
+    )
+    return both(
+        edged(outline(*leg(b, 0, b.ankle_y + 10)), tone, s.line, 2.4),
+        edged(foot, tone, s.line, 2.4),
+        line(knee, s.line, 2.4, 0.4),
+    )
 
 
 def trunk(identity: Identity) -> Nodes:
     """Return the bare front of the trunk that low or open necks show, covered by the clothes elsewhere."""
     b, s = body(identity), skin(identity.skin_tone)
     d = symmetric_outline([(0, 400), (b.shoulder - 40, 408)], torso(b, -2, 900), [(b.hip * 0.9, 900), (0, 900)])
-    return (edged(d, _tone(identity), s.line, 2.4),)
+    return (edged(d, limb_tone(identity), s.line, 2.4),)

@@ -81,7 +81,9 @@ class PortraitCache:
         why = error.strerror or str(error)
         return DataError(f"Portraits cannot be kept in {path}: {why}. Choose another folder or make room.")
 
-    def path(self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> Path | None:
+    def path(
+        self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None
+    ) -> Path | None:
         """Return where a picture is or would be kept; None without a folder."""
         if self.folder is None:
             return None

@@ -1,8 +1,12 @@
 """The order of the layers, the change of one of them, and the mask that each attribute declares."""
 
+from functools import lru_cache
+
 from facevalue.stimuli.portraits import body, cosmetics, face, marks, worn
-from facevalue.stimuli.portraits.hair import HAIR, Hair
+from facevalue.stimuli.portraits.anatomy import head as measures
+from facevalue.stimuli.portraits.hair import Hair
 from facevalue.stimuli.portraits.hair import base as base_hair_cut
+from facevalue.stimuli.portraits.hair_styles import HAIR
 from facevalue.stimuli.portraits.levels import (
     ATTRIBUTES,
     Framing,
@@ -14,13 +18,13 @@ from facevalue.stimuli.portraits.levels import (
 )
 from facevalue.stimuli.portraits.outfits import outfit
 from facevalue.stimuli.portraits.palette import hair_colour
-from facevalue.stimuli.portraits.shapes import Nodes, document
+from facevalue.stimuli.portraits.shapes import Nodes, Shape, document
 
 VIEWS: dict[Framing, tuple[float, float, float, float]] = {
     "portrait": (-256, 0, 512, 512),
     "full-body": (-830, 10, 1660, 1660),
 }
-MARGIN: dict[Framing, float] = {"portrait": 1.5, "full-body": 4.0}
+MARGIN: dict[Framing, float] = {"portrait": 2.5, "full-body": 9.5}
 
 
 def _hair(identity: Identity, change: tuple[str, str] | None) -> Hair:
@@ -33,13 +37,31 @@ def _value(change: tuple[str, str] | None, name: str) -> str | None:
     return change[1] if change and change[0] == name else None
 
 
+@lru_cache(maxsize=256)
+def _own(identity: Identity) -> dict[str, Nodes]:
+    """Return the layers that belong to the person and that no attribute changes."""
+    return {
+        "body": body.hands(identity) + body.neck(identity),
+        "head": face.ears(identity) + face.face(identity),
+        "age": face.age_lines(identity),
+        "nose": face.nose(identity),
+        "mouth": face.mouth(identity),
+        "eyes": face.eyes(identity),
+        "brows": face.brows(identity),
+    }
+
+
+_clothes = lru_cache(maxsize=256)(outfit)
+
+
 def layers(identity: Identity, change: tuple[str, str] | None) -> dict[str, Nodes]:
     """Return the picture's layers, back to front.
 
     A layer's key starts with the attribute that owns it ("hair/back"), or with "self" if none does.
     """
+    own = _own(identity)
     hair = _hair(identity, change)
-    clothes = outfit(identity, _value(change, "fashion_style"))
+    clothes = _clothes(identity, _value(change, "fashion_style"))
     skin_value, makeup = _value(change, "skin_irregularities"), _value(change, "makeup")
     lips, beard = _value(change, "lip_makeup"), _value(change, "facial_hair")
     glasses, rings = _value(change, "eyewear"), _value(change, "piercings")
@@ -48,20 +70,20 @@ def layers(identity: Identity, change: tuple[str, str] | None) -> dict[str, Node
     return {
         "clothes/back": clothes.back,
         "hair/back": hair.back,
-        "self/body": body.hands(identity) + body.neck(identity),
+        "self/body": own["body"],
         "clothes/front": clothes.front,
-        "self/head": face.ears(identity) + face.face(identity),
+        "self/head": own["head"],
         "beard/under": _beard(identity, beard) if beard in (None, "clean-shaven", "stubble") else (),
-        "self/age": face.age_lines(identity),
-        "self/nose": face.nose(identity),
+        "self/age": own["age"],
+        "self/nose": own["nose"],
         "skin": marks.irregularities(identity, skin_value) if skin_value else (),
-        "self/mouth": face.mouth(identity),
+        "self/mouth": own["mouth"],
         "lips": cosmetics.lipstick(identity, lips) if lips else (),
         "tattoo": marks.tattoo(identity) if inked else (),
-        "self/eyes": face.eyes(identity),
+        "self/eyes": own["eyes"],
         "makeup": cosmetics.makeup(identity, makeup) if makeup else (),
         "beard/over": _beard(identity, beard) if beard in ("mustache", "full-beard") else (),
-        "self/brows": face.brows(identity),
+        "self/brows": own["brows"],
         "hair/front": hair.front,
         "rings": marks.piercings(identity, rings) if rings else (),
         "glasses": worn.eyewear(identity, glasses) if glasses else (),
@@ -87,6 +109,9 @@ OWNED: dict[str, tuple[str, ...]] = {
     "accessories": ("hat",),
     "fashion_style": ("clothes/back", "clothes/front"),
 }
+
+
+BEHIND_HEAD = ("clothes/back", "hair/back", "clothes/front")
 
 
 def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> Framing:
@@ -137,8 +162,8 @@ def mask_svg(identity: Identity, attribute_name: str, framing: str | None = None
     """Return, white on black, where an attribute may change the picture.
 
     The mask is the geometry of every layer the attribute owns, in the base and under each of its values,
-    painted white with a margin for antialiasing (``MARGIN``, in drawing units, on every side). A pixel
-    belongs to the mask if it is not black.
+    painted white with a margin for antialiasing (``MARGIN``, in drawing units, on every side), less what the
+    face covers. A pixel belongs to the mask if it is not black.
 
     Raises
     ------
@@ -151,7 +176,7 @@ def mask_svg(identity: Identity, attribute_name: str, framing: str | None = None
     --------
     >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
     >>> mask_svg(anne, "eyewear").count("#000000")
-    1
+    2
     """
     found = attribute(attribute_name)
     check_applies(identity, found)
@@ -159,7 +184,15 @@ def mask_svg(identity: Identity, attribute_name: str, framing: str | None = None
     pictures = [layers(identity, None)]
     if attribute_name != "hair_color":
         pictures += [layers(identity, (attribute_name, value)) for value in found.values]
-    white = dict.fromkeys(
-        node.white(MARGIN[frame]) for picture in pictures for key in OWNED[attribute_name] for node in picture[key]
+    behind, before = (
+        dict.fromkeys(
+            node.white(MARGIN[frame])
+            for picture in pictures
+            for key in OWNED[attribute_name]
+            if (key in BEHIND_HEAD) is hidden
+            for node in picture[key]
+        )
+        for hidden in (True, False)
     )
-    return document(white, VIEWS[frame], "#000000")
+    head = Shape(face.face_outline(measures(identity)), "#000000")
+    return document([*behind, head, *before], VIEWS[frame], "#000000")

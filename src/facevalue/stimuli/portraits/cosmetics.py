@@ -11,8 +11,19 @@ from facevalue.stimuli.portraits.streams import Stream
 def _lid(h: Head, rise: float, wing: float) -> str:
     x, y, w, t = h.eye_x, h.eye_y, h.eye_w, h.eye_h
     outer = (x + w, y - h.eye_tilt)
-    low = [(x - w, y + 1), (x - w * 0.5, y - t * 0.72), (x + w * 0.05, y - t), (x + w * 0.62, y - t * 0.68 - h.eye_tilt * 0.5), outer]
-    top = [(outer[0] + wing, outer[1] - wing * 0.55), (x + w * 0.55, y - t - rise), (x - w * 0.1, y - t - rise), (x - w - 1, y - t * 0.5)]
+    low = [
+        (x - w, y + 1),
+        (x - w * 0.5, y - t * 0.72),
+        (x + w * 0.05, y - t),
+        (x + w * 0.62, y - t * 0.68 - h.eye_tilt * 0.5),
+        outer,
+    ]
+    top = [
+        (outer[0] + wing, outer[1] - wing * 0.55),
+        (x + w * 0.55, y - t - rise),
+        (x - w * 0.1, y - t - rise),
+        (x - w - 1, y - t * 0.5),
+    ]
     return outline(low, top)
 
 
@@ -27,7 +38,13 @@ def makeup(identity: Identity, value: str) -> Nodes:
         shade, blush = (mix(shade, "#ffffff", 0.22) if s.dark else shade), ("#d8486a" if s.dark else "#d63a62")
     else:
         shade, blush = ("#b9705f", "#c4584f") if s.dark else (mix(s.fill, "#8d4a4a", 0.62), mix(s.fill, "#dd4f5e", 0.8))
-    liner = [(x - w, y + 1), (x - w * 0.5, y - t * 0.72), (x + w * 0.05, y - t), (x + w * 0.62, y - t * 0.68 - h.eye_tilt * 0.5), outer]
+    liner = [
+        (x - w, y + 1),
+        (x - w * 0.5, y - t * 0.72),
+        (x + w * 0.05, y - t),
+        (x + w * 0.62, y - t * 0.68 - h.eye_tilt * 0.5),
+        outer,
+    ]
     tip = (x + w + (13 if heavy else 6), y - h.eye_tilt - (9 if heavy else 4.5))
     nodes: list[Shape] = [
         *glow(h.cheek * 0.64, h.nose_y - 9, 29 if heavy else 26, blush, 0.46 if heavy else 0.34),
@@ -78,7 +95,11 @@ def _beard(h: Head, drop: float, low: float = 0.0) -> str:
     if low == 0:
         outer = [(h.temple - 2, start), *outer]
     inner = [(0.0, h.nose_y + 12), (w * 0.45, h.nose_y + 11), (w + 8, y - 8), (h.jaw * 0.76, y - 14 + 10 * low)]
-    inner += [(h.cheek * 0.86, 250.0), (h.temple - 11, start)] if low == 0 else [(outer[0][0] - 4, max(start, 236 + 40 * low))]
+    inner += (
+        [(h.cheek * 0.86, 250.0), (h.temple - 11, start)]
+        if low == 0
+        else [(outer[0][0] - 4, max(start, 236 + 40 * low))]
+    )
     return outline(inner, outer + flip(outer)[1:], flip(inner))
 
 
@@ -87,9 +108,9 @@ def base_shadow(identity: Identity) -> Nodes:
     if not TRAITS[identity.gender].beard_shadow:
         return ()
     s, h = skin(identity.skin_tone), head(identity)
-    colour = shift(s.fill, -33, -25, -20) if s.dark else shift(s.fill, -44, -38, -30)
+    colour = shift(s.fill, -31, -24, -19) if s.dark else shift(s.fill, -44, -38, -30)
     clip = face_outline(h)
-    return (fill(_beard(h, 0, 0.2), colour, 0.25, clip=clip), fill(_beard(h, 0, 0.62), colour, 0.78, clip=clip))
+    return (fill(_beard(h, 0, 0.2), colour, 0.14, clip=clip), fill(_beard(h, 0, 0.68), colour, 0.84, clip=clip))
 
 
 def facial_hair(identity: Identity, value: str) -> Nodes:
@@ -118,16 +139,29 @@ def facial_hair(identity: Identity, value: str) -> Nodes:
         [(0, top + 1), (w * 0.4, top), (w * 0.95, y - 5), (w + 12, y + 9)],
         [(w + 12, y + 9), (w * 0.6, y + 1.5), (0, y - 1)],
     )
-    hairs = [line(curve([(k * 6 + 2, top + 3 + k), (k * 7.5 + 3, y - 3 + k)]), light if k % 2 else dark, 1.4, 0.6) for k in range(4)]
+    hairs = [
+        line(curve([(k * 6 + 2, top + 3 + k), (k * 7.5 + 3, y - 3 + k)]), light if k % 2 else dark, 1.4, 0.6)
+        for k in range(4)
+    ]
     moustache = (*both(Shape(whisker, hair, dark, 1.2)), *both(*hairs))
     if value == "mustache":
         return moustache
     for i in range(9):
         x = (i - 4) * 13.0
         y0 = y + 24 + abs(x) * -0.12
-        strands.append(line(curve([(x, y0), (x * 1.02, y0 + 14), (x * 0.95, min(h.chin + 10, y0 + 28))]), light if i % 2 else dark, 1.6, 0.55))
+        strands.append(
+            line(
+                curve([(x, y0), (x * 1.02, y0 + 14), (x * 0.95, min(h.chin + 10, y0 + 28))]),
+                light if i % 2 else dark,
+                1.6,
+                0.55,
+            )
+        )
     area = _beard(h, 15)
-    mouth = outline([(-w - 1, y + 1), (0, y - h.lip_up - 1), (w + 1, y + 1)], [(w + 1, y + 1), (0, y + h.lip_low + 2), (-w - 1, y + 1)])
+    mouth = outline(
+        [(-w - 1, y + 1), (0, y - h.lip_up - 1), (w + 1, y + 1)],
+        [(w + 1, y + 1), (0, y + h.lip_low + 2), (-w - 1, y + 1)],
+    )
     upper, lower, seam = lip_paths(h)
     lips = (fill(mouth, s.fill), fill(lower, s.lip_low), fill(upper, s.lip), line(seam, s.deep, 2.0, 0.85))
     return (Shape(area, hair, dark, 1.6), *strands, *lips, *moustache)

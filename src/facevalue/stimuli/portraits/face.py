@@ -75,12 +75,14 @@ def face(identity: Identity) -> Nodes:
         nodes += both(fill(cheek, s.shadow, hollow, clip=d))
     if identity.build == "obese":
         y = h.chin
-        fold = curve([(-h.jaw * 0.52, y - 15), (-h.jaw * 0.26, y - 7), (0, y - 6), (h.jaw * 0.26, y - 7), (h.jaw * 0.52, y - 15)])
+        fold = curve(
+            [(-h.jaw * 0.52, y - 15), (-h.jaw * 0.26, y - 7), (0, y - 6), (h.jaw * 0.26, y - 7), (h.jaw * 0.52, y - 15)]
+        )
         nodes.append(line(fold, s.shadow, 2.2, 0.55))
     return tuple(nodes)
 
 
-def _eye(h: Head, s: Skin, identity: Identity, side: int) -> Nodes:
+def _eye(h: Head, s: Skin, side: int) -> Nodes:
     x, y, w, t, tilt = h.eye_x, h.eye_y, h.eye_w, h.eye_h, h.eye_tilt
     inner, outer = (x - w, y + 1.5), (x + w, y - tilt)
     top = [inner, (x - w * 0.5, y - t * 0.72), (x + w * 0.05, y - t), (x + w * 0.62, y - t * 0.68 - tilt * 0.5), outer]
@@ -99,21 +101,23 @@ def _eye(h: Head, s: Skin, identity: Identity, side: int) -> Nodes:
         line(curve(low), s.line, 1.1, 0.6),
         line(
             curve([(x - w * 0.8, y - t * 0.95 - 1), (x, y - t - 6 + h.lid), (x + w * 0.95, y - t * 0.55 - tilt - 3)]),
-            s.line, 1.5, 0.5 + 0.2 * h.lid,
+            s.line,
+            1.5,
+            0.5 + 0.2 * h.lid,
         ),
-    ]  # fmt: skip
+    ]
     if h.lash:
-        nodes.append(line(curve([(x + w * 0.55, y - t * 0.75 - tilt * 0.5), outer, (x + w + 2.6, y - tilt - 2.6)]), ink, 2.2))
+        nodes.append(
+            line(curve([(x + w * 0.55, y - t * 0.75 - tilt * 0.5), outer, (x + w + 2.6, y - tilt - 2.6)]), ink, 2.2)
+        )
     return tuple(nodes)
 
 
 def eyes(identity: Identity) -> Nodes:
     """Return both eyes."""
     h, s = head(identity), skin(identity.skin_tone)
-    left = tuple(
-        Shape(n.d, n.fill, n.stroke, n.width, n.opacity, n.clip, mirrored=True) for n in _eye(h, s, identity, -1)
-    )
-    return left + _eye(h, s, identity, 1)
+    left = tuple(Shape(n.d, n.fill, n.stroke, n.width, n.opacity, n.clip, mirrored=True) for n in _eye(h, s, -1))
+    return left + _eye(h, s, 1)
 
 
 def brow_colour(identity: Identity) -> str:
@@ -127,8 +131,18 @@ def brows(identity: Identity) -> Nodes:
     """Return both brows."""
     h = head(identity)
     x, y, k, a, n = h.eye_x, h.brow_y, h.brow_thick, h.brow_arch, h.brow_length
-    top = [(x - n, y - k * 0.5 - a * 0.3), (x - n * 0.2, y - k * 0.5 - a * 0.55), (x + n * 0.45, y - k * 0.4 - a), (x + n + 3, y + 4)]
-    low = [(x + n + 3, y + 4), (x + n * 0.45, y + k * 0.38 - a), (x - n * 0.2, y + k * 0.5 - a * 0.5), (x - n, y + k * 0.5 - a * 0.3)]
+    top = [
+        (x - n, y - k * 0.5 - a * 0.5),
+        (x - n * 0.2, y - k * 0.5 - a * 0.55),
+        (x + n * 0.45, y - k * 0.4 - a),
+        (x + n + 3, y + 4),
+    ]
+    low = [
+        (x + n + 3, y + 4),
+        (x + n * 0.45, y + k * 0.38 - a),
+        (x - n * 0.2, y + k * 0.5 - a * 0.5),
+        (x - n, y + k * 0.42 - a * 0.5),
+    ]
     return both(fill(outline(top, low), brow_colour(identity), 0.92))
 
 
@@ -141,7 +155,9 @@ def nose(identity: Identity) -> Nodes:
         [(w, y - 2), (w * 0.5, y + 3), (w * 0.35, y - 8), (b * 0.5, y - 22), (b * 0.45, h.eye_y + 8)],
     )
     wing = curve([(w * 0.78, y - 13), (w + 0.8, y - 5), (w * 0.82, y + 2), (w * 0.52, y + 1)])
-    nostril = outline([(w * 0.28, y + 2.6), (w * 0.5, y - 0.8), (w * 0.74, y + 1.2)], [(w * 0.74, y + 1.2), (w * 0.5, y + 4)])
+    nostril = outline(
+        [(w * 0.28, y + 2.6), (w * 0.5, y - 0.8), (w * 0.74, y + 1.2)], [(w * 0.74, y + 1.2), (w * 0.5, y + 4)]
+    )
     base = curve([(-w * 0.36, y + 3), (-w * 0.16, y + 6), (w * 0.16, y + 6), (w * 0.36, y + 3)])
     return (
         fill(side, s.shadow, 0.36),
@@ -155,8 +171,24 @@ def nose(identity: Identity) -> Nodes:
 def lip_paths(h: Head) -> tuple[str, str, str]:
     """Return the outlines of the upper and the lower lip and the line between them."""
     y, w, u, low = h.mouth_y, h.mouth_w, h.lip_up, h.lip_low
-    seam = [(-w, y - 1), (-w * 0.5, y - 0.2), (-w * 0.14, y + 1.2), (0, y + 0.4), (w * 0.14, y + 1.2), (w * 0.5, y - 0.2), (w, y - 1)]
-    bow = [(w, y - 1), (w * 0.55, y - u * 0.68), (w * 0.2, y - u), (0, y - u * 0.74), (-w * 0.2, y - u), (-w * 0.55, y - u * 0.68), (-w, y - 1)]
+    seam = [
+        (-w, y - 1),
+        (-w * 0.5, y - 0.2),
+        (-w * 0.14, y + 1.2),
+        (0, y + 0.4),
+        (w * 0.14, y + 1.2),
+        (w * 0.5, y - 0.2),
+        (w, y - 1),
+    ]
+    bow = [
+        (w, y - 1),
+        (w * 0.55, y - u * 0.68),
+        (w * 0.2, y - u),
+        (0, y - u * 0.74),
+        (-w * 0.2, y - u),
+        (-w * 0.55, y - u * 0.68),
+        (-w, y - 1),
+    ]
     under = [(w * 0.94, y), (w * 0.6, y + low * 0.8), (0, y + low), (-w * 0.6, y + low * 0.8), (-w * 0.94, y)]
     return outline(seam, bow), outline(seam, under), curve(seam)
 
@@ -186,16 +218,26 @@ def age_lines(identity: Identity) -> Nodes:
     ink, o = mix(s.line, s.fill, 0.18 if s.dark else 0.0), (0.50 if old else 0.26)
     ny, my, w = h.nose_y, h.mouth_y, h.mouth_w
     fold = curve([(h.nose_w + 3, ny - 6), (h.nose_w + 12, ny + 8), (w + 6, my - 7 + r.spread(2)), (w + 7, my + 3)])
-    bag = curve([(h.eye_x - h.eye_w * 0.8, h.eye_y + h.eye_h + 5), (h.eye_x, h.eye_y + h.eye_h + 9), (h.eye_x + h.eye_w, h.eye_y + h.eye_h + 4)])
+    bag = curve(
+        [
+            (h.eye_x - h.eye_w * 0.8, h.eye_y + h.eye_h + 5),
+            (h.eye_x, h.eye_y + h.eye_h + 9),
+            (h.eye_x + h.eye_w, h.eye_y + h.eye_h + 4),
+        ]
+    )
     nodes: list[Shape] = [*both(line(fold, ink, 2.0, o), line(bag, ink, 1.5, o * 0.85))]
     for i in range(3 if old else 1):
         y = h.brow_y - 20 - 12 * i + r.spread(2)
         k = 40 - 6 * i + r.spread(5)
-        nodes.append(line(curve([(-k, y + 2), (-k * 0.4, y - 2), (0, y + 1), (k * 0.4, y - 2), (k, y + 2)]), ink, 1.6, o * 0.8))
+        nodes.append(
+            line(curve([(-k, y + 2), (-k * 0.4, y - 2), (0, y + 1), (k * 0.4, y - 2), (k, y + 2)]), ink, 1.6, o * 0.8)
+        )
     x, y = h.eye_x + h.eye_w + 5, h.eye_y
     for i in range(3 if old else 1):
         dy = (i - 1) * 6
-        nodes += both(line(curve([(x + 2, y + dy * 0.5), (x + 7, y + dy * 0.85), (x + 13, y + dy * 1.5)]), ink, 1.4, o * 0.8))
+        nodes += both(
+            line(curve([(x + 2, y + dy * 0.5), (x + 7, y + dy * 0.85), (x + 13, y + dy * 1.5)]), ink, 1.4, o * 0.8)
+        )
     if old:
         marionette = curve([(w + 4, my + 6), (w + 7, my + 16), (w + 4, my + 25)])
         jowl = curve([(h.jaw * 0.88, h.chin - 44), (h.jaw * 0.78, h.chin - 27), (h.jaw * 0.58, h.chin - 18)])

@@ -49,7 +49,11 @@ def _acne(h: Head, r: Stream, tone: str, dark: bool) -> Nodes:
 
 
 def _scars(h: Head, r: Stream, tone: str, dark: bool) -> Nodes:
-    rim, core = (scale(tone, 0.55), shift(tone, 78, 58, 52)) if dark else (mix(tone, "#8a3a34", 0.62), mix(tone, "#fff4ee", 0.55))
+    rim, core = (
+        (scale(tone, 0.55), shift(tone, 78, 58, 52))
+        if dark
+        else (mix(tone, "#8a3a34", 0.62), mix(tone, "#fff4ee", 0.55))
+    )
     side = 1 if r.unit() < 0.5 else -1
 
     def cut(points: list[Point], stitches: int) -> list[Shape]:
@@ -84,7 +88,11 @@ def _moles(h: Head, r: Stream, tone: str, dark: bool) -> Nodes:
     ]
     nodes: list[Shape] = []
     for x, y, size in spots:
-        nodes += [disc(x, y, size + 1.3, rim), disc(x, y, size, colour), disc(x - 1.1, y - 1.2, size * 0.3, mix(colour, tone, 0.5))]
+        nodes += [
+            disc(x, y, size + 1.3, rim),
+            disc(x, y, size, colour),
+            disc(x - 1.1, y - 1.2, size * 0.3, mix(colour, tone, 0.5)),
+        ]
     return tuple(nodes)
 
 
@@ -116,15 +124,27 @@ def tattoo(identity: Identity) -> Nodes:
 
     c = h.cheek
     blades = [
-        ([(x + 4, y - 26), (c - 6, y - 12), (c - 8, y + 30), (x - 4, y + 62)], [(x - 4, y + 62), (c - 18, y + 28), (c - 18, y - 4)]),
+        (
+            [(x + 4, y - 26), (c - 6, y - 12), (c - 8, y + 30), (x - 4, y + 62)],
+            [(x - 4, y + 62), (c - 18, y + 28), (c - 18, y - 4)],
+        ),
         ([(x + 3, y + 4), (c - 22, y + 16), (x + 2, y + 40)], [(x + 2, y + 40), (c - 32, y + 20)]),
         ([(x - 14, y + 20), (x + 3, y + 30), (x - 12, y + 52)], [(x - 12, y + 52), (x - 6, y + 32)]),
         ([(x + 2, y - 34), (x + 12, y - 52), (x - 12, y - 62)], [(x - 12, y - 62), (x + 2, y - 50)]),
     ]
     nodes = [fill(outline(at(*a), at(*b)), ink, 0.94, clip=clip) for a, b in blades]
-    nodes += [disc(-side * (h.eye_x - 12 + 12 * i), h.brow_y - 15 - 3 * (1 - abs(i - 1)), 3.6, ink, 0.94) for i in range(3)]
+    nodes += [
+        disc(-side * (h.eye_x - 12 + 12 * i), h.brow_y - 15 - 3 * (1 - abs(i - 1)), 3.6, ink, 0.94) for i in range(3)
+    ]
     nodes.append(line(curve(at((-4, h.mouth_y + 20), (0, h.chin - 6))), ink, 3.4, 0.94))
-    nodes.append(line(curve(at((-11, h.mouth_y + 21), (-9, h.chin - 10))) + curve(at((11, h.mouth_y + 21), (9, h.chin - 10))), ink, 2.6, 0.94))
+    nodes.append(
+        line(
+            curve(at((-11, h.mouth_y + 21), (-9, h.chin - 10))) + curve(at((11, h.mouth_y + 21), (9, h.chin - 10))),
+            ink,
+            2.6,
+            0.94,
+        )
+    )
     return tuple(nodes)
 
 
@@ -152,7 +172,12 @@ def _lip(h: Head, side: int) -> Nodes:
 def _brow(h: Head, side: int) -> Nodes:
     x, y, k = side * (h.eye_x + 12), h.brow_y - h.brow_arch * 0.7, h.brow_thick * 0.5 + 5
     bar = curve([(x - side * 2, y + k), (x + side * 2, y - k)])
-    return (line(bar, STEEL_EDGE, 4.4), line(bar, STEEL, 2.2), *_ball(x - side * 2, y + k + 1), *_ball(x + side * 2, y - k - 1))
+    return (
+        line(bar, STEEL_EDGE, 4.4),
+        line(bar, STEEL, 2.2),
+        *_ball(x - side * 2, y + k + 1),
+        *_ball(x + side * 2, y - k - 1),
+    )
 
 
 def piercings(identity: Identity, value: str) -> Nodes:
@@ -169,7 +194,11 @@ def piercings(identity: Identity, value: str) -> Nodes:
     nodes: list[Shape] = []
     if value == "earrings":
         for s in (-1, 1):
-            nodes += [*_ring(s * x, y + 15, 13, gold=True, width=3.4), disc(s * x, y, 3.6, GOLD_EDGE), disc(s * x, y, 2.4, GOLD)]
+            nodes += [
+                *_ring(s * x, y + 15, 13, gold=True, width=3.4),
+                disc(s * x, y, 3.6, GOLD_EDGE),
+                disc(s * x, y, 2.4, GOLD),
+            ]
         return tuple(nodes)
     nodes += [*_nose(h, side), *_lip(h, side), *_lip(h, -side), *_brow(h, side), *_brow(h, -side)]
     nodes += _ring(0, h.nose_y + 8, 6.4)

@@ -2,7 +2,6 @@
 
 import io
 from hashlib import blake2b
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,7 @@ def png(svg_text: str, size: int = 512) -> bytes:
     if size < 1:
         raise DataError(f"A picture's size must be at least 1 pixel, not {size}.")
     try:
-        return cast(bytes, resvg_py.svg_to_bytes(svg_string=svg_text, width=size, height=size, skip_system_fonts=True))
+        return resvg_py.svg_to_bytes(svg_string=svg_text, width=size, height=size, skip_system_fonts=True)
     except ValueError as error:
         raise DataError(f"This SVG cannot be drawn: {error}.") from error
 
@@ -53,7 +52,14 @@ def key(identity: Identity, change: tuple[str, str] | None = None, framing: str 
     if change is not None:
         check_change(identity, change)
     parts = (
-        RENDERER_VERSION, identity.seed, identity.gender, identity.age, identity.skin_tone, identity.build,
-        *(change or ("", "")), resolve_framing(change, framing), size,
-    )  # fmt: skip
+        RENDERER_VERSION,
+        identity.seed,
+        identity.gender,
+        identity.age,
+        identity.skin_tone,
+        identity.build,
+        *(change or ("", "")),
+        resolve_framing(change, framing),
+        size,
+    )
     return blake2b("\x1f".join(str(part) for part in parts).encode(), digest_size=20).hexdigest()

@@ -123,9 +123,15 @@ def document(nodes: Iterable[Shape], view: tuple[float, float, float, float], ba
 
 
 def _begins_above(d: str, bottom: float) -> bool:
-    """Return whether any of a path may lie above ``bottom``; what is wholly below costs time and shows nothing."""
-    start = float(d[1:40].split(" ", 1)[1].partition("C")[0].partition("L")[0].partition("a")[0])
-    return start < bottom or ("a" not in d and min(float(v) for v in _NUMBER.findall(d)[1::2]) < bottom)
+    """Return whether any of a path may lie above ``bottom``; what is wholly below costs time and shows nothing.
+
+    >>> _begins_above("M0 900L9 950Z", 512), _begins_above("M0 900L9 400Z", 512)
+    (False, True)
+    """
+    start = _NUMBER.match(d, d.index(" ") + 1)
+    if start is None or float(start.group()) < bottom:
+        return True
+    return "a" not in d and any(float(y) < bottom for y in _NUMBER.findall(d)[1::2])
 
 
 def num(value: float) -> str:

@@ -51,11 +51,11 @@ def cut_top(b: Body, ease: float, hem_y: float, neck: str = "crew", depth: float
     shoulder = [start[-1], *[p for p in shoulder_line(b, ease * 0.4) if p[0] > start[-1][0] + 8]]
     if neck == "strap":
         shoulder = [start[-1], (n + 52, 384)]
-        side = [(n + 52, 384), (b.shoulder - 56, 460), (b.chest - 6 + ease * 0.5, 512)]
+        side: list[Point] = [(n + 52, 384), (b.shoulder - 56, 460), (b.chest - 6 + ease * 0.5, 512)]
         rest = [side[-1], *[p for p in torso(b, ease, hem_y, flare) if p[1] > 540]]
         return symmetric_outline(start, shoulder, side, rest, [rest[-1], (0, hem_y + 6)])
-    side = torso(b, ease, hem_y, flare)
-    return symmetric_outline(start, shoulder, side, [side[-1], (0, hem_y + 6)])
+    trunk = torso(b, ease, hem_y, flare)
+    return symmetric_outline(start, shoulder, trunk, [trunk[-1], (0, hem_y + 6)])
 
 
 def top(b: Body, cloth: Paint, edge: str, ease: float, hem_y: float, neck: str = "crew", depth: float = 0.0) -> Nodes:
@@ -80,36 +80,26 @@ def cuffs(b: Body, cloth: str, ease: float, at: float = 1.0, tall: float = 26) -
     return both(edged(d, cloth, ink(cloth), EDGE))
 
 
-def trousers(b: Body, cloth: str, ease: float, hem: float | None = None, end_y: float = 1578, waist_y: float = 770) -> Nodes:
+def trousers(
+    b: Body, cloth: str, ease: float, hem: float | None = None, end_y: float = 1578, waist_y: float = 770
+) -> Nodes:
     """Return trousers from the waist to ``end_y``."""
     outer, inner = leg(b, ease, end_y, hem)
     d = outline(
         [(0, waist_y), (b.waist + (b.hip - b.waist) * 0.2 + ease * 0.5, waist_y)],
         [(b.waist + (b.hip - b.waist) * 0.2 + ease * 0.5, waist_y), (b.hip + ease * 0.6, b.hip_y), *outer[1:]],
-        inner + [(2, 968.0)],
+        [*inner, (2, 968.0)],
         [(0, 962), (0, waist_y)],
     )
-    crease = curve([(inner[0][0] * 0.5 + outer[-1][0] * 0.5, end_y - 60), (b.hip * 0.48, b.knee_y), (b.hip * 0.46, 1010)])
+    crease = curve(
+        [(inner[0][0] * 0.5 + outer[-1][0] * 0.5, end_y - 60), (b.hip * 0.48, b.knee_y), (b.hip * 0.46, 1010)]
+    )
     return (
         *both(edged(d, cloth, ink(cloth), EDGE)),
         fill(poly([(-3, waist_y + 2), (3, waist_y + 2), (3, 960), (-3, 960)]), cloth),
         line(curve([(0, waist_y + 40), (0, 955)]), ink(cloth), 2.6, 0.6),
         *both(line(crease, ink(cloth), 2.2, 0.3)),
     )
-
-
-def shorts(b: Body, cloth: str, ease: float, end_y: float) -> Nodes:
-    """Return shorts to ``end_y``."""
-    return trousers(b, cloth, ease, ease, end_y)
-
-
-def skirt(b: Body, cloth: str, waist_y: float, hem_y: float, hem: float) -> Nodes:
-    """Return a skirt from the waist to ``hem_y``, ``hem`` wide on each side there."""
-    w = b.waist + 4
-    mid = (b.hip_y + hem_y) / 2
-    right = [(w, waist_y), (b.hip + 8, b.hip_y), ((b.hip + 8 + hem) / 2, mid), (hem, hem_y)]
-    d = symmetric_outline([(0, waist_y), (w, waist_y)], right, [(hem, hem_y), (hem * 0.5, hem_y + 9), (0, hem_y + 11)])
-    return (edged(d, cloth, ink(cloth), EDGE),)
 
 
 def foot_x(b: Body) -> float:
@@ -126,7 +116,9 @@ def shoes(b: Body, leather: str, sole: str | None = None, laces: str | None = No
         [(x - w - 4, y - 8), (x - 4, y + 3), (x + w + 14, y - 6)],
         [(x + w + 14, y - 6), (x + w + 6, y - 34), (x + w - 2, y - 64 - tall)],
     )
-    under = outline([(x - w - 6, y - 9), (x, y - 1), (x + w + 16, y - 9)], [(x + w + 16, y + 6), (x, y + 13), (x - w - 6, y + 5)])
+    under = outline(
+        [(x - w - 6, y - 9), (x, y - 1), (x + w + 16, y - 9)], [(x + w + 16, y + 6), (x, y + 13), (x - w - 6, y + 5)]
+    )
     cap = curve([(x - w - 1, y - 24), (x + 2, y - 34), (x + w + 9, y - 24)])
     nodes: list[Shape] = [
         edged(upper, mix(leather, "#ffffff", 0.12), ink(leather), EDGE),
@@ -140,14 +132,17 @@ def shoes(b: Body, leather: str, sole: str | None = None, laces: str | None = No
     return both(*nodes)
 
 
-def heels(b: Body, colour: str) -> Nodes:
-    """Return pointed shoes with a low vamp."""
+def heels(b: Body, colour: str, tone: str) -> Nodes:
+    """Return pointed shoes with a low vamp, and the feet in them."""
     x, y = foot_x(b), b.sole_y
     d = outline(
         [(x - 22, y - 30), (x - 12, y - 12), (x + 4, y - 20), (x + 20, y - 10), (x + 26, y - 32)],
         [(x + 26, y - 32), (x + 32, y - 4), (x + 14, y + 12), (x + 2, y + 12), (x - 18, y - 2)],
     )
-    return both(edged(d, colour, ink(colour), EDGE))
+    foot = outline(
+        [(x - 17, y - 74), (x - 21, y - 30), (x - 8, y - 6), (x + 16, y - 6), (x + 25, y - 32), (x + 19, y - 74)]
+    )
+    return both(edged(foot, tone, ink(tone), 2.4), edged(d, colour, ink(colour), EDGE))
 
 
 def buttons(x: float, ys: list[float], colour: str, r: float = 5.0) -> Nodes:
@@ -155,7 +150,9 @@ def buttons(x: float, ys: list[float], colour: str, r: float = 5.0) -> Nodes:
     return tuple(edged(oval(x, y, r, r), colour, ink(colour), 1.6) for y in ys)
 
 
-def jacket(b: Body, cloth: str, ease: float, hem_y: float, opening: tuple[float, float], button_y: float = 720) -> Nodes:
+def jacket(
+    b: Body, cloth: str, ease: float, hem_y: float, opening: tuple[float, float], button_y: float = 720
+) -> Nodes:
     """Return an open-fronted jacket; ``opening`` is its half width at the chest and at the hem."""
     side = torso(b, ease, hem_y, 4)
     at_chest, at_hem = opening
@@ -172,9 +169,22 @@ def lapels(b: Body, cloth: str, to_y: float, wide: float = 52, gap: float = 8, s
     """Return lapels that run from the neck to ``to_y``."""
     n = b.neck
     if shawl:
-        d = outline([(n - 4, 360), (n + 26, 374), (n + wide * 0.8, 470), (n + wide * 0.5, 570), (gap + 4, to_y)], [(gap, to_y), (n * 0.75, 510), (n - 4, 360)])
+        d = outline(
+            [(n - 4, 360), (n + 26, 374), (n + wide * 0.8, 470), (n + wide * 0.5, 570), (gap + 4, to_y)],
+            [(gap, to_y), (n * 0.75, 510), (n - 4, 360)],
+        )
         return both(edged(d, cloth, ink(cloth), EDGE))
-    d = poly([(n - 6, 358), (n + 22, 368), (n + 38, 432), (n + 22, 438), (n + wide * 0.62 + 12, 488), (gap, to_y), (n * 0.62, 500)])
+    d = poly(
+        [
+            (n - 6, 358),
+            (n + 22, 368),
+            (n + 38, 432),
+            (n + 22, 438),
+            (n + wide * 0.62 + 12, 488),
+            (gap, to_y),
+            (n * 0.62, 500),
+        ]
+    )
     return both(edged(d, mix(cloth, "#ffffff", 0.06), ink(cloth), EDGE))
 
 

@@ -1,7 +1,7 @@
 """Dressed clothes: business suit, evening wear, blazer with chinos, luxury coat."""
 
 from facevalue.stimuli.portraits.anatomy import Body, body
-from facevalue.stimuli.portraits.body import arms, shoulder_line, torso, trunk
+from facevalue.stimuli.portraits.body import arms, limb_tone, shoulder_line, torso, trunk
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.palette import mix, scale
 from facevalue.stimuli.portraits.shapes import (
@@ -29,7 +29,6 @@ from facevalue.stimuli.portraits.tailor import (
     lapels,
     shirt_collar,
     shoes,
-    skirt,
     sleeves,
     top,
     trousers,
@@ -42,12 +41,18 @@ def _tie(colour: str) -> Nodes:
     knot = poly([(-13, 396), (13, 396), (9, 420), (-9, 420)])
     blade = poly([(-9, 420), (9, 420), (21, 650), (0, 682), (-21, 650)])
     stripes = "".join(curve([(-18, y + 16), (18, y - 12)]) for y in range(452, 660, 36))
-    return (edged(blade, colour, ink(colour), EDGE), line(stripes, mix(colour, "#ffffff", 0.45), 5, clip=blade), edged(knot, colour, ink(colour), EDGE))
+    return (
+        edged(blade, colour, ink(colour), EDGE),
+        line(stripes, mix(colour, "#ffffff", 0.45), 5, clip=blade),
+        edged(knot, colour, ink(colour), EDGE),
+    )
 
 
 def _pocket_square(b: Body, colour: str) -> Nodes:
     x = b.chest * 0.62
-    return (edged(poly([(x - 20, 552), (x - 12, 532), (x - 2, 544), (x + 8, 530), (x + 18, 552)]), colour, ink(colour), 2),)
+    return (
+        edged(poly([(x - 20, 552), (x - 12, 532), (x - 2, 544), (x + 8, 530), (x + 18, 552)]), colour, ink(colour), 2),
+    )
 
 
 def _flaps(b: Body, cloth: str, y: float = 800) -> Nodes:
@@ -64,13 +69,13 @@ def professional(identity: Identity) -> Outfit:
     shirt = "#f4f5f7"
     neck = (*top(b, shirt, "#a9aeb8", 0, 900, "v" if b.female else "crew", -40 if b.female else 0),)
     front: Nodes = (
-        *(heels(b, "#1d1b1f") if b.female else ()),
+        *(trunk(identity) if b.female else ()),
+        *(heels(b, "#1d1b1f", limb_tone(identity)) if b.female else ()),
         *trousers(b, cloth, 6, 14 if not b.female else 10),
         *(() if b.female else shoes(b, "#221c19")),
-        *(trunk(identity) if b.female else ()),
         *neck,
         *(() if b.female else _tie(tie)),
-        *jacket(b, cloth, 12, 925, (48, 30)),
+        *jacket(b, cloth, 12, 925, (50, 8)),
         *lapels(b, cloth, 706, 58, 6),
         *shirt_collar(b, shirt, 16 if b.female else 4),
         *buttons(0, [716, 772], scale(cloth, 0.6), 6),
@@ -88,12 +93,14 @@ def _tuxedo(b: Body) -> Nodes:
     pleats = "".join(curve([(x, 430), (x, 690)]) for x in (-26, -18, 18, 26))
     return (
         *trousers(b, cloth, 6, 12),
-        *both(line(curve([(b.hip + 2, 900), (b.hip * 0.46 + 42 * b.leg + 6, 1240), (b.hip * 0.42 + 40, 1560)]), satin, 7)),
+        *both(
+            line(curve([(b.hip + 2, 900), (b.hip * 0.46 + 42 * b.leg + 6, 1240), (b.hip * 0.42 + 40, 1560)]), satin, 7)
+        ),
         *shoes(b, "#121214"),
         *top(b, shirt, "#b4b7bf", 0, 900),
         line(pleats, "#c9ccd3", 2.6),
         *buttons(0, [470, 530, 590], "#1c1d23", 5),
-        *jacket(b, cloth, 12, 915, (52, 34), 700),
+        *jacket(b, cloth, 12, 915, (54, 8), 700),
         *lapels(b, satin, 690, 74, 6, shawl=True),
         *shirt_collar(b, shirt, 5),
         edged(bow, "#17181d", "#000000", EDGE),
@@ -111,21 +118,50 @@ def _gown(identity: Identity, b: Body, cloth: str) -> Nodes:
     hem = b.hip + 96
     dress = symmetric_outline(
         [(0, 512), (b.chest * 0.36, 494), (b.chest * 0.66, 500), (b.chest - 4, 530)],
-        [(b.chest - 4, 530), (b.chest + 2, b.chest_y + 20), (w, b.waist_y - 14), (b.hip + 7, b.hip_y), (b.hip + 24, 1120), (hem, 1640)],
+        [
+            (b.chest - 4, 530),
+            (b.chest + 2, b.chest_y + 20),
+            (w, b.waist_y - 14),
+            (b.hip + 7, b.hip_y),
+            (b.hip + 24, 1120),
+            (hem, 1640),
+        ],
         [(hem, 1640), (hem * 0.5, 1655), (0, 1652)],
     )
     folds: list[Shape] = []
     for k in (0.12, 0.34, 0.58, 0.8):
         folds += both(line(curve([(w * k, b.waist_y + 30), (b.hip * k, 1040), (hem * k * 1.05, 1636)]), dark, 4, 0.6))
-    shine = outline([(20, 800), (b.hip * 0.5, 1100), (hem * 0.46, 1640)], [(hem * 0.66, 1644), (b.hip * 0.72, 1100), (40, 800)])
-    strap = both(edged(poly([(b.chest * 0.60, 504), (b.neck + 34, 377), (b.neck + 46, 381), (b.chest * 0.74, 508)]), cloth, ink(cloth), 2.4))
-    sash = symmetric_outline([(0, b.waist_y - 26), (w + 1, b.waist_y - 32)], [(w + 1, b.waist_y - 32), (w + 2, b.waist_y + 14)], [(w + 2, b.waist_y + 14), (0, b.waist_y + 22)])
-    gems = [edged(oval(x, 404 + 26 * (1 - (x / (b.neck + 12)) ** 2), 6, 6), "#f4f7fb", "#8d99a8", 1.6) for x in (-34, -20, -7, 7, 20, 34)]
+    shine = outline(
+        [(20, 800), (b.hip * 0.5, 1100), (hem * 0.46, 1640)], [(hem * 0.66, 1644), (b.hip * 0.72, 1100), (40, 800)]
+    )
+    strap = both(
+        edged(
+            poly([(b.chest * 0.60, 504), (b.neck + 34, 377), (b.neck + 46, 381), (b.chest * 0.74, 508)]),
+            cloth,
+            ink(cloth),
+            2.4,
+        )
+    )
+    sash = symmetric_outline(
+        [(0, b.waist_y - 26), (w + 1, b.waist_y - 32)],
+        [(w + 1, b.waist_y - 32), (w + 2, b.waist_y + 14)],
+        [(w + 2, b.waist_y + 14), (0, b.waist_y + 22)],
+    )
+    gems = [
+        edged(oval(x, 404 + 26 * (1 - (x / (b.neck + 12)) ** 2), 6, 6), "#f4f7fb", "#8d99a8", 1.6)
+        for x in (-34, -20, -7, 7, 20, 34)
+    ]
     return (
-        *trunk(identity), *arms(identity), *strap, edged(dress, cloth, ink(cloth), EDGE),
-        *both(fill(shine, light, 0.35)), *folds, edged(sash, light, ink(cloth), EDGE),
-        *gems, edged(oval(0, 444, 8, 10), "#dfe9f5", "#8d99a8", 1.8),
-    )  # fmt: skip
+        *trunk(identity),
+        *arms(identity),
+        *strap,
+        edged(dress, cloth, ink(cloth), EDGE),
+        *both(fill(shine, light, 0.35)),
+        *folds,
+        edged(sash, light, ink(cloth), EDGE),
+        *gems,
+        edged(oval(0, 444, 8, 10), "#dfe9f5", "#8d99a8", 1.8),
+    )
 
 
 def formal(identity: Identity) -> Outfit:
@@ -143,11 +179,13 @@ def smart_casual(identity: Identity) -> Outfit:
     r = Stream(identity.seed, "fashion_style:smart-casual")
     cloth, shirt = r.choice((("#4d6787", "#f2f4f7"), ("#5f7a70", "#f4f1ea"), ("#51618c", "#e3edf8")))
     chino = "#cdb48a"
-    belt = symmetric_outline([(0, 790), (b.waist + 12, 786)], [(b.waist + 12, 786), (b.waist + 13, 814)], [(b.waist + 13, 814), (0, 820)])
+    belt = symmetric_outline(
+        [(0, 790), (b.waist + 12, 786)], [(b.waist + 12, 786), (b.waist + 13, 814)], [(b.waist + 13, 814), (0, 820)]
+    )
     front: Nodes = (
-        *trousers(b, chino, 4, 6, 1555),
-        *shoes(b, "#8a5733", "#5a3a24"),
         *trunk(identity),
+        *trousers(b, chino, 4, 6, 1578),
+        *shoes(b, "#8a5733", "#5a3a24"),
         *top(b, shirt, "#aab3bf", 2, 800, "v", 6),
         *buttons(0, [510, 570, 630, 690, 750], "#c3cad3", 4.5),
         edged(belt, "#6d4529", "#3c2616", EDGE),
@@ -175,16 +213,47 @@ def luxury(identity: Identity) -> Outfit:
         [*torso(b, 15, 870), (hem, 1320)],
         [(hem, 1320), (0, 1334)],
     )
-    collar: list[tuple[float, float]] = [(b.neck - 8, 350), (b.neck + 36, 356), (b.neck + 74, 408), (b.neck + 58, 520), (b.neck + 24, 640), (14, 724)]
+    collar: list[tuple[float, float]] = [
+        (b.neck - 8, 350),
+        (b.neck + 36, 356),
+        (b.neck + 74, 408),
+        (b.neck + 58, 520),
+        (b.neck + 24, 640),
+        (14, 724),
+    ]
     inside: list[tuple[float, float]] = [(6, 700), (b.neck * 0.55, 560), (b.neck * 0.8, 450), (b.neck - 8, 350)]
-    tufts = "".join(curve([(x, y), (x + 7, y + 13)]) for x, y in ((b.neck + 20, 378), (b.neck + 46, 400), (b.neck + 24, 420), (b.neck + 52, 446), (b.neck + 18, 470), (b.neck + 44, 500), (b.neck + 16, 540), (b.neck + 30, 580), (b.neck, 610), (30, 660)))
+    tufts = "".join(
+        curve([(x, y), (x + 7, y + 13)])
+        for x, y in (
+            (b.neck + 20, 378),
+            (b.neck + 46, 400),
+            (b.neck + 24, 420),
+            (b.neck + 52, 446),
+            (b.neck + 18, 470),
+            (b.neck + 44, 500),
+            (b.neck + 16, 540),
+            (b.neck + 30, 580),
+            (b.neck, 610),
+            (30, 660),
+        )
+    )
     scarf = symmetric_outline([(0, 366), (b.neck + 4, 356)], [(b.neck + 4, 356), (b.neck * 0.72, 480), (0, 640)])
-    print_ = [edged(oval(x, y, 8, 8), GOLD, "#7a5c1c", 1.6) for x, y in ((-18, 412), (16, 430), (-8, 462), (12, 500), (-6, 540), (4, 580))]
-    belt = symmetric_outline([(0, b.waist_y - 4), (b.waist + 16, b.waist_y - 10)], [(b.waist + 16, b.waist_y - 10), (b.waist + 18, b.waist_y + 28)], [(b.waist + 18, b.waist_y + 28), (0, b.waist_y + 36)])
+    print_ = [
+        edged(oval(x, y, 8, 8), GOLD, "#7a5c1c", 1.6)
+        for x, y in ((-18, 412), (16, 430), (-8, 462), (12, 500), (-6, 540), (4, 580))
+    ]
+    belt = symmetric_outline(
+        [(0, b.waist_y - 4), (b.waist + 16, b.waist_y - 10)],
+        [(b.waist + 16, b.waist_y - 10), (b.waist + 18, b.waist_y + 28)],
+        [(b.waist + 18, b.waist_y + 28), (0, b.waist_y + 36)],
+    )
     y = b.waist_y
-    chain = [Shape(oval(b.waist * 0.5 + 9 * i, y + 46 + 20 * (1 - ((i - 3) / 3) ** 2), 6, 4.5), "none", GOLD, 3.4) for i in range(7)]
+    chain = [
+        Shape(oval(b.waist * 0.5 + 9 * i, y + 46 + 20 * (1 - ((i - 3) / 3) ** 2), 6, 4.5), "none", GOLD, 3.4)
+        for i in range(7)
+    ]
     front: Nodes = (
-        *(heels(b, "#1c1a1d") if b.female else ()),
+        *(heels(b, "#1c1a1d", limb_tone(identity)) if b.female else ()),
         *trousers(b, "#1f1d22", 0, 4),
         *(() if b.female else shoes(b, "#2a1f1a", GOLD)),
         edged(coat, cloth, dark, EDGE),
@@ -194,15 +263,14 @@ def luxury(identity: Identity) -> Outfit:
         edged(belt, scale(fur, 0.8), scale(fur, 0.4), EDGE),
         edged(poly([(-26, y - 10), (26, y - 10), (26, y + 40), (-26, y + 40)]), GOLD, "#7a5c1c", 4),
         fill(poly([(-13, y + 3), (13, y + 3), (13, y + 27), (-13, y + 27)]), scale(fur, 0.8)),
-        *buttons(-44, [850, 930, 1010], GOLD, 11), *buttons(44, [850, 930, 1010], GOLD, 11),
+        *buttons(-44, [850, 930, 1010], GOLD, 11),
+        *buttons(44, [850, 930, 1010], GOLD, 11),
         *chain,
-        edged(scarf, silk, ink(silk), EDGE), *print_,
+        edged(scarf, silk, ink(silk), EDGE),
+        *print_,
         *both(edged(outline(collar, inside), fur, scale(fur, 0.55), EDGE), line(tufts, mix(fur, "#ffffff", 0.28), 4.5)),
         *sleeves(b, cloth, 12, 0.97),
         *cuffs(b, fur, 15, 0.98, 46),
         *both(line(oval(b.wrist_x, b.wrist_y + 4, 19, 6), GOLD, 6)),
-    )  # fmt: skip
+    )
     return Outfit((), front)
-
-
-__all__ = ["formal", "luxury", "professional", "skirt", "smart_casual"]

@@ -1,7 +1,7 @@
 """Leisure clothes: T-shirt and jeans, tracksuit, hoodie and baggy trousers, outdoor gear."""
 
 from facevalue.stimuli.portraits.anatomy import Body, body
-from facevalue.stimuli.portraits.body import arm, arms, shoulder_line, torso
+from facevalue.stimuli.portraits.body import arm, arms, shoulder_line
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.palette import mix, scale
 from facevalue.stimuli.portraits.shapes import (
@@ -38,7 +38,7 @@ def jeans(b: Body, blue: str, ease: float = 3, hem: float = 6) -> Nodes:
     fade = oval(b.hip * 0.5, 1090, b.hip * 0.22, 120)
     seam = curve([(b.hip + 1, 900), (b.hip * 0.5 + 44 * b.leg + 1, 1240), (b.hip * 0.44 + 28 * b.leg + 2, 1560)])
     return (
-        *trousers(b, blue, ease, hem, 1560),
+        *trousers(b, blue, ease, hem, 1578),
         *both(
             edged(fade, mix(blue, "#ffffff", 0.16), mix(blue, "#ffffff", 0.08), 8),
             line(pocket, thread, 3.4),
@@ -68,11 +68,12 @@ def casual(identity: Identity) -> Outfit:
 def sporty(identity: Identity) -> Outfit:
     """Return a tracksuit with stripes, and running shoes."""
     b = body(identity)
-    cloth, glow = Stream(identity.seed, "fashion_style:sporty").choice((("#1f3f8a", "#ff5a36"), ("#1d1f26", "#35c46a"), ("#b3202c", "#f4c430")))
+    cloth, glow = Stream(identity.seed, "fashion_style:sporty").choice(
+        (("#1f3f8a", "#ff5a36"), ("#1d1f26", "#35c46a"), ("#b3202c", "#f4c430"))
+    )
     white = "#f6f7f9"
     outer = arm(b, 10)[0]
-    stripes: list[Point] = [(x - 10, y) for x, y in outer[1:]]
-    second: list[Point] = [(x - 24, y) for x, y in outer[1:]]
+    stripes: list[Point] = [(x - 14, y) for x, y in outer[1:]]
     side = [(b.hip - 6, 905.0), (b.hip * 0.46 + 44 * b.leg - 6, 1240.0), (b.hip * 0.42 + 22 * b.leg + 9, 1550.0)]
     yoke = symmetric_outline(
         [(0, 380), (b.neck + 10, 362)],
@@ -82,17 +83,32 @@ def sporty(identity: Identity) -> Outfit:
     )
     front: Nodes = (
         *trousers(b, cloth, 8, 4),
-        *both(line(curve(side), white, 7), line(curve([(x - 15, y) for x, y in side]), white, 7)),
+        *both(line(curve(side), white, 15), line(curve(side), glow, 5)),
         *shoes(b, glow, "#f6f7f9", white),
         edged(cut_top(b, 10, 880, "high"), cloth, ink(cloth), EDGE),
         edged(yoke, white, ink(cloth), EDGE),
-        edged(symmetric_outline([(0, 352), (b.neck + 4, 338)], [(b.neck + 4, 338), (b.neck + 12, 372)], [(b.neck + 12, 372), (0, 398)]), cloth, ink(cloth), EDGE),
+        edged(
+            symmetric_outline(
+                [(0, 352), (b.neck + 4, 338)], [(b.neck + 4, 338), (b.neck + 12, 372)], [(b.neck + 12, 372), (0, 398)]
+            ),
+            cloth,
+            ink(cloth),
+            EDGE,
+        ),
         line(curve([(0, 356), (0, 872)]), glow, 5),
         edged(poly([(-5, 410), (5, 410), (5, 432), (-5, 432)]), "#c9ced6", "#59616b", 2),
-        edged(symmetric_outline([(0, 858), (b.hip + 4, 852)], [(b.hip + 4, 852), (b.hip + 4, 886)], [(b.hip + 4, 886), (0, 894)]), glow, ink(glow), EDGE),
-        line(curve([(b.chest * 0.36, 600), (b.chest * 0.44, 616), (b.chest * 0.72, 578)]), white, 9),
+        edged(
+            symmetric_outline(
+                [(0, 858), (b.hip + 4, 852)], [(b.hip + 4, 852), (b.hip + 4, 886)], [(b.hip + 4, 886), (0, 894)]
+            ),
+            glow,
+            ink(glow),
+            EDGE,
+        ),
+        edged(oval(b.chest * 0.5, 600, 19, 19), white, ink(cloth), EDGE),
+        edged(oval(b.chest * 0.5, 600, 9, 9), glow, ink(glow), EDGE),
         *sleeves(b, cloth, 10, 0.97),
-        *both(line(curve(stripes), white, 6), line(curve(second), white, 6)),
+        *both(line(curve(stripes), white, 14), line(curve(stripes), glow, 5)),
         *cuffs(b, glow, 7, 1.0, 26),
     )
     return Outfit((), front)
@@ -101,17 +117,42 @@ def sporty(identity: Identity) -> Outfit:
 def streetwear(identity: Identity) -> Outfit:
     """Return an oversized hoodie with a print, baggy cargo trousers and chunky trainers."""
     b = body(identity)
-    cloth, tag = Stream(identity.seed, "fashion_style:streetwear").choice((("#7a5bb5", "#f6e04f"), ("#2f3036", "#ff6a3c"), ("#3d7d6d", "#ffd9e6")))
+    cloth, tag = Stream(identity.seed, "fashion_style:streetwear").choice(
+        (("#7a5bb5", "#f6e04f"), ("#2f3036", "#ff6a3c"), ("#3d7d6d", "#ffd9e6"))
+    )
     cargo = "#6b6f4c"
-    hood = symmetric_outline([(0, 300), (b.neck + 40, 316), (b.neck + 74, 368)], [(b.neck + 74, 368), (b.neck + 46, 420), (0, 440)])
+    hood = symmetric_outline(
+        [(0, 300), (b.neck + 40, 316), (b.neck + 74, 368)], [(b.neck + 74, 368), (b.neck + 46, 420), (0, 440)]
+    )
     collar: list[Point] = [(b.neck - 6, 340), (b.neck + 40, 352), (b.neck + 50, 392), (b.neck * 0.7, 452), (0, 480)]
     inner: list[Point] = [(0, 438), (b.neck * 0.6, 418), (b.neck - 6, 340)]
-    pouch = symmetric_outline([(0, 742), (b.waist * 0.5, 742)], [(b.waist * 0.5, 742), (b.waist * 0.8, 838)], [(b.waist * 0.8, 880), (0, 884)])
+    pouch = symmetric_outline(
+        [(0, 742), (b.waist * 0.5, 742)], [(b.waist * 0.5, 742), (b.waist * 0.8, 838)], [(b.waist * 0.8, 880), (0, 884)]
+    )
     bolt = poly([(12, 528), (-36, 622), (-4, 618), (-20, 700), (40, 596), (6, 600)])
-    pocket = poly([(b.hip * 0.52 + 6, 1150), (b.hip * 0.52 + 64 * b.leg, 1146), (b.hip * 0.52 + 62 * b.leg, 1262), (b.hip * 0.52 + 4, 1266)])
-    flap = poly([(b.hip * 0.52 + 2, 1140), (b.hip * 0.52 + 66 * b.leg, 1136), (b.hip * 0.52 + 66 * b.leg, 1172), (b.hip * 0.52 + 2, 1176)])
-    rib = symmetric_outline([(0, 894), (b.hip + 20, 886)], [(b.hip + 20, 886), (b.hip + 12, 936)], [(b.hip + 12, 936), (0, 944)])
-    folds = both(line(curve([(b.hip * 0.1 + 20, 1500), (b.hip * 0.42, 1522), (b.hip * 0.42 + 50, 1506)]), ink(cargo), 3, 0.5), line(curve([(b.hip * 0.1 + 20, 1542), (b.hip * 0.42, 1562), (b.hip * 0.42 + 50, 1548)]), ink(cargo), 3, 0.5))
+    pocket = poly(
+        [
+            (b.hip * 0.52 + 6, 1150),
+            (b.hip * 0.52 + 64 * b.leg, 1146),
+            (b.hip * 0.52 + 62 * b.leg, 1262),
+            (b.hip * 0.52 + 4, 1266),
+        ]
+    )
+    flap = poly(
+        [
+            (b.hip * 0.52 + 2, 1140),
+            (b.hip * 0.52 + 66 * b.leg, 1136),
+            (b.hip * 0.52 + 66 * b.leg, 1172),
+            (b.hip * 0.52 + 2, 1176),
+        ]
+    )
+    rib = symmetric_outline(
+        [(0, 894), (b.hip + 20, 886)], [(b.hip + 20, 886), (b.hip + 12, 936)], [(b.hip + 12, 936), (0, 944)]
+    )
+    folds = both(
+        line(curve([(b.hip * 0.1 + 20, 1500), (b.hip * 0.42, 1522), (b.hip * 0.42 + 50, 1506)]), ink(cargo), 3, 0.5),
+        line(curve([(b.hip * 0.1 + 20, 1542), (b.hip * 0.42, 1562), (b.hip * 0.42 + 50, 1548)]), ink(cargo), 3, 0.5),
+    )
     front: Nodes = (
         *shoes(b, "#f1f1f1", tag, "#2b2b30", 8),
         *both(line(curve([(b.hip * 0.42 - 20, 1622), (b.hip * 0.42 + 40, 1618)]), tag, 9)),
@@ -124,7 +165,10 @@ def streetwear(identity: Identity) -> Outfit:
         edged(rib, scale(cloth, 0.86), ink(cloth), EDGE),
         *sleeves(b, cloth, 24, 0.99),
         *cuffs(b, scale(cloth, 0.86), 12, 1.02, 34),
-        *both(edged(outline(collar, inner), cloth, ink(cloth), EDGE), line(curve([(24, 462), (27, 520), (23, 580)]), "#f4f4f4", 6)),
+        *both(
+            edged(outline(collar, inner), cloth, ink(cloth), EDGE),
+            line(curve([(24, 462), (27, 520), (23, 580)]), "#f4f4f4", 6),
+        ),
         *both(edged(oval(23, 584, 4, 7), "#c7cbd1", "#62666d", 2)),
     )
     return Outfit((edged(hood, scale(cloth, 0.8), ink(cloth), EDGE),), front)
@@ -135,38 +179,70 @@ def outdoor(identity: Identity) -> Outfit:
     b = body(identity)
     shell = Stream(identity.seed, "fashion_style:functional-outdoor").choice(("#e0702a", "#2b8a8f", "#c8a21f"))
     trouser, grey = "#5b5a4a", "#33373d"
-    hood = symmetric_outline([(0, 306), (b.neck + 36, 322), (b.neck + 60, 366)], [(b.neck + 60, 366), (b.neck + 40, 410), (0, 430)])
-    collar = symmetric_outline([(0, 366), (b.neck + 2, 336), (b.neck + 22, 344)], [(b.neck + 22, 344), (b.neck + 20, 388)], [(b.neck + 20, 388), (b.neck * 0.6, 412), (0, 424)])
+    hood = symmetric_outline(
+        [(0, 306), (b.neck + 36, 322), (b.neck + 60, 366)], [(b.neck + 60, 366), (b.neck + 40, 410), (0, 430)]
+    )
+    collar = symmetric_outline(
+        [(0, 366), (b.neck + 2, 336), (b.neck + 22, 344)],
+        [(b.neck + 22, 344), (b.neck + 20, 388)],
+        [(b.neck + 20, 388), (b.neck * 0.6, 412), (0, 424)],
+    )
     x = b.chest * 0.36
     pocket = poly([(x, 560), (x + 68, 552), (x + 68, 640), (x, 648)])
     low = curve([(b.waist * 0.55, 790), (b.waist * 0.9, 860)])
-    strap = poly([(b.neck + 40, 384), (b.neck + 72, 390), (b.chest * 0.72 + 16, 560), (b.chest - 8, 690), (b.chest - 36, 690), (b.chest * 0.72 - 18, 560)])
+    strap = poly(
+        [
+            (b.neck + 40, 384),
+            (b.neck + 72, 390),
+            (b.chest * 0.72 + 16, 560),
+            (b.chest - 8, 690),
+            (b.chest - 36, 690),
+            (b.chest * 0.72 - 18, 560),
+        ]
+    )
     yoke = symmetric_outline(
         [(0, 420), (b.neck + 10, 363)],
         [(b.neck + 10, 363), *[p for p in shoulder_line(b, 6) if p[0] > b.neck + 20]],
         [(b.shoulder - 36, 402), (b.shoulder - 50, 470)],
         [(b.shoulder - 50, 470), (0, 512)],
     )
-    knee = loop([(b.hip * 0.46 - 34 * b.leg, 1180), (b.hip * 0.46 + 42 * b.leg, 1176), (b.hip * 0.46 + 38 * b.leg, 1330), (b.hip * 0.46 - 28 * b.leg, 1334)])
+    knee = loop(
+        [
+            (b.hip * 0.46 - 34 * b.leg, 1180),
+            (b.hip * 0.46 + 42 * b.leg, 1176),
+            (b.hip * 0.46 + 38 * b.leg, 1330),
+            (b.hip * 0.46 - 28 * b.leg, 1334),
+        ]
+    )
     cargo = poly([(b.hip * 0.56, 1010), (b.hip * 0.98, 1004), (b.hip * 0.93, 1116), (b.hip * 0.52, 1120)])
     front: Nodes = (
-        *shoes(b, "#7a5232", "#2c2622", "#d8b25a", 44),
-        *trousers(b, trouser, 9, 12, 1545),
-        *both(edged(knee, grey, ink(grey), EDGE), edged(cargo, scale(trouser, 0.92), ink(trouser), EDGE), line(curve([(b.hip * 0.55, 1034), (b.hip * 0.97, 1028)]), ink(trouser), 3)),
+        *shoes(b, "#7a5232", "#2c2622", "#d8b25a", 40),
+        *trousers(b, trouser, 9, 12, 1556),
+        *both(
+            edged(knee, grey, ink(grey), EDGE),
+            edged(cargo, scale(trouser, 0.92), ink(trouser), EDGE),
+            line(curve([(b.hip * 0.55, 1034), (b.hip * 0.97, 1028)]), ink(trouser), 3),
+        ),
         *top(b, shell, ink(shell), 18, 940, "high"),
         edged(yoke, grey, ink(grey), EDGE),
         edged(collar, shell, ink(shell), EDGE),
         line(curve([(0, 372), (0, 934)]), grey, 8),
         line(curve([(0, 372), (0, 934)]), "#d7dce1", 2.4),
-        *both(edged(pocket, scale(shell, 0.92), ink(shell), EDGE), line(curve([(x + 6, 580), (x + 62, 573)]), grey, 6), line(low, grey, 7)),
+        *both(
+            edged(pocket, scale(shell, 0.92), ink(shell), EDGE),
+            line(curve([(x + 6, 580), (x + 62, 573)]), grey, 6),
+            line(low, grey, 7),
+        ),
         line(curve([(-b.hip - 12, 926), (0, 934), (b.hip + 12, 926)]), grey, 6, 0.8),
         *both(edged(strap, "#3b4652", "#1d232a", EDGE)),
-        edged(poly([(-b.chest * 0.66, 520), (b.chest * 0.66, 520), (b.chest * 0.66, 534), (-b.chest * 0.66, 534)]), "#3b4652", "#1d232a", 2),
+        edged(
+            poly([(-b.chest * 0.66, 520), (b.chest * 0.66, 520), (b.chest * 0.66, 534), (-b.chest * 0.66, 534)]),
+            "#3b4652",
+            "#1d232a",
+            2,
+        ),
         edged(poly([(-13, 515), (13, 515), (13, 539), (-13, 539)]), "#d7dce1", "#1d232a", 2.4),
         *sleeves(b, shell, 15, 0.98),
         *cuffs(b, grey, 9, 1.0, 28),
     )
     return Outfit((edged(hood, scale(shell, 0.8), ink(shell), EDGE),), front)
-
-
-__all__ = ["casual", "jeans", "outdoor", "sporty", "streetwear", "torso"]
