@@ -1,0 +1,262 @@
+"""Charts as inline SVG: positions across are percentages, so that they fit a phone without shrinking their text.
+
+Colours, fonts and line widths are classes of the report's style sheet. No style attributes: the report's content security
+policy forbids them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from facevalue.report.markup import tag
+
+SHAPES = ("M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0-4.5 0Z", "M-4-4H4V4H-4Z", "M0-5.5 5 4H-5Z", "M0-5.5 5.5 0 0 5.5-5.5 0Z")
+"""Circle, square, triangle, diamond: categories differ by shape as well as by colour."""
+_STRIP = 26
+_AXIS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A linear axis.
+
+    Attributes
+    ----------
+    low, high:
+        Its ends.
+    ticks:
+        Where labels stand.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def at(self, value: float) -> float:
+        """Place of a value in percent, kept within the axis."""
+        return round(min(max(100 * (value - self.low) / (self.high - self.low), 0), 100), 2)
+
+
+def scale(low: float, high: float, most: int = 7) -> Scale:
+    """Choose an axis over at least this range, with round ticks.
+
+    Examples
+    --------
+    >>> scale(-0.17, 0.12).ticks
+    (-0.15, -0.1, -0.05, 0.0, 0.05, 0.1)
+    """
+    if not high > low:
+        low, high = low - 0.01, low + 0.01
+    rough = (high - low) / (most - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
+    ticks = tuple(round(i * step, 12) for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1))
+    pad = 0.03 * (high - low)
+    return Scale(low - pad if low else 0.0, high + pad, ticks)
+
+
+def mark(x: float, y: float, shape: int = 0, class_: str = "dot") -> Markup:
+    """A marker at x percent and y pixels."""
+    return tag("svg", tag("path", d=SHAPES[shape % 4], class_=class_), x=f"{x}%", y=y, overflow="visible")
+
+
+def _text(x: str, y: float, text: str, anchor: str = "middle", class_: str = "tick") -> Markup:
+    return tag("text", text, x=x, y=y, text_anchor=anchor, class_=class_)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    return tag("line", x1=f"{x1}%", y1=y1, x2=f"{x2}%", y2=y2, class_=class_)
+
+
+def axis(over: Scale, labels: Sequence[str]) -> Markup:
+    """Tick labels to stand above strips of the same width.
+
+    Parameters
+    ----------
+    over:
+        The axis.
+    labels:
+        One per tick.
+    """
+    parts = []
+    for value, label in zip(over.ticks, labels, strict=True):
+        x = over.at(value)
+        anchor = "start" if x < 4 else "end" if x > 96 else "middle"
+        parts += [_text(f"{x}%", 14, label, anchor), _line(x, 18, x, _AXIS, "grid")]
+    return tag("svg", *parts, class_="axis", width="100%", height=_AXIS, aria_hidden="true")
+
+
+def strip(
+    over: Scale,
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    *,
+    band: tuple[float, float] | None = None,
+    shape: int = 0,
+    class_: str = "",
+    title: str = "",
+) -> Markup:
+    """One row of an interval plot: a dot, its interval, the zero line and the shaded noise floor.
+
+    Parameters
+    ----------
+    over:
+        The axis, shared by all rows.
+    value, low, high:
+        Estimate and interval; nothing is drawn for what is None.
+    band:
+        The noise floor.
+    shape, class_:
+        Look of the dot.
+    title:
+        Tooltip.
+    """
+    middle = _STRIP / 2
+    parts = []
+    if title:
+        parts.append(tag("title", title))
+    if band is not None:
+        left, right = over.at(band[0]), over.at(band[1])
+        width = round(right - left, 2)
+        parts.append(tag("rect", x=f"{left}%", y=0, width=f"{width}%", height=_STRIP, class_="band"))
+    parts += [_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t]
+    if over.low <= 0 <= over.high:
+        parts.append(_line(over.at(0), 0, over.at(0), _STRIP, "zero"))
+    if low is not None and high is not None:
+        parts.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
+    if value is not None:
+        parts.append(mark(over.at(value), middle, shape, f"dot {class_}"))
+    return tag("svg", *parts, class_="strip", width="100%", height=_STRIP, role="img", aria_label=title or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a scatter plot.
+
+    Attributes
+    ----------
+    x, y:
+        Where.
+    title:
+        Tooltip.
+    label:
+        Written beside it; empty for none.
+    group:
+        Which shape and colour.
+    """
+
+    x: float
+    y: float
+    title: str
+    label: str = ""
+    group: int = 0
+
+
+def scatter(points: Sequence[Point], x: Scale, y: Scale, names: tuple[str, str], *, line: float | None = None) -> Markup:
+    """Plot points, with both axes labelled.
+
+    Parameters
+    ----------
+    points:
+        What to plot.
+    x, y:
+        Axes.
+    names:
+        Titles of the axes.
+    line:
+        Slope of a line through the middle of the points; None for none.
+    """
+    top, height, bottom, left = 26, 300, 52, 0.0
+    floor = top + height
+
+    def up(value: float) -> float:
+        return round(floor - height * y.at(value) / 100, 1)
+
+    parts: list[Markup] = []
+    for value in x.ticks:
+        parts.append(_line(x.at(value), top, x.at(value), floor, "zero" if value == 0 else "grid"))
+        anchor = "start" if x.at(value) < 3 else "end" if x.at(value) > 97 else "middle"
+        parts.append(_text(f"{x.at(value)}%", floor + 16, _plain(value), anchor))
+    for value in y.ticks:
+        parts.append(_line(left, up(value), 100, up(value), "zero" if value == 0 else "grid"))
+        parts.append(_text("2", up(value) - 3, _plain(value), "start"))
+    parts.append(_text("100%", floor + 38, names[0] + " →", "end", "name"))
+    parts.append(_text("0", 12, "↑ " + names[1], "start", "name"))
+    if line is not None and points:
+        mx, my = (sum(p.x for p in points) / len(points), sum(p.y for p in points) / len(points))
+        ends = [(v, my + line * (v - mx)) for v in (min(p.x for p in points), max(p.x for p in points))]
+        parts.append(_line(x.at(ends[0][0]), up(ends[0][1]), x.at(ends[1][0]), up(ends[1][1]), "fit"))
+    for p in points:
+        at = x.at(p.x)
+        parts.append(tag("g", tag("title", p.title), mark(at, up(p.y), p.group, f"dot c{p.group % 4}")))
+    taken: list[tuple[float, float]] = []
+    for p in sorted((p for p in points if p.label), key=lambda p: -abs(p.y)):
+        at, high = x.at(p.x), up(p.y)
+        if any(abs(at - a) < 16 and abs(high - b) < 13 for a, b in taken):
+            continue
+        taken.append((at, high))
+        end = at > 70
+        inner = _text("-9" if end else "9", 4, p.label, "end" if end else "start", "label")
+        parts.append(tag("svg", inner, x=f"{at}%", y=high, overflow="visible"))
+    summary = f"{names[1]} by {names[0]}, {len(points)} points; the numbers are in the table below."
+    return tag("svg", *parts, class_="plot", width="100%", height=floor + bottom, role="img", aria_label=summary)
+
+
+def _plain(value: float) -> str:
+    text = f"{value:g}"
+    return text.replace("-", "−")
+
+
+def cumulative(
+    shares: Sequence[float], titles: Sequence[str], reached: tuple[float | None, float | None, float | None]
+) -> Markup:
+    """Plot how the total adds up, largest share first, with the 80% line and where it is reached.
+
+    Parameters
+    ----------
+    shares:
+        Running share of the total in [0, 1].
+    titles:
+        Tooltip of each step.
+    reached:
+        How many steps reach 80%, with interval.
+    """
+    top, height = 24, 260
+    floor = top + height
+    size = len(shares)
+    width = 100 / size
+
+    def up(value: float) -> float:
+        return round(floor - height * value, 1)
+
+    parts: list[Markup] = []
+    value, low, high = reached
+    if low is not None and high is not None:
+        a, b = round((low - 1) * width, 2), round(high * width, 2)
+        parts.append(tag("rect", x=f"{a}%", y=top, width=f"{round(b - a, 2)}%", height=height, class_="band"))
+    for tick in (0.2, 0.4, 0.6, 0.8, 1.0):
+        parts.append(_line(0, up(tick), 100, up(tick), "goal" if tick == 0.8 else "grid"))
+        parts.append(_text("2", up(tick) - 4, f"{tick:.0%}", "start", "tick strong" if tick == 0.8 else "tick"))
+    before = 0.0
+    for i, (share, title) in enumerate(zip(shares, titles, strict=True)):
+        inside = value is not None and i < value
+        bar = tag(
+            "rect", tag("title", title), x=f"{round(i * width + 0.12 * width, 2)}%", y=up(share),
+            width=f"{round(0.76 * width, 2)}%", height=round(floor - up(share), 1), class_="bar in" if inside else "bar",
+        )  # fmt: skip
+        grown = tag(
+            "rect", x=f"{round(i * width + 0.12 * width, 2)}%", y=up(share), width=f"{round(0.76 * width, 2)}%",
+            height=round(up(before) - up(share), 1), class_="step in" if inside else "step", pointer_events="none",
+        )  # fmt: skip
+        parts += [bar, grown]
+        before = share
+        if i in (0, size - 1) or (i + 1) % 5 == 0:
+            parts.append(_text(f"{round((i + 0.5) * width, 2)}%", floor + 16, str(i + 1)))
+    parts.append(_line(0, floor, 100, floor, "zero"))
+    parts.append(_text("100%", floor + 38, "number of cues, strongest first →", "end", "name"))
+    parts.append(_text("0", 12, "↑ share of the total |SBS|", "start", "name"))
+    summary = "Cumulative share of the total |SBS|; the numbers are in the table below."
+    return tag("svg", *parts, class_="plot", width="100%", height=floor + 52, role="img", aria_label=summary)

@@ -1,0 +1,218 @@
+"""What a report is made from: frozen facts that the command line fills in from a run's folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import polars as pl
+
+from facevalue.measures.base import Measure
+from facevalue.stimuli.base import Kind
+from facevalue.types import Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFacts:
+    """What was declared.
+
+    Attributes
+    ----------
+    name, version:
+        Short name of the study and the version of its declaration.
+    title, citation:
+        For people; the paper the protocol is from.
+    content_note:
+        What readers should be prepared to see; empty if nothing.
+    options:
+        The user's choices from which the study was built.
+    measures:
+        Definitions of the measures in the estimates.
+    """
+
+    name: str
+    version: int
+    title: str
+    citation: str
+    content_note: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    measures: tuple[Measure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One model's run.
+
+    Attributes
+    ----------
+    model:
+        Name as in the estimates' column `model`.
+    folder:
+        Name of the run's folder, no path.
+    settings:
+        How the model was reached. Values whose name says that they are secret are not shown.
+    sampling:
+        How replies were drawn; None if it is not known.
+    seeds:
+        Sampling seeds.
+    exact:
+        True: option probabilities were read; False: replies were sampled; None: not known.
+    planned:
+        Requests that the run set out to make, re-asks not counted; None if it is not known.
+    asked, valid, refused, errors:
+        Requests answered in any way, with a valid answer, refused, failed for good; None if not counted.
+    prompt_tokens, completion_tokens:
+        As the model counts them; None if it doesn't say.
+    started, ended:
+        When; `ended` is None for a run that has not come to its end.
+    versions:
+        Of everything that took part: package, model, server, renderer.
+    sample:
+        How the trials asked were sampled, in words; empty if all of them were to be asked.
+    """
+
+    model: str
+    folder: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    sampling: Sampling | None = None
+    seeds: tuple[int, ...] = ()
+    exact: bool | None = None
+    planned: int | None = None
+    asked: int | None = None
+    valid: int | None = None
+    refused: int | None = None
+    errors: int | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    sample: str = ""
+
+    @property
+    def complete(self) -> bool | None:
+        """Whether all planned requests have got a reply; None if it can't be told."""
+        if self.planned is None or self.asked is None:
+            return None
+        return self.asked - (self.errors or 0) >= self.planned
+
+
+@dataclass(frozen=True, slots=True)
+class DataStatement:
+    """Which pictures were shown.
+
+    Attributes
+    ----------
+    images, identities:
+        How many.
+    factors:
+        Per factor the levels and how many identities have them (images, for `attribute` and `variation`).
+    source, licence, labels:
+        Where the pictures come from, under which terms, and who says what their levels are; empty if not stated.
+    """
+
+    images: int
+    identities: int
+    factors: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    source: str = ""
+    licence: str = ""
+    labels: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptExample:
+    """A question, verbatim.
+
+    Attributes
+    ----------
+    scenario, ordering:
+        Its prompt factors.
+    prompt:
+        The user message.
+    system:
+        The system message, if there was one.
+    """
+
+    scenario: str
+    ordering: str
+    prompt: str
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One face without and with a cue, and what the model made of it.
+
+    Attributes
+    ----------
+    title:
+        One line for people.
+    base_image, variant_image:
+        Encoded pictures; None if there is none to show. Shown small, whatever their size.
+    media_type:
+        Their MIME type.
+    attribute, variation, scenario:
+        Factor levels.
+    prompt:
+        What was asked, verbatim.
+    base_answer, variant_answer:
+        The replies, verbatim, or the option probabilities in words.
+    base_phi, variant_phi:
+        Preference scores of the two pictures in this scenario; None is not measurable.
+    model:
+        Who answered.
+    """
+
+    title: str
+    base_image: bytes | None
+    variant_image: bytes | None
+    media_type: str
+    attribute: str
+    variation: str
+    scenario: str
+    prompt: str
+    base_answer: str
+    variant_answer: str
+    base_phi: float | None
+    variant_phi: float | None
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """Everything a report shows.
+
+    Attributes
+    ----------
+    study:
+        What was declared.
+    runs:
+        One per model, at least one.
+    estimates:
+        As `facevalue measure` wrote them; schema in `facevalue.measures.estimates`.
+    generated:
+        When the report was made.
+    kind:
+        What kind of pictures was shown.
+    statement:
+        Which pictures were shown; None if it is not known.
+    prompts:
+        Questions, verbatim: one scenario in all its orderings, say.
+    examples:
+        Pictures and replies, the most telling first.
+    titles:
+        Per factor column the wording of its levels for people; what is missing is made from the level's name. A level
+        of `variation` may be written "attribute/variation".
+    facevalue_version:
+        Of the package that made the report.
+    """
+
+    study: StudyFacts
+    runs: tuple[RunFacts, ...]
+    estimates: pl.DataFrame
+    generated: datetime
+    kind: Kind = Kind.UNSTATED
+    statement: DataStatement | None = None
+    prompts: tuple[PromptExample, ...] = ()
+    examples: tuple[Example, ...] = ()
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    facevalue_version: str = ""

@@ -1,0 +1,26 @@
+"""HTML and SVG elements as escaped markup."""
+
+from markupsafe import Markup, escape
+
+
+def tag(name: str, *children: str | Markup, **attributes: object) -> Markup:
+    """Build an element; attributes and text are escaped, attributes that are None left out.
+
+    Parameters
+    ----------
+    name:
+        Of the element.
+    children:
+        Text or markup.
+    attributes:
+        A trailing underscore is dropped, other underscores become hyphens.
+
+    Examples
+    --------
+    >>> tag("a", "1 < 2", class_="x", data_v=3)
+    Markup('<a class="x" data-v="3">1 &lt; 2</a>')
+    """
+    pairs = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
+    opening = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in pairs)
+    body = Markup("").join(escape(child) for child in children)
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), opening, body)

@@ -1,0 +1,220 @@
+"""Numbers and names in words: one place decides how a value, an interval and "not measurable" are written."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from facevalue.measures.base import Measure
+from facevalue.report.numbers import Estimate
+
+DASH = "–"
+NOT_MEASURABLE = "not measurable"
+MINUS = "−"
+_COUNTS = ("variations",)
+_ORDERS: dict[str, tuple[str, ...]] = {
+    "age": ("young", "young adult", "middle-aged", "elderly"),
+    "gender": ("male", "female"),
+    "build": ("thin", "normal", "obese"),
+    "body": ("thin", "normal", "obese"),
+}
+
+
+def number(value: float | None, unit: str, *, signed: bool = False) -> str:
+    """Write a value in its unit.
+
+    Examples
+    --------
+    >>> number(0.1244, "probability", signed=True), number(-0.166, "probability", signed=True)
+    ('+0.124', '−0.166')
+    >>> number(0.0201, "share"), number(None, "share"), number(18.0, "variations")
+    ('2.0%', '–', '18')
+    """
+    if value is None:
+        return DASH
+    if unit == "share":
+        return f"{_fixed(100 * value, 1)}%"
+    if unit in _COUNTS:
+        return _fixed(value, 0 if value == round(value) else 1)
+    if unit == "probability^2":
+        return f"{_fixed(1e4 * value, 2)}×10⁻⁴"
+    text = _fixed(value, 3 if unit == "probability" else 2)
+    return f"+{text}" if signed and not text.startswith(MINUS) else text
+
+
+def _fixed(value: float, digits: int) -> str:
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", MINUS)
+
+
+def points(value: float, *, signed: bool = False) -> str:
+    """Write a probability in points of a hundred.
+
+    Examples
+    --------
+    >>> points(-0.166), points(0.0504, signed=True)
+    ('16.6', '+5.0')
+    """
+    text = _fixed(100 * value, 1)
+    if not signed:
+        return text.lstrip(MINUS)
+    return text if text.startswith(MINUS) else f"+{text}"
+
+
+def share_of_chance(value: float | None) -> str:
+    """Write a p- or q-value.
+
+    Examples
+    --------
+    >>> share_of_chance(0.00002), share_of_chance(0.0312), share_of_chance(None)
+    ('< .001', '.031', '–')
+    """
+    if value is None:
+        return DASH
+    if value < 0.001:
+        return "< .001"
+    return "1.000" if value >= 0.9995 else f"{value:.3f}".lstrip("0")
+
+
+def count(value: int | None) -> str:
+    """Write a whole number with thin groups."""
+    return DASH if value is None else f"{value:,}"
+
+
+def is_signed(measure: Measure | None) -> bool:
+    """Whether values of a measure are written with their sign."""
+    return measure is not None and measure.signed and (measure.paired or measure.name.endswith("_bias"))
+
+
+def interval(estimate: Estimate, *, signed: bool = False) -> str:
+    """Write an interval, or an empty text where there is none."""
+    if not estimate.has_interval:
+        return ""
+    ends = (number(v, estimate.unit, signed=signed) for v in (estimate.low, estimate.high))
+    return f"[{', '.join(ends)}]"
+
+
+def why_no_interval(estimate: Estimate) -> str:
+    """Say why a value stands alone; empty where it has an interval."""
+    if estimate.value is None:
+        return NOT_MEASURABLE
+    if estimate.has_interval:
+        return ""
+    return f"no interval: {estimate.method or 'the method gives none'}"
+
+
+def detail(estimate: Estimate, *, signed: bool = False, unit_name: str = "faces", floor: Estimate | None = None) -> str:
+    """Everything about an estimate in one line, for tooltips."""
+    value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.unit, signed=signed)
+    parts = [value]
+    if estimate.has_interval:
+        parts[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
+    parts.append(f"n = {count(estimate.n)} in {count(estimate.clusters)} {unit_name}")
+    if estimate.q is not None:
+        parts.append(f"q {_equal(estimate.q)}")
+    elif estimate.p is not None:
+        parts.append(f"p {_equal(estimate.p)}")
+    noise = floor or estimate
+    if noise.floor_high is not None:
+        mean, high = (number(v, noise.unit) for v in (noise.floor, noise.floor_high))
+        parts.append(f"noise floor {mean}, 95% below {high}")
+    if not estimate.has_interval and estimate.value is not None:
+        parts.append(why_no_interval(estimate))
+    elif estimate.method:
+        parts.append(estimate.method)
+    return "; ".join(parts)
+
+
+def _equal(value: float) -> str:
+    text = share_of_chance(value)
+    return text if text.startswith("<") else f"= {text}"
+
+
+@cache
+def _published() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    from facevalue.studies.stylisticbias import tables  # noqa: PLC0415
+
+    return {
+        "stylisticbias": {
+            "attribute": tables.attribute_titles(),
+            "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},
+            "scenario": {s.name: s.favourable.capitalize() for s in tables.scenarios()},
+            "pole": {s.name: s.unfavourable for s in tables.scenarios()},
+            "category": dict(tables.categories()),
+            "scenario_category": {s.name: s.category for s in tables.scenarios()},
+        }
+    }
+
+
+class Titles:
+    """Wording of factor levels for people.
+
+    Parameters
+    ----------
+    study:
+        Whose published wording to use, if it has one.
+    own:
+        Wording that goes first; see `ReportData.titles`.
+    """
+
+    def __init__(self, study: str, own: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        self._own = own or {}
+        self._study = _published().get(study, {})
+
+    def known(self, column: str, level: str) -> str | None:
+        """The wording that someone gave, if anyone did."""
+        return self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
+
+    def get(self, column: str, level: str | None) -> str:
+        """The wording of a level; made from its name if nobody gave one."""
+        if level is None:
+            return DASH
+        return self.known(column, level) or _humanise(level)
+
+    def variation(self, attribute: str | None, name: str | None) -> str:
+        """The wording of a variation."""
+        if name is None:
+            return DASH
+        return self.known("variation", f"{attribute}/{name}") or self.get("variation", name)
+
+    def cue(self, attribute: str | None, name: str | None) -> str:
+        """A variation within a sentence: "worn / distressed clothing (fashion)"."""
+        return f"{self.variation(attribute, name).lower()} ({self.get('attribute', attribute).lower()})"
+
+    def poles(self, scenario: str | None) -> str:
+        """Both poles of a scenario, the favourable one first."""
+        other = None if scenario is None else self.known("pole", scenario)
+        title = self.get("scenario", scenario)
+        return f"{title} or {other}" if other else title
+
+    def category_of(self, scenario: str | None) -> str | None:
+        """The category that a scenario belongs to."""
+        return None if scenario is None else self.known("scenario_category", scenario)
+
+
+def _humanise(level: str) -> str:
+    text = re.sub(r"[_\s]+", " ", level).strip()
+    text = re.sub(r"^monk-(\d+)$", r"Monk \1", text)
+    return text[:1].upper() + text[1:] if text else level
+
+
+def group_key(dimension: str, group: str) -> tuple[object, ...]:
+    """Sort key that puts groups into the order people expect."""
+    order = _ORDERS.get(dimension, ())
+    place = order.index(group) if group in order else len(order)
+    return (place, [int(part) if part.isdigit() else 0 for part in re.findall(r"\d+|\D+", group)], group)
+
+
+_SECRET = re.compile(r"api_?key|secret|passw|authori[sz]ation|credential|cookie|(^|[_-])token$|bearer", re.IGNORECASE)
+
+
+def shown_setting(name: str, value: object) -> str:
+    """A setting's value for people; never that of a secret."""
+    if _SECRET.search(name):
+        return "(not shown)"
+    if value is None or value in ("", []):
+        return DASH
+    if isinstance(value, Mapping):
+        return "; ".join(f"{k} = {shown_setting(str(k), v)}" for k, v in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
