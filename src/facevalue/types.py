@@ -10,6 +10,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
+OptionValue = str | int | float | bool | list[str]
+"""A user's choice for one setting of a study; what TOML can hold."""
+
+
 class Status(StrEnum):
     """What became of a request. Anything but `OK` is never an answer."""
 

@@ -11,7 +11,7 @@ from facevalue.cli.study_command import StudyGroup
 from facevalue.run.plan import IMAGE_TOKENS, Plan
 from facevalue.run.plan import plan as make_plan
 from facevalue.studies import STUDIES, StudyEntry
-from facevalue.studies.base import OptionValue
+from facevalue.types import OptionValue
 
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask only about this many requests; all by default.")
 SEED = click.Option(["--seed"], type=int, default=0, show_default=True, help="Which sample.")

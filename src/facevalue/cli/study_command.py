@@ -7,7 +7,7 @@ import click
 
 from facevalue.errors import UnknownNameError
 from facevalue.studies import STUDIES, Setting, StudyEntry, entry
-from facevalue.studies.base import OptionValue
+from facevalue.types import OptionValue
 
 Action = Callable[..., int | None]
 

@@ -1,7 +1,7 @@
 """A study as a declaration: stimuli x prompts x variants, how replies are understood, which measures are taken."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,9 +11,7 @@ import polars as pl
 from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.stimuli.base import Source
-from facevalue.types import Question, Sampling
-
-OptionValue = str | int | float | bool | list[str]
+from facevalue.types import OptionValue, Question, Sampling
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,9 @@ class Study:
         From each model's answers, in chunks, to estimates.
     measures:
         Definitions of the measures that `analyse` takes.
+    titles:
+        Per factor column the wording of its levels for people, where it isn't the level itself. A level of `variation`
+        may be written "attribute/variation".
     """
 
     name: str
@@ -74,6 +75,7 @@ class Study:
     answer: Callable[[pl.DataFrame], pl.DataFrame]
     analyse: Callable[[Mapping[str, Iterator[pl.DataFrame]]], pl.DataFrame]
     measures: tuple[Measure, ...]
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasks: int = 0
 
     @property

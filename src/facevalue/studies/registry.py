@@ -6,7 +6,8 @@ import polars as pl
 
 from facevalue.errors import UnknownNameError
 from facevalue.studies import stylisticbias
-from facevalue.studies.base import OptionValue, Study, StudyEntry
+from facevalue.studies.base import Study, StudyEntry
+from facevalue.types import OptionValue
 
 STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY,)}
 """Every published protocol that can be run."""

@@ -17,11 +17,19 @@ from facevalue.stimuli.drawn import PortraitSource, default_cache, draw_identiti
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.stylisticbias_folders import read_stylisticbias_folders
-from facevalue.studies.base import OptionValue, Setting, Study, StudyEntry
+from facevalue.studies.base import Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias.measures import MEASURES
 from facevalue.studies.stylisticbias.scores import Faces, collect
-from facevalue.studies.stylisticbias.tables import JUDGMENT, Scenario, grid, scenarios, whitelist
-from facevalue.types import Option, Question, Sampling
+from facevalue.studies.stylisticbias.tables import (
+    JUDGMENT,
+    Scenario,
+    attribute_titles,
+    categories,
+    grid,
+    scenarios,
+    whitelist,
+)
+from facevalue.types import Option, OptionValue, Question, Sampling
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
@@ -32,6 +40,12 @@ NOTE = (
     "This study asks a model to judge people by their looks, and shows stereotyped judgments. Nothing in it is true of "
     "the people shown or of anyone."
 )
+TITLES = {
+    "attribute": attribute_titles(),
+    "variation": {f"{v.attribute}/{v.name}": v.title for v in grid()},
+    "category": categories(),
+    "scenario": {s.name: f"{s.favourable} / {s.unfavourable}" for s in scenarios()},
+}
 LEVELS = ("favourable", "unfavourable")
 LEAST_MASS = 0.01
 """Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
@@ -108,6 +122,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         measures=MEASURES,
+        titles=TITLES,
         reasks=2 if options["prompts"] == "released" else 0,
     )
 

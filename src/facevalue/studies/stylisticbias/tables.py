@@ -17,11 +17,11 @@ JUDGMENT = (
 
 BASE_FACE = (
     "Photorealistic studio portrait of an average-looking {build} build {age} {gender} person with {ethnicity} "
-    "facial features. Front-facing, neutral expression, head-and-shoulders framing. Bare face with uncovered ears, hair "
-    "tucked behind ears, no earrings, no jewelry, no accessories, no glasses, no headwear. Plain white studio backdrop, soft "
-    "even lighting, no dramatic shadows.\n\nNatural skin texture with visible pores, minor blemishes, slight facial "
-    "asymmetry, real-world imperfections, non-model appearance, realistic proportions. Documentary-style photography, "
-    "not fashion, not advertising."
+    "facial features. Front-facing, neutral expression, head-and-shoulders framing. Bare face with uncovered "
+    "ears, hair tucked behind ears, no earrings, no jewelry, no accessories, no glasses, no headwear. Plain white"
+    " studio backdrop, soft even lighting, no dramatic shadows.\n\nNatural skin texture with visible pores, minor"
+    " blemishes, slight facial asymmetry, real-world imperfections, non-model appearance, realistic proportions. "
+    "Documentary-style photography, not fashion, not advertising."
 )
 """Figure 9, verbatim: the prompt for a base face."""
 

@@ -1,0 +1,114 @@
+"""`facevalue measure`, `report` and `export`: what a run's answers amount to."""
+
+from pathlib import Path
+
+import click
+import polars as pl
+from rich.console import Console
+
+from facevalue.errors import RunError, UnknownNameError
+from facevalue.measures.base import Measure
+from facevalue.run.stored import StoredRun, estimate
+from facevalue.store.files import write_whole
+
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=_FOLDER)
+@click.option(
+    "--to", type=click.Path(path_type=Path, dir_okay=False), help="Also write the estimates here (.csv, .parquet)."
+)
+@click.option("--explain", metavar="MEASURE", help="Say what a measure is: equation, unit, source.")
+def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None) -> None:
+    """Estimate from the answers in RUNS: every measure with n, interval and method.
+
+    The estimates of a single run are kept in its folder as estimates.parquet.
+    """
+    opened = [StoredRun.open(folder) for folder in runs]
+    if explain is not None:
+        _explain(opened[0].study.measures, explain)
+        return
+    if to is not None:
+        _writer(to)
+    estimates, _ = estimate(opened)
+    if len(opened) == 1:
+        _keep(estimates, opened[0].folder / "estimates.parquet")
+    if to is not None:
+        _keep(estimates, to)
+    from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
+
+    Console().print(summary(estimates, opened[0].study.measures))
+
+
+def _explain(measures: tuple[Measure, ...], name: str) -> None:
+    known = {m.name: m for m in measures}
+    if name not in known:
+        raise UnknownNameError("measure", name, known)
+    found = known[name]
+    console = Console()
+    console.print(f"[bold]{found.name}[/bold]: {found.title}", highlight=False)
+    for label, text in (
+        ("equation", found.equation),
+        ("unit", found.unit),
+        ("cluster", found.cluster),
+        ("paired", "yes" if found.paired else "no"),
+        ("signed", "yes" if found.signed else "no: shown beside its noise floor"),
+        ("source", found.source),
+    ):
+        console.print(f"  {label:9} {text}", highlight=False, markup=False)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=_FOLDER)
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
+)
+def report(runs: tuple[Path, ...], out: Path | None) -> None:
+    """Write the report of RUNS as one HTML file that needs no network.
+
+    With several runs of one study, models are compared.
+    """
+    if len(runs) > 1 and out is None:
+        raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
+    write_report([StoredRun.open(folder) for folder in runs], out or runs[0] / "report.html")
+
+
+def write_report(runs: list[StoredRun], out: Path) -> None:
+    """Measure, gather and write; says where the report is."""
+    from facevalue.report import write  # noqa: PLC0415
+    from facevalue.report.gather import gather  # noqa: PLC0415
+
+    estimates, tallies = estimate(runs)
+    if len(runs) == 1:
+        _keep(estimates, runs[0].folder / "estimates.parquet")
+    write(out, gather(runs, estimates, tallies))
+    click.echo(f"Report: {out}")
+
+
+@click.command()
+@click.argument("run", type=_FOLDER)
+@click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet or .csv file.")
+def export(run: Path, to: Path) -> None:
+    """Write one wide table of RUN: each response with its factors, verbatim text and parsed answer."""
+    from facevalue.run.export import export as write_table  # noqa: PLC0415
+
+    rows = write_table(StoredRun.open(run), to)
+    click.echo(f"{rows:,} responses: {to}")
+
+
+def _writer(path: Path) -> str:
+    if path.suffix not in (".csv", ".parquet"):
+        raise RunError(f"{path.name} is neither .csv nor .parquet: the ending says how to write it.")
+    return path.suffix
+
+
+def _keep(frame: pl.DataFrame, path: Path) -> None:
+    import io  # noqa: PLC0415
+
+    buffer = io.BytesIO()
+    if _writer(path) == ".csv":
+        frame.write_csv(buffer)
+    else:
+        frame.write_parquet(buffer)
+    write_whole(path, buffer.getvalue())

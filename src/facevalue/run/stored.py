@@ -1,0 +1,166 @@
+"""A run folder opened again: its study rebuilt, its answers understood, its measures taken."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from facevalue import studies
+from facevalue.errors import RunError
+from facevalue.store import RunManifest, read_manifest, scan_responses
+from facevalue.studies import Study
+
+_ROWS = 1_000_000  # responses understood at a time: bounds memory at a few hundred MB
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run folder.
+
+    Attributes
+    ----------
+    folder:
+        Where it is.
+    facts:
+        What `run.toml` says.
+    study:
+        The declaration, built again from it.
+    """
+
+    folder: Path
+    facts: RunManifest
+    study: Study
+
+    @property
+    def model(self) -> str:
+        """Who answered."""
+        return self.facts.model
+
+    @classmethod
+    def open(cls, folder: Path) -> "StoredRun":
+        """Open a run folder.
+
+        Raises
+        ------
+        RunError
+            It is none, is damaged, or was made by a version of the study that this one cannot read.
+        """
+        facts = read_manifest(folder)
+        path = folder / "manifest.parquet"
+        try:
+            manifest = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise RunError(f"{path} cannot be read: {error}") from error
+        study = studies.build(facts.study, facts.options, manifest)
+        if study.version != facts.study_version or study.design.size != facts.trials:
+            raise RunError(
+                f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
+                f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
+            )
+        return cls(folder, facts, study)
+
+
+@dataclass
+class Tally:
+    """What was counted while answers passed by.
+
+    Attributes
+    ----------
+    asked:
+        Responses, re-asks not counted.
+    na:
+        Of these, how many have no valid answer, by reason.
+    """
+
+    asked: int = 0
+    na: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> int:
+        """Responses with a valid answer."""
+        return self.asked - sum(self.na.values())
+
+
+def answers(
+    run: StoredRun, tally: Tally | None = None, columns: Sequence[str] = ("text", "probs")
+) -> Iterator[pl.DataFrame]:
+    """Understand a run's responses, chunk by chunk, in the order of trials.
+
+    Parameters
+    ----------
+    run:
+        The run.
+    tally:
+        Counts what passes, if given.
+    columns:
+        Columns of the responses to keep besides trial, repeat and status; `text` and `probs` are always read.
+
+    Yields
+    ------
+    The trial's factors with `repeat` and the columns of `Study.answer`. Of a reply that was asked again, the first
+    valid one counts, under the repeat that it was asked for.
+    """
+    study = run.study
+    needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
+    trials = scan_responses(run.folder).select("trial").collect()["trial"]
+    if not trials.len():
+        raise RunError(f"{run.folder} holds no responses yet: give its `facevalue run` command again.")
+    for start in range(0, trials.len(), _ROWS):
+        first = trials[start] if start == 0 else _after(trials, start)
+        stop = min(start + _ROWS, trials.len()) - 1
+        if first is None or trials[stop] < first:
+            continue
+        chunk = scan_responses(run.folder, first, trials[stop]).select(needed).collect()
+        factors = study.design.trials(chunk["trial"].to_numpy())
+        answered = study.answer(pl.concat([factors, chunk.drop("trial")], how="horizontal"))
+        if study.reasks:
+            answered = _first_valid(answered, study.repeats)
+        if tally is not None:
+            tally.asked += answered.height
+            for reason, count in answered.group_by("na").len().drop_nulls().iter_rows():
+                tally.na[reason] = tally.na.get(reason, 0) + count
+        yield answered
+
+
+def _after(trials: pl.Series, start: int) -> int | None:
+    """First trial at or after a place that the chunk before did not end with: chunks hold whole trials."""
+    previous = trials[start - 1]
+    place = trials.search_sorted(previous, side="right")
+    return None if place >= trials.len() else int(trials[place])
+
+
+def _first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:
+    asked_for = answered.with_columns((pl.col("repeat") % repeats).alias("asked_for"), pl.col("repeat").alias("order"))
+    ordered = asked_for.sort("trial", "asked_for", pl.col("na").is_not_null(), "order", maintain_order=True)
+    first = ordered.unique(["trial", "asked_for"], keep="first", maintain_order=True)
+    return first.with_columns(pl.col("asked_for").alias("repeat")).drop("asked_for", "order")
+
+
+def estimate(runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, dict[str, Tally]]:
+    """Take the study's measures on one or several runs of it.
+
+    Returns
+    -------
+    The estimates, and per model what was counted.
+
+    Raises
+    ------
+    RunError
+        The runs are of different studies or settings, two are of one model, or there is nothing to measure.
+    """
+    first = runs[0]
+    tallies: dict[str, Tally] = {}
+    for run in runs:
+        if run.model in tallies:
+            raise RunError(f"Two of the runs asked {run.model}: compare runs of different models.")
+        tallies[run.model] = Tally()
+        differing = [
+            name
+            for name in {*run.study.options, *first.study.options}
+            if run.study.options.get(name) != first.study.options.get(name)
+        ]
+        if run.study.name != first.study.name or differing or not run.study.manifest.equals(first.study.manifest):
+            what = ", ".join(sorted(differing)) or "the study or its images"
+            raise RunError(f"{run.folder} and {first.folder} were not asked the same: {what} differs.")
+    return first.study.analyse({run.model: answers(run, tallies[run.model]) for run in runs}), tallies
