@@ -132,12 +132,12 @@ def neck(identity: Identity) -> Nodes:
         [(b.shoulder - 36, 500), (0, 520)],
     )
     shade = symmetric_outline(
-        [(0, 280), (b.neck - 1, 284)],
-        [(b.neck - 1, 284), (b.neck - 1, h.chin - 2), (b.neck * 0.62, h.chin + 17), (0, h.chin + 25)],
+        [(0, 281), (b.neck - 3, 284)],
+        [(b.neck - 3, 284), (b.neck - 3, h.chin - 2), (b.neck * 0.62, h.chin + 17), (0, h.chin + 25)],
     )
     nodes: list[Shape] = [
         edged(column, mix(s.fill, s.edge, 0.4), s.line, 1.6),
-        fill(shade, s.shadow, 0.8, clip=column),
+        fill(shade, s.shadow, 0.8),
         *both(line(curve([(10, 388), (34, 381), (70, 386)]), s.shadow, 2.6, 0.7)),
     ]
     if identity.age == "elderly":

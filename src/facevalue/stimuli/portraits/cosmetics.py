@@ -47,18 +47,17 @@ def makeup(identity: Identity, value: str) -> Nodes:
     ]
     tip = (x + w + (13 if heavy else 6), y - h.eye_tilt - (9 if heavy else 4.5))
     nodes: list[Shape] = [
-        *glow(h.cheek * 0.64, h.nose_y - 9, 29 if heavy else 26, blush, 0.46 if heavy else 0.34),
-        fill(_lid(h, 15 if heavy else 8.5, 11 if heavy else 5), shade, 0.92 if heavy else 0.72),
+        *glow(h.cheek * 0.64, h.nose_y - 9, 26 if heavy else 24, blush, 0.30 if heavy else 0.24),
+        fill(_lid(h, 11.5 if heavy else 8.5, 10 if heavy else 5), shade, 0.82 if heavy else 0.8),
         line(curve([*liner, tip]), "#0f0a0c", 4.6 if heavy else 3.4),
     ]
-    for i in range(6 if heavy else 3):
-        k = i / (5 if heavy else 2)
+    for i in range(5 if heavy else 3):
+        k = i / (4 if heavy else 2)
         bx, by = x + w * (-0.35 + 1.25 * k), y - t * (1.0 - 0.55 * k * k)
-        nodes.append(line(curve([(bx, by), (bx + 2 + 4 * k, by - (8.5 if heavy else 6))]), "#0f0a0c", 1.9))
+        nodes.append(line(curve([(bx, by), (bx + 2 + 4 * k, by - (6.5 if heavy else 5))]), "#0f0a0c", 1.9))
     if heavy:
         under = [(x - w * 0.6, y + t * 0.6), (x, y + t * 0.86), (x + w * 0.6, y + t * 0.5), outer]
         nodes.append(line(curve(under), "#0f0a0c", 2.4))
-        nodes.extend(glow(h.cheek * 0.66, h.nose_y - 26, 12, "#fff3e4", 0.55))
     return both(*nodes)
 
 
@@ -91,7 +90,8 @@ def _beard(h: Head, drop: float, low: float = 0.0) -> str:
     y, w = h.mouth_y, h.mouth_w
     start = 208.0 + (y - 232) * low
     half = [p for p in h.right_half() if p[1] > start + 12]
-    outer = [(x + drop * 0.3 if x else 0.0, v + (drop if v > y else drop * 0.2)) for x, v in half]
+    side = drop * (0.3 if drop > 0 else 1.4)
+    outer = [(x + side if x else 0.0, v + (drop if v > y else drop * 0.2)) for x, v in half]
     if low == 0:
         outer = [(h.temple - 2, start), *outer]
     inner = [(0.0, h.nose_y + 12), (w * 0.45, h.nose_y + 11), (w + 8, y - 8), (h.jaw * 0.76, y - 14 + 10 * low)]
@@ -108,9 +108,8 @@ def base_shadow(identity: Identity) -> Nodes:
     if not TRAITS[identity.gender].beard_shadow:
         return ()
     s, h = skin(identity.skin_tone), head(identity)
-    colour = shift(s.fill, -31, -24, -19) if s.dark else shift(s.fill, -44, -38, -30)
-    clip = face_outline(h)
-    return (fill(_beard(h, 0, 0.2), colour, 0.14, clip=clip), fill(_beard(h, 0, 0.68), colour, 0.84, clip=clip))
+    colour = shift(s.fill, -31, -21, -15) if s.dark else shift(s.fill, -44, -38, -30)
+    return (fill(_beard(h, -1, 0.2), colour, 0.14), fill(_beard(h, -1, 0.68), colour, 0.84))
 
 
 def facial_hair(identity: Identity, value: str) -> Nodes:

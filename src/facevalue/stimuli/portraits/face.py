@@ -61,7 +61,7 @@ def face(identity: Identity) -> Nodes:
     brow = outline([(-52, 146), (0, 132), (46, 144)], [(46, 144), (40, 178), (0, 186), (-46, 178)])
     nodes: list[Shape] = [
         Shape(d, s.fill, s.line, 1.8),
-        fill(brow, s.light, 0.30),
+        fill(brow, s.light, 0.15),
         fill(rim, s.edge, 0.55),
         fill(far, s.edge, 0.4),
         *both(*glow(h.cheek * 0.60, h.nose_y - 1, 25, s.blush, 0.30)),
@@ -132,7 +132,7 @@ def brows(identity: Identity) -> Nodes:
     h = head(identity)
     x, y, k, a, n = h.eye_x, h.brow_y, h.brow_thick, h.brow_arch, h.brow_length
     top = [
-        (x - n, y - k * 0.5 - a * 0.5),
+        (x - n, y - k * 0.5 - a * 0.36),
         (x - n * 0.2, y - k * 0.5 - a * 0.55),
         (x + n * 0.45, y - k * 0.4 - a),
         (x + n + 3, y + 4),
@@ -140,8 +140,8 @@ def brows(identity: Identity) -> Nodes:
     low = [
         (x + n + 3, y + 4),
         (x + n * 0.45, y + k * 0.38 - a),
-        (x - n * 0.2, y + k * 0.5 - a * 0.5),
-        (x - n, y + k * 0.42 - a * 0.5),
+        (x - n * 0.2, y + k * 0.5 - a * 0.36),
+        (x - n, y + k * 0.42 - a * 0.36),
     ]
     return both(fill(outline(top, low), brow_colour(identity), 0.92))
 
@@ -172,22 +172,22 @@ def lip_paths(h: Head) -> tuple[str, str, str]:
     """Return the outlines of the upper and the lower lip and the line between them."""
     y, w, u, low = h.mouth_y, h.mouth_w, h.lip_up, h.lip_low
     seam = [
-        (-w, y - 1),
-        (-w * 0.5, y - 0.2),
+        (-w, y - 2.2),
+        (-w * 0.5, y + 0.5),
         (-w * 0.14, y + 1.2),
         (0, y + 0.4),
         (w * 0.14, y + 1.2),
-        (w * 0.5, y - 0.2),
-        (w, y - 1),
+        (w * 0.5, y + 0.5),
+        (w, y - 2.2),
     ]
     bow = [
-        (w, y - 1),
+        (w, y - 2.2),
         (w * 0.55, y - u * 0.68),
         (w * 0.2, y - u),
         (0, y - u * 0.74),
         (-w * 0.2, y - u),
         (-w * 0.55, y - u * 0.68),
-        (-w, y - 1),
+        (-w, y - 2.2),
     ]
     under = [(w * 0.94, y), (w * 0.6, y + low * 0.8), (0, y + low), (-w * 0.6, y + low * 0.8), (-w * 0.94, y)]
     return outline(seam, bow), outline(seam, under), curve(seam)
@@ -204,7 +204,7 @@ def mouth(identity: Identity) -> Nodes:
         fill(upper, s.lip),
         line(seam, s.deep, 2.0, 0.85),
         line(under, s.shadow, 2.4, 0.6),
-        *both(disc(w + 0.5, y - 1, 1.5, s.line, 0.6)),
+        *both(disc(w + 0.5, y - 2.2, 1.5, s.line, 0.6)),
     )
 
 
