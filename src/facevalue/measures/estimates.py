@@ -81,7 +81,10 @@ class EstimateTable:
             Which rows to store; by default those with at least one observation.
         """
         columns: dict[str, object] = {name: list(values) for name, values in labels.items()}
-        columns |= {"value": estimates.value, "low": estimates.low, "high": estimates.high}
+        low, high = estimates.low, estimates.high
+        if measure.unit == "share":  # an interval says nothing about impossible values
+            low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+        columns |= {"value": estimates.value, "low": low, "high": high}
         columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": list(estimates.method)}
         if p is not None:
             columns["p"] = p

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.answers import NA
+from facevalue.answers import NA, NA_DTYPE
 from facevalue.measures.shift import Slicing
 
 RESERVED = ("image", "path", "identity", "set", "attribute", "variation", "seed")
@@ -154,14 +154,13 @@ def collect(
     weights = np.full(shape, np.nan, dtype=np.float32)
     mass = np.full(shape, np.nan, dtype=np.float32)
     reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
-    na = pl.Enum(list(NA))
     for chunk in chunks:
         image = _codes(chunk["image"], faces.manifest["image"].to_list())
         scenario = _codes(chunk["scenario"], scenarios)
         prompt = _codes(chunk["ordering"], orderings) * repeats + chunk["repeat"].to_numpy().astype(np.int64)
         weights[image, scenario, prompt] = chunk["weight"].to_numpy()
         mass[image, scenario, prompt] = chunk["mass"].to_numpy()
-        why = chunk["na"].cast(na).to_physical().cast(pl.UInt8) + 1
+        why = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
         reasons[image, scenario, prompt] = why.fill_null(0).to_numpy()
     return Scores(weights, mass, reasons)
 

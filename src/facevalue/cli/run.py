@@ -1,0 +1,113 @@
+"""`facevalue run`: ask a model, and go on where an earlier run stopped."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED
+from facevalue.cli.study_command import StudyGroup
+from facevalue.models import Model, load
+from facevalue.models.registry import ModelOptions
+from facevalue.run import RichProgress, RunSettings
+from facevalue.run import run as start
+from facevalue.studies import Study, StudyEntry
+from facevalue.types import OptionValue
+
+INTERRUPTED = 130
+_LARGE = 100_000  # requests: a whole study on a remote model can cost more than its user means to spend
+
+
+def _run(
+    entry: StudyEntry,
+    options: dict[str, OptionValue],
+    model: str,
+    out: Path | None,
+    sample: int | None,
+    seed: int,
+    exact: bool,
+    price_in: float | None,
+    price_out: float | None,
+    **reach: Any,
+) -> int:
+    study = entry.build(options)
+    asked = load(model, ModelOptions(**reach))
+    folder = out or default_folder(entry.name, model)
+    settings = RunSettings(sample=sample, seed=seed, exact=exact, price_in=price_in, price_out=price_out)
+    try:
+        return execute(study, asked, folder, settings)
+    finally:
+        asked.close()
+
+
+def execute(study: Study, model: Model, folder: Path, settings: RunSettings) -> int:
+    """Run, and say in a few lines how it went.
+
+    Returns
+    -------
+    Exit status: 0 when everything was asked, 1 when nothing valid came back or requests failed, 130 when interrupted.
+    """
+    console = Console(stderr=True)
+    requests = study.design.size * (1 if settings.exact else study.repeats)
+    if settings.sample is None and requests > _LARGE and not model.name.startswith("sim/"):
+        console.print(
+            f"{requests:,} requests. A pilot is cheaper: --sample 20000. Ctrl-C is safe; the same command resumes.",
+            style="yellow",
+        )
+    summary = start(study, model, folder, settings, RichProgress(console))
+    if summary.interrupted:
+        console.print("The same command resumes.")
+        return INTERRUPTED
+    valid = summary.asked - summary.errors - summary.na
+    if summary.asked and not valid:
+        _say(console, "No reply had a valid answer: nothing is measurable. Look at the replies:", "yellow")
+        _say(console, f"  facevalue export {folder} --to replies.csv", "yellow")
+        return 1
+    if summary.errors:
+        _say(console, "The same command asks again what failed.", "yellow")
+        return 1
+    _say(console, f"Report: facevalue report {folder}")
+    return 0
+
+
+def _say(console: Console, line: str, style: str = "") -> None:
+    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def default_folder(study: str, model: str) -> Path:
+    """Where a run goes unless the user says: runs/STUDY-MODEL.
+
+    Examples
+    --------
+    >>> default_folder("stylisticbias", "http://127.0.0.1:8000/v1#Qwen/Qwen3-VL").as_posix()
+    'runs/stylisticbias-Qwen-Qwen3-VL'
+    """
+    name = model.rpartition("#")[2] if "#" in model else model
+    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}"
+
+
+run = StudyGroup(
+    "run",
+    _run,
+    (
+        click.Option(["--model"], required=True, metavar="MODEL",
+                     help="Who is asked: http://HOST/v1#NAME, openai/NAME or sim/default."),
+        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False),
+                     help="The run's folder; runs/STUDY-MODEL by default. An existing one is resumed."),
+        SAMPLE,
+        SEED,
+        EXACT,
+        *PRICES,
+        click.Option(["--concurrency"], type=click.IntRange(1, 1024), default=16, show_default=True,
+                     help="Most requests in flight at once."),
+        click.Option(["--timeout"], type=click.FloatRange(0, min_open=True), default=120.0, show_default=True,
+                     help="Seconds until a request counts as hung."),
+        click.Option(["--retries"], type=click.IntRange(0, 50), default=5, show_default=True,
+                     help="How often a failed request is sent again."),
+        click.Option(["--rpm"], type=click.FloatRange(0, min_open=True), help="At most this many requests a minute."),
+        click.Option(["--tpm"], type=click.FloatRange(0, min_open=True), help="At most this many tokens a minute."),
+    ),
+    help="Ask a model. The same command resumes.",
+)  # fmt: skip
