@@ -13,8 +13,7 @@ import tomli_w
 
 from facevalue.errors import RunError
 from facevalue.store.files import MANIFEST, write_whole
-from facevalue.studies.base import OptionValue
-from facevalue.types import Sampling
+from facevalue.types import OptionValue, Sampling
 
 FORMAT = 1
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")

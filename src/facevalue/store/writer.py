@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -41,6 +42,8 @@ class ShardWriter:
         When to write.
     stored:
         Called with each shard's rows once they are safe; from either thread, never from both at once.
+    guard:
+        Returns a context in which the caller's thread is not interrupted.
     """
 
     def __init__(
@@ -51,13 +54,16 @@ class ShardWriter:
         rows: int = 32_768,
         seconds: float = 5.0,
         stored: Callable[[pl.DataFrame], None] | None = None,
+        guard: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._folder = folder
         self._asked = asked
         self._limit = rows
         self._seconds = seconds
         self._stored = stored
+        self._guard = guard
         self._waiting: list[Response] = []
+        self._ready: pl.DataFrame | None = None  # taken from those waiting, not yet on the disk
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._flushed = time.monotonic()
@@ -97,7 +103,7 @@ class ShardWriter:
         ModelError
             A response answers what was not asked; all others are stored.
         """
-        with self._lock:
+        with self._guard(), self._lock:
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
@@ -106,18 +112,18 @@ class ShardWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closing.set()
-        self._thread.join()
-        try:
-            with self._lock:
+        with self._guard():
+            self._closing.set()
+            self._thread.join()
+            try:
                 self._write()
-        except Exception:
-            if kind is None:
-                raise  # otherwise what ended the block says more, and is on its way already
-        else:
-            compact(self._folder, self._limit, least=2)
-        if kind is None and self._failure is not None:
-            raise self._failure
+            except Exception:
+                if kind is None:
+                    raise  # otherwise what ended the block says more, and is on its way already
+            else:
+                compact(self._folder, self._limit, least=2)
+            if kind is None and self._failure is not None:
+                raise self._failure
 
     def _keep_time(self) -> None:
         while not self._closing.wait(max(self._flushed + self._seconds - time.monotonic(), 0.05)):
@@ -132,25 +138,34 @@ class ShardWriter:
 
     def _write(self) -> None:
         self._flushed = time.monotonic()
-        count = len(self._waiting)
+        if self._ready is not None:  # what could not be written before
+            self._store(self._ready)
+        count = len(self._waiting)  # the other thread may append meanwhile
         if not count:
             return
         frame, strays = self._frame(self._waiting[:count])
-        if frame.height:
-            write_shard(shard_path(self._folder, self._next), frame)
-            self._next += 1
-            self._since_merge += 1
-        del self._waiting[:count]  # only now: what could not be written waits on
-        if self._stored is not None and frame.height:
-            self._stored(frame)
-        if self._since_merge >= _MERGE_EVERY:
-            self._since_merge = 0
-            compact(self._folder, self._limit, least=16)
+        self._ready = frame
+        del self._waiting[:count]
+        self._store(frame)
         if strays:
             raise ModelError(
                 f"The model answered repeat {strays[0].repeat} of trial {strays[0].trial}, which was not asked or was "
                 "answered before. This is a fault of its adapter. All other answers are stored."
             )
+
+    def _store(self, frame: pl.DataFrame) -> None:
+        if frame.height:
+            write_shard(shard_path(self._folder, self._next), frame)
+        self._ready = None
+        if not frame.height:
+            return
+        self._next += 1
+        self._since_merge += 1
+        if self._stored is not None:
+            self._stored(frame)
+        if self._since_merge >= _MERGE_EVERY:
+            self._since_merge = 0
+            compact(self._folder, self._limit, least=16)
 
     def _frame(self, rows: Sequence[Response]) -> tuple[pl.DataFrame, list[Response]]:
         keys = np.array([row[:2] for row in rows], dtype=np.int64)

@@ -1,0 +1,166 @@
+"""What is looked at before the first request is paid for."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import ModelError, RunError
+from facevalue.models.base import Capabilities, Model
+from facevalue.run.asking import Asking, stimulus_columns
+from facevalue.run.ledger import Ledger
+from facevalue.run.numbers import Index, TrialNumbers
+from facevalue.store.files import STIMULI
+from facevalue.store.reader import distinct, scan_stored
+from facevalue.studies.base import Study
+
+_SPOTS = 200
+_BATCH = 2**18  # trials
+
+
+def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool, images: bool) -> Capabilities:
+    """Compare what the study needs with what the model can do.
+
+    Parameters
+    ----------
+    study, model:
+        What is asked, and who answers.
+    numbers:
+        Trials of the run.
+    exact:
+        Whether probabilities are wanted.
+    images:
+        Whether to count images; it loads the first stimulus of each block.
+
+    Raises
+    ------
+    ModelError
+        The model gives no probabilities, or takes fewer images than a stimulus shows.
+    RunError
+        Probabilities are wanted of questions that have no options, or the study asks too often.
+    """
+    can = model.capabilities
+    if exact and can.probabilities == "none":
+        raise ModelError(
+            f"{model.name} gives no option probabilities, so the run cannot be exact. Run it sampled instead."
+        )
+    if study.repeats * (1 + study.reasks) > 256:
+        raise RunError(
+            f"{study.repeats} seeds with {study.reasks} re-asks are more than the 256 repeats a trial may have."
+        )
+    firsts = _first_trials(study, numbers)
+    if not firsts.size:
+        return can
+    frame = study.design.trials(firsts)
+    if exact:
+        for name, question in zip(frame["block"], study.ask(frame), strict=True):
+            if not question.options:
+                raise RunError(
+                    f"Block {name!r} of {study.name} asks for free text, which has no option probabilities. "
+                    "Run it sampled."
+                )
+    if images:
+        rows = frame.select(stimulus_columns(study)).to_dicts()
+        for number, levels in zip(study.design.stimulus_numbers(firsts).tolist(), rows, strict=True):
+            shown = len(study.source.stimulus(number, levels).load())
+            if shown > can.images_per_request:
+                raise ModelError(
+                    f"{study.name} shows {_images(shown)} in one request (block {levels['block']!r}); {model.name} "
+                    f"takes {_images(can.images_per_request) if can.images_per_request else 'none'}."
+                )
+    return can
+
+
+def _images(count: int) -> str:
+    return "1 image" if count == 1 else f"{count} images"
+
+
+def _first_trials(study: Study, numbers: TrialNumbers) -> Index:
+    """First trial of the run in each block that has any."""
+    bounds = np.cumsum([0, *(len(block) for block in study.design.blocks)], dtype=np.int64)
+    if numbers.chosen is None:
+        return bounds[:-1][np.diff(bounds) > 0]
+    at = np.searchsorted(numbers.chosen, bounds)
+    return numbers.chosen[at[:-1][np.diff(at) > 0]]
+
+
+def check_images(study: Study, ledger: Ledger) -> None:
+    """Let the source look at every stimulus of which something is still to be asked.
+
+    Raises
+    ------
+    DataError
+        Names missing and unreadable images.
+    """
+    columns, last = stimulus_columns(study), -1
+    for start in range(0, ledger.numbers.size, _BATCH):
+        trials = ledger.numbers.at(start, start + _BATCH)
+        trials = trials[ledger.open(start, start + _BATCH).any(axis=1)]
+        if not trials.size:
+            continue
+        stimuli = study.design.stimulus_numbers(trials)
+        firsts = trials[np.flatnonzero(np.diff(stimuli, prepend=last))]
+        last = int(stimuli[-1])
+        if firsts.size:
+            study.source.check(study.design.trials(firsts).select(columns).to_dict(as_series=False))
+
+
+def check_unchanged(study: Study, folder: Path, ledger: Ledger, asking: Asking) -> None:
+    """Ask a few stored trials again in thought: would the model be shown and told the same?
+
+    Raises
+    ------
+    RunError
+        An image or a prompt has changed since; the message names a trial.
+    """
+    trials, repeats = ledger.spread(_SPOTS)
+    if not trials.size:
+        return
+    wanted = pl.DataFrame({"trial": trials.astype(np.uint64), "repeat": repeats.astype(np.uint8)})
+    keys = scan_stored(folder).select("trial", "repeat", "status", "request")
+    rows = distinct(keys.join(wanted.lazy(), on=["trial", "repeat"], how="semi", maintain_order="left")).collect()
+    numbers, place = np.unique(rows["trial"].to_numpy().astype(np.int64), return_inverse=True)
+    chunk = asking.chunk(numbers, np.ones((numbers.size, 1), dtype=np.bool_))
+    for _ in asking.stimuli(chunk):
+        pass
+    now = asking.request_hashes(
+        chunk.stimulus_hashes[place], chunk.question_hashes[place], rows["repeat"].to_numpy().astype(np.int64)
+    )
+    changed = np.flatnonzero(now != rows["request"].to_numpy())
+    if changed.size:
+        trial = int(rows["trial"][int(changed[0])])
+        levels = study.design.trials([trial]).drop("trial").row(0, named=True)
+        described = ", ".join(f"{name} {level}" for name, level in levels.items() if level is not None)
+        raise RunError(
+            f"An image or prompt has changed since {folder} was begun: {changed.size} of {rows.height} stored answers "
+            f"looked at were given to something else, such as trial {trial} ({described}). Restore it, or name another "
+            "folder."
+        )
+
+
+def check_stimuli_table(study: Study, folder: Path) -> bool:
+    """Compare the study's table of images with the one in the folder; False if there is none yet.
+
+    Raises
+    ------
+    RunError
+        They differ, so that trial numbers could mean other images.
+    """
+    path = folder / STIMULI
+    if not path.exists():
+        return False
+    try:
+        before = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+    if not _text(before).equals(_text(study.manifest)):
+        raise RunError(
+            f"{path} lists other images ({before.height:,}) than the study now has ({study.manifest.height:,}). Trial "
+            "numbers would mean something else: name another folder."
+        )
+    return True
+
+
+def _text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Categories as text, as files may bring them back as another type of the same values."""
+    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))

@@ -1,0 +1,146 @@
+"""Which requests of a run are stored, and with which status: a byte per request."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.run.numbers import Index, TrialNumbers
+from facevalue.store.schema import STATUS
+from facevalue.store.shards import damaged, inspect, set_aside, shard_paths
+from facevalue.types import Status
+
+_CODES = {name: code + 1 for code, name in enumerate(STATUS.categories)}  # 0 is "not stored"
+_ERROR = _CODES[Status.ERROR]
+_BLOCK = 2**22
+_COLUMNS = ("trial", "repeat", "status", "prompt_tokens", "completion_tokens")
+
+
+class Ledger:
+    """State of every request of a run.
+
+    The array is one byte per request and, where nothing is stored, not even touched: the system hands out such pages
+    only when they are written to. Runs of 10^7 requests need 10 MB at most.
+
+    Parameters
+    ----------
+    numbers:
+        Trials of the run.
+    repeats:
+        Repeats per trial, re-asks not counted.
+    reasks:
+        How often a trial may be asked again.
+    """
+
+    def __init__(self, numbers: TrialNumbers, repeats: int, reasks: int) -> None:
+        self.numbers = numbers
+        self.repeats = repeats
+        self.width = repeats * (1 + reasks)
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        try:
+            self._state = np.zeros((numbers.size, self.width), dtype=np.uint8)
+        except (MemoryError, ValueError) as error:
+            raise RunError(f"{numbers.size:,} trials are too many for one run: choose a sample.") from error
+
+    @property
+    def requests(self) -> int:
+        """Requests of the run, re-asks not counted."""
+        return self.numbers.size * self.repeats
+
+    def load(self, folder: Path) -> list[str]:
+        """Enter what a run folder holds; damaged shards are set aside, so that their trials are asked again.
+
+        Returns
+        -------
+        What was set aside, as warnings for people.
+
+        Raises
+        ------
+        RunError
+            A shard is of a newer format, or holds trials that the run doesn't have.
+        """
+        warnings = []
+        for path in shard_paths(folder):
+            try:
+                inspect(path)
+                frame = pl.read_parquet(path, columns=list(_COLUMNS))
+            except pl.exceptions.PolarsError as error:
+                broken = set_aside(path)
+                why = str(error).splitlines()[0]
+                warnings.append(
+                    f"{path} is cut short or damaged ({why}): renamed to {broken.name}, its trials are asked again."
+                )
+                continue
+            except OSError as error:
+                raise damaged(path, error) from error
+            if not self.enter(frame):
+                raise RunError(
+                    f"{path} holds trials that this run doesn't have: it belongs to another run. Name another folder."
+                )
+        return warnings
+
+    def enter(self, frame: pl.DataFrame) -> bool:
+        """Enter stored rows, and say whether all are of this run. An answer gives way to no error and no other."""
+        trials = frame["trial"].to_numpy().astype(np.int64)
+        repeats = frame["repeat"].to_numpy().astype(np.int64)
+        codes = (frame["status"].to_physical().to_numpy() + 1).astype(np.uint8)
+        positions, mine = self.numbers.positions(trials)
+        mine &= repeats < self.width
+        positions, repeats, codes = positions[mine], repeats[mine], codes[mine]
+        before = self._state[positions, repeats]
+        better = (before == 0) | (before == _ERROR)
+        # Written backwards, so that of several rows of one request the first stays; errors first, so that they lose.
+        for rows in (np.flatnonzero(better & (codes == _ERROR)), np.flatnonzero(better & (codes != _ERROR))[::-1]):
+            self._state[positions[rows], repeats[rows]] = codes[rows]
+        self.prompt_tokens += int(frame["prompt_tokens"].sum())
+        self.completion_tokens += int(frame["completion_tokens"].sum())
+        return bool(mine.all())
+
+    def open(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Which requests at a range of positions are still to be asked: positions x repeats, re-asks left out."""
+        state = self._state[start:stop, : self.repeats]
+        return (state == 0) | (state == _ERROR)
+
+    def open_at(self, positions: Index, repeats: Index) -> npt.NDArray[np.bool_]:
+        """Which of these requests are still to be asked."""
+        state = self._state[positions, repeats]
+        return (state == 0) | (state == _ERROR)
+
+    def stored(self) -> int:
+        """Requests that have an answer of whatever kind, re-asks left out."""
+        return sum(int(((block != 0) & (block != _ERROR))[:, : self.repeats].sum()) for block in self._blocks())
+
+    def unasked(self) -> int:
+        """Requests that were never answered nor failed, re-asks left out."""
+        return sum(int((block[:, : self.repeats] == 0).sum()) for block in self._blocks())
+
+    def counts(self) -> dict[str, int]:
+        """Requests by status, re-asks included."""
+        total = np.zeros(len(_CODES) + 1, dtype=np.int64)
+        for block in self._blocks():
+            total += np.bincount(block.ravel(), minlength=total.size)
+        return {name: int(total[code]) for name, code in _CODES.items()}
+
+    def spread(self, count: int) -> tuple[Index, Index]:
+        """Up to `count` stored requests, evenly spread and always the same: trials and repeats."""
+        total = sum(int(((block != 0) & (block != _ERROR)).sum()) for block in self._blocks())
+        wanted = np.unique(np.linspace(0, max(total - 1, 0), min(count, total)).astype(np.int64))
+        found: list[Index] = []
+        seen = start = 0
+        for block in self._blocks():
+            flat = np.flatnonzero((block != 0) & (block != _ERROR))
+            here = wanted[(wanted >= seen) & (wanted < seen + flat.size)] - seen
+            found.append(flat[here].astype(np.int64) + start * self.width)
+            seen += flat.size
+            start += block.shape[0]
+        keys = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        return self.numbers.take(keys // self.width), keys % self.width
+
+    def _blocks(self) -> Iterator[npt.NDArray[np.uint8]]:
+        step = max(_BLOCK // max(self.width, 1), 1)
+        for start in range(0, self.numbers.size, step):
+            yield self._state[start : start + step]

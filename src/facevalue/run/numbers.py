@@ -1,0 +1,50 @@
+"""The trial numbers of a run, in ascending order, without a list of them where they are a range."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TrialNumbers:
+    """Trial numbers and their positions in the run.
+
+    Attributes
+    ----------
+    size:
+        How many.
+    chosen:
+        The numbers in ascending order; None for 0 .. size - 1, which costs no memory whatever the size.
+    """
+
+    size: int
+    chosen: Index | None = None
+
+    @classmethod
+    def of(cls, numbers: Index) -> "TrialNumbers":
+        """Take the numbers of a sample, in any order."""
+        chosen = np.unique(np.asarray(numbers, dtype=np.int64))
+        return cls(chosen.size, chosen)
+
+    def at(self, start: int, stop: int) -> Index:
+        """Numbers at a range of positions."""
+        stop = min(stop, self.size)
+        return np.arange(start, stop, dtype=np.int64) if self.chosen is None else self.chosen[start:stop]
+
+    def take(self, positions: Index) -> Index:
+        """Numbers at these positions."""
+        return positions if self.chosen is None else self.chosen[positions]
+
+    def positions(self, numbers: Index) -> tuple[Index, npt.NDArray[np.bool_]]:
+        """Positions of numbers, and which of them are of the run at all; the others get position 0."""
+        if self.chosen is None:
+            mine = (numbers >= 0) & (numbers < self.size)
+            return np.where(mine, numbers, 0), mine
+        if not self.size:
+            return np.zeros(numbers.size, dtype=np.int64), np.zeros(numbers.size, dtype=np.bool_)
+        found = np.minimum(np.searchsorted(self.chosen, numbers), self.size - 1)
+        mine = self.chosen[found] == numbers
+        return np.where(mine, found, 0), mine

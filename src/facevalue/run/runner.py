@@ -1,0 +1,312 @@
+"""A study, a model and a folder: ask what is not stored yet, store what is said."""
+
+import io
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import FaceValueError, RunError
+from facevalue.models.base import Model
+from facevalue.run.asking import Asking
+from facevalue.run.checks import check_images, check_limits, check_stimuli_table, check_unchanged
+from facevalue.run.feed import Feed
+from facevalue.run.interrupts import Interrupts
+from facevalue.run.ledger import Ledger
+from facevalue.run.numbers import TrialNumbers
+from facevalue.run.progress import Meter, Progress, SilentProgress, Snapshot
+from facevalue.run.reasks import count_na
+from facevalue.run.settings import RunSettings, RunSummary
+from facevalue.store.files import MANIFEST, STIMULI, make_folder, write_whole
+from facevalue.store.lock import RunLock
+from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, versions, write_manifest
+from facevalue.store.shards import shard_paths
+from facevalue.store.writer import ShardWriter
+from facevalue.studies.base import Study
+
+_UPDATE = 0.2  # seconds between reports
+
+
+def run(
+    study: Study,
+    model: Model,
+    folder: Path,
+    settings: RunSettings | None = None,
+    progress: Progress | None = None,
+) -> RunSummary:
+    """Run a study on a model, or go on with a run.
+
+    The same call with the same folder resumes: what is stored as anything but an error is never asked again. Ctrl-C and
+    SIGTERM end the run in order (handled where this is called in the main thread): no new requests, a few seconds for
+    those on their way, all that came is stored, and the summary says `interrupted`.
+
+    Parameters
+    ----------
+    study, model:
+        What is asked, and who answers. The model is not closed.
+    folder:
+        The run folder; made if there is none.
+    settings:
+        How to run it.
+    progress:
+        Where to report; nowhere by default.
+
+    Raises
+    ------
+    RunError
+        The folder belongs to a run with other settings, images or prompts; is written by another process; cannot be
+        written, or the disk is full. What was stored is kept in each case.
+    ModelError
+        The model cannot do what the study needs (said before anything is asked), or fails for good; what was stored is
+        kept.
+    DataError
+        An image is missing or unreadable.
+    KeyboardInterrupt
+        Ctrl-C before the first request.
+    """
+    settings = settings or RunSettings()
+    progress = progress or SilentProgress()
+    numbers = (
+        TrialNumbers(study.design.size)
+        if settings.sample is None
+        else TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
+    )
+    can = check_limits(study, model, numbers, settings.exact, images=settings.check)
+    asking = Asking(study, settings.exact)
+    with RunLock(folder), Interrupts(settings.grace) as signals:
+        manifest = _manifest(study, model, folder, settings)
+        ledger = Ledger(numbers, asking.repeats, asking.rounds)
+        warnings = ledger.load(folder)
+        for warning in warnings:
+            progress.note(warning)
+        check_unchanged(study, folder, ledger, asking)
+        if settings.check and can.images_per_request:
+            check_images(study, ledger)
+        session = _Session(
+            study, folder, settings, progress, ledger, Feed(study, folder, ledger, asking, settings.chunk)
+        )
+        session.warnings += warnings
+        return session.run(model, manifest, signals)
+
+
+def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -> RunManifest:
+    """Read what the folder says and compare it with what is asked; or begin a new folder."""
+    asked = RunManifest(
+        study=study.name,
+        study_version=study.version,
+        options=study.options,
+        trials=study.design.size,
+        seeds=study.seeds,
+        reasks=study.reasks,
+        sampling=study.sampling,
+        model=model.name,
+        model_settings=model.settings(),
+        exact=settings.exact,
+        sample=settings.sample,
+        seed=settings.seed,
+        start=_now(),
+        end=None,
+        counts=Counts(),
+        sessions=(),
+    )
+    if not (folder / MANIFEST).exists():
+        if shard_paths(folder):
+            raise RunError(f"{folder} holds responses but no {MANIFEST}: nobody can say of what. Name another folder.")
+        make_folder(folder)
+        table = io.BytesIO()
+        study.manifest.write_parquet(table, compression="zstd")
+        write_whole(folder / STIMULI, table.getvalue())
+        return asked
+    known = read_manifest(folder)
+    if changed := differences(known, asked):
+        raise RunError(
+            f"{folder} was begun with other settings: {'; '.join(changed)}. Restore them, or name another folder."
+        )
+    check_stimuli_table(study, folder)
+    return known
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts of one session; written by whichever thread stores."""
+
+    stored: int = 0
+    errors: int = 0
+    refused: int = 0
+    na: int = 0
+    reasked: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class _Session:
+    """One call of `run`, from the first request to the last shard."""
+
+    def __init__(
+        self, study: Study, folder: Path, settings: RunSettings, progress: Progress, ledger: Ledger, feed: Feed
+    ) -> None:
+        self.warnings: list[str] = []
+        self._study = study
+        self._folder = folder
+        self._settings = settings
+        self._progress = progress
+        self._ledger = ledger
+        self._feed = feed
+        self._tally = _Tally()
+        self._skipped = ledger.stored()
+        self._meter = Meter()
+        self._reported = 0.0
+        self._came = 0
+        self._began = time.monotonic()
+
+    def run(self, model: Model, before: RunManifest, signals: Interrupts) -> RunSummary:
+        """Ask everything that is open; the run folder is in order whatever ends this."""
+        begun = Session(_now(), None, 0, versions())
+        end = before.end if not self._feed.planned else None
+        write_manifest(
+            self._folder, replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
+        )
+        self._progress.start(self._skipped, self._skipped + self._feed.planned)
+        interrupted = False
+        summary: RunSummary | None = None
+        try:
+            with ShardWriter(
+                self._folder,
+                self._feed.asked,
+                rows=self._settings.flush_rows,
+                seconds=self._settings.flush_seconds,
+                stored=self._stored,
+                guard=signals.shielded,
+            ) as writer:
+                try:
+                    self._ask(model, writer, signals)
+                except KeyboardInterrupt:
+                    interrupted = True
+            interrupted = interrupted or self._feed.stop
+        except KeyboardInterrupt:  # while the last shard was written; it is
+            interrupted = True
+        except BaseException as error:
+            signals.over()
+            self._close(before, begun, complete=False, error=error)
+            self._progress.finish(None)
+            raise
+        signals.over()
+        silent = self._ledger.unasked()
+        if silent and not interrupted:
+            message = f"{model.name} gave no response to {silent:,} requests; the same command asks them again."
+            self.warnings.append(message)
+            self._progress.note(message)
+        complete = not (silent or interrupted)
+        self._close(before, begun, complete)
+        summary = self._summary(complete, interrupted)
+        self._progress.finish(summary)
+        return summary
+
+    def _ask(self, model: Model, writer: ShardWriter, signals: Interrupts) -> None:
+        for again in range(self._ledger.width // self._ledger.repeats):
+            responses = model.respond(self._feed.requests(again))
+            try:
+                with signals.draining(self._interrupt):
+                    for response in responses:
+                        self._came += 1
+                        writer.append(response)
+                        if (now := time.monotonic()) - self._reported > _UPDATE:
+                            self._report(now)
+            finally:
+                close: Callable[[], None] | None = getattr(responses, "close", None)
+                if close is not None:
+                    close()
+            writer.flush()  # the next round reads what this one stored
+            self._report(time.monotonic())
+            if self._feed.failure is not None:
+                raise self._feed.failure
+            if self._feed.stop:
+                return
+
+    def _interrupt(self) -> None:
+        self._feed.stop = True
+        self._progress.note(
+            f"Stopping: waiting up to {self._settings.grace:g} s for requests on their way. Once more stops at once."
+        )
+
+    def _stored(self, frame: pl.DataFrame) -> None:
+        """Enter a shard that is safe on the disk into all counts."""
+        tally, status = self._tally, frame["status"]
+        tally.stored += frame.height
+        tally.errors += int((status == "error").sum())
+        tally.refused += int((status == "refused").sum())
+        tally.reasked += int((frame["repeat"] >= self._ledger.repeats).sum())
+        tally.prompt_tokens += int(frame["prompt_tokens"].sum())
+        tally.completion_tokens += int(frame["completion_tokens"].sum())
+        self._ledger.enter(frame)
+        tally.na += count_na(self._study, frame)
+
+    def _report(self, now: float) -> None:
+        self._reported = now
+        tally, rate = self._tally, self._meter.rate(self._came, now)
+        self._progress.update(
+            Snapshot(
+                done=self._skipped + self._came,
+                total=self._skipped + self._feed.planned,
+                rate=rate,
+                eta=max(self._feed.planned - self._came, 0) / rate if rate > 0 else None,
+                prompt_tokens=tally.prompt_tokens,
+                completion_tokens=tally.completion_tokens,
+                cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+                stored=tally.stored,
+                na=tally.na,
+                errors=tally.errors,
+            )
+        )
+
+    def _counts(self) -> Counts:
+        ledger, by_status = self._ledger, self._ledger.counts()
+        return Counts(
+            requests=ledger.requests,
+            ok=by_status["ok"],
+            refused=by_status["refused"],
+            truncated=by_status["truncated"],
+            errors=by_status["error"],
+            prompt_tokens=ledger.prompt_tokens,
+            completion_tokens=ledger.completion_tokens,
+        )
+
+    def _close(self, before: RunManifest, begun: Session, complete: bool, error: BaseException | None = None) -> None:
+        if not self._tally.stored and before.end is not None and complete:
+            write_manifest(self._folder, before)  # nothing was left to ask: as if the command had not been given
+            return
+        ended = replace(begun, end=_now(), asked=self._tally.stored)
+        after = replace(
+            before, end=_now() if complete else None, counts=self._counts(), sessions=(*before.sessions, ended)
+        )
+        try:
+            write_manifest(self._folder, after)
+        except FaceValueError:
+            if error is None:
+                raise  # otherwise it is the same full disk once more
+
+    def _summary(self, complete: bool, interrupted: bool) -> RunSummary:
+        tally = self._tally
+        return RunSummary(
+            requests=self._ledger.requests,
+            asked=tally.stored,
+            skipped=self._skipped,
+            errors=tally.errors,
+            na=tally.na,
+            refused=tally.refused,
+            reasked=tally.reasked,
+            seconds=time.monotonic() - self._began,
+            prompt_tokens=tally.prompt_tokens,
+            completion_tokens=tally.completion_tokens,
+            cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+            complete=complete,
+            interrupted=interrupted,
+            warnings=tuple(self.warnings),
+        )

@@ -1,0 +1,96 @@
+"""What a run is told, and what it tells in the end."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How to run a study on a model.
+
+    Attributes
+    ----------
+    sample:
+        Requests wanted; None for the whole design.
+    seed:
+        Seed of the sample.
+    exact:
+        Read the probability of every option once per trial instead of drawing replies; the seeds of the protocol are
+        then free, and only repeat 0 is asked.
+    check:
+        Look at every image to be shown before the first request is paid for.
+    price_in, price_out:
+        Price of a million tokens of prompts and of replies, in any currency; None if not known.
+    chunk:
+        Trials decoded at once.
+    flush_rows, flush_seconds:
+        A shard is stored once so many responses wait, or the oldest has waited so long.
+    grace:
+        Seconds that an interrupted run waits for requests that are on their way, as they are paid for already.
+    """
+
+    sample: int | None = None
+    seed: int = 0
+    exact: bool = False
+    check: bool = True
+    price_in: float | None = None
+    price_out: float | None = None
+    chunk: int = 2_048
+    flush_rows: int = 32_768
+    flush_seconds: float = 5.0
+    grace: float = 10.0
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Price of so many tokens; None if no price is known."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return (prompt_tokens * (self.price_in or 0.0) + completion_tokens * (self.price_out or 0.0)) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a session of a run did.
+
+    Attributes
+    ----------
+    requests:
+        Requests of the whole run, without re-asks.
+    asked:
+        Responses stored by this session, re-asks included.
+    skipped:
+        Requests that an earlier session had stored.
+    errors:
+        Of those asked: failed; the next session asks them again.
+    na:
+        Of those asked: answered, but without a valid answer.
+    refused:
+        Of those asked: declined by a signal of the server or model. Part of `na`, where the study says so.
+    reasked:
+        Of those asked: re-asks of trials without a valid answer.
+    seconds:
+        From the first request to the last shard.
+    prompt_tokens, completion_tokens:
+        Of those asked, as far as the model says.
+    cost:
+        What those tokens cost; None if no price was given.
+    complete:
+        Whether every request of the run has now been asked; errors may be among them.
+    interrupted:
+        Whether Ctrl-C or SIGTERM ended the session; the same command resumes the run.
+    warnings:
+        What people should know, such as files set aside.
+    """
+
+    requests: int
+    asked: int
+    skipped: int
+    errors: int
+    na: int
+    refused: int
+    reasked: int
+    seconds: float
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    complete: bool
+    interrupted: bool
+    warnings: tuple[str, ...] = ()
