@@ -49,6 +49,16 @@ def test_a_damaged_file_is_drawn_again(tmp_path: Path, damage: bytes | str) -> N
     assert path.read_bytes() == whole
 
 
+def test_any_flipped_byte_is_found() -> None:
+    whole = PortraitCache(None, size=48).get(ANNE)
+    assert cache_module.is_whole(whole, 48)
+    assert not cache_module.is_whole(whole, 49)
+    assert not cache_module.is_whole(whole + b"x", 48)
+    for at in range(len(whole)):
+        assert not cache_module.is_whole(whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1 :], 48), at
+        assert not cache_module.is_whole(whole[:at], 48)
+
+
 def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = PortraitCache(tmp_path, size=48)
 
