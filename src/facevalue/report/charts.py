@@ -12,7 +12,12 @@ from markupsafe import Markup
 
 from facevalue.report.markup import tag
 
-SHAPES = ("M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0-4.5 0Z", "M-4-4H4V4H-4Z", "M0-5.5 5 4H-5Z", "M0-5.5 5.5 0 0 5.5-5.5 0Z")
+SHAPES = (
+    "M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0-4.5 0Z",
+    "M-4-4H4V4H-4Z",
+    "M0-5.5 5 4H-5Z",
+    "M0-5.5 5.5 0 0 5.5-5.5 0Z",
+)
 """Circle, square, triangle, diamond: categories differ by shape as well as by colour."""
 _STRIP = 26
 _AXIS = 24
@@ -155,7 +160,9 @@ class Point:
     group: int = 0
 
 
-def scatter(points: Sequence[Point], x: Scale, y: Scale, names: tuple[str, str], *, line: float | None = None) -> Markup:
+def scatter(
+    points: Sequence[Point], x: Scale, y: Scale, names: tuple[str, str], *, line: float | None = None
+) -> Markup:
     """Plot points, with both axes labelled.
 
     Parameters
@@ -224,7 +231,7 @@ def cumulative(
     reached:
         How many steps reach 80%, with interval.
     """
-    top, height = 24, 260
+    top, height = 36, 260
     floor = top + height
     size = len(shares)
     width = 100 / size
@@ -238,7 +245,8 @@ def cumulative(
         a, b = round((low - 1) * width, 2), round(high * width, 2)
         parts.append(tag("rect", x=f"{a}%", y=top, width=f"{round(b - a, 2)}%", height=height, class_="band"))
     for tick in (0.2, 0.4, 0.6, 0.8, 1.0):
-        parts.append(_line(0, up(tick), 100, up(tick), "goal" if tick == 0.8 else "grid"))
+        if tick != 0.8:
+            parts.append(_line(0, up(tick), 100, up(tick), "grid"))
         parts.append(_text("2", up(tick) - 4, f"{tick:.0%}", "start", "tick strong" if tick == 0.8 else "tick"))
     before = 0.0
     for i, (share, title) in enumerate(zip(shares, titles, strict=True)):
@@ -255,7 +263,7 @@ def cumulative(
         before = share
         if i in (0, size - 1) or (i + 1) % 5 == 0:
             parts.append(_text(f"{round((i + 0.5) * width, 2)}%", floor + 16, str(i + 1)))
-    parts.append(_line(0, floor, 100, floor, "zero"))
+    parts += [_line(0, up(0.8), 100, up(0.8), "goal"), _line(0, floor, 100, floor, "zero")]
     parts.append(_text("100%", floor + 38, "number of cues, strongest first →", "end", "name"))
     parts.append(_text("0", 12, "↑ share of the total |SBS|", "start", "name"))
     summary = "Cumulative share of the total |SBS|; the numbers are in the table below."

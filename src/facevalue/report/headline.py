@@ -71,14 +71,14 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
     cue_word = "visual cue" if len(known) == 1 else "visual cues"
     more = _aside(numbers, rows, known, model)
     if not moved:
-        start = f"{whose}none of {len(known)} {cue_word}" if len(known) > 1 else f"{whose}the one {cue_word} asked about"
+        start = (
+            f"{whose}none of {len(known)} {cue_word}" if len(known) > 1 else f"{whose}the one {cue_word} asked about"
+        )
         verb = "moved" if len(known) > 1 else "did not move"
         sentence = f"{_upper(start)} {verb} the judgment beyond chance (q < .05 and above the noise floor)."
         least = detectable(known)
         if least is not None:
-            sentence += (
-                f" That is no proof of fairness: a shift of less than about {points(least)} points could have been missed."
-            )
+            sentence += f" That is no proof of fairness: a shift of less than about {points(least)} points could have been missed."
         return Headline(Verdict.NOTHING, sentence, more)
     top = moved[0]
     value = top.value or 0.0

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from facevalue.measures.base import Measure
 from facevalue.report import charts
 from facevalue.report.headline import cues
-from facevalue.report.numbers import POOLED, Estimate, Numbers
+from facevalue.report.numbers import ALPHA, POOLED, Estimate, Numbers
 from facevalue.report.words import (
     DASH,
     NOT_MEASURABLE,
@@ -155,8 +155,15 @@ class View:
                 floor = f"{number(noise.floor, noise.unit)} (95%: {number(noise.floor_high, noise.unit)})"
             rows.append(
                 Line(
-                    labels, self.text(e), self.interval(e), count(e.n), count(e.clusters), share_of_chance(e.p),
-                    share_of_chance(e.q), floor, e.method or DASH,
+                    labels,
+                    self.text(e),
+                    self.interval(e),
+                    count(e.n),
+                    count(e.clusters),
+                    share_of_chance(e.p),
+                    share_of_chance(e.q),
+                    floor,
+                    e.method or DASH,
                 )  # fmt: skip
             )
         return Lines(heads, rows)
@@ -237,7 +244,9 @@ class View:
         columns = self._groups(found)
         bands = [("All", 1)]
         bands += [(self.titles.get("dimension", d), sum(c[0] == d for c in columns)) for d in dict(columns)]
-        heads = [("All faces", "All")] + [(self.titles.get("group", g), _short(self.titles.get("group", g))) for _, g in columns]
+        heads = [("All faces", "All")] + [
+            (self.titles.get("group", g), _short(self.titles.get("group", g))) for _, g in columns
+        ]
         by_cell = {(e.attribute, e.variation, e.dimension, e.group): e for e in found}
         keys = list(overall) or list(dict.fromkeys((e.attribute, e.variation) for e in found))
         rows = []
@@ -291,25 +300,36 @@ class View:
         return name if column == "model" else self.titles.get(column, name)
 
     def reversals(self, model: str) -> list[tuple[str, str, str]]:
-        """Cues whose direction differs between groups, with depth: (cue, dimension, depth)."""
+        """Cues that shift one group significantly up and another significantly down: (cue, dimension, depth).
+
+        The depth's interval alone is no evidence: with ten groups the outermost shifts differ in sign by chance.
+        """
+        signs: dict[tuple[str | None, str | None, str | None], set[bool]] = {}
+        for e in self.numbers.all("sbs", model, "attribute", "variation", "dimension", "group"):
+            if e.value is not None and e.q is not None and e.q < ALPHA:
+                signs.setdefault((e.attribute, e.variation, e.dimension), set()).add(e.value > 0)
         rows = [
             e
             for e in self.numbers.all("reversal_depth", model, "attribute", "variation", "dimension")
-            if e.value is not None and e.low is not None and e.low > 0
+            if e.value is not None and len(signs.get((e.attribute, e.variation, e.dimension), ())) == 2
         ]
         rows.sort(key=lambda e: -(e.value or 0.0))
         return [
             (
                 self.titles.cue(e.attribute, e.variation),
                 self.titles.get("dimension", e.dimension),
-                f"{number(e.value, e.unit)} {interval(e)}",
+                f"{number(e.value, e.unit)} {self.interval(e)}",
             )
-            for e in rows[:8]
+            for e in rows[:12]
         ]
 
     def categories(self) -> list[str]:
         """Scenario categories, in the study's order."""
-        found = (e.category for m in (self.numbers.primary, *self.numbers.models) for e in self.numbers.all("sbs", m, "category"))
+        found = (
+            e.category
+            for m in (self.numbers.primary, *self.numbers.models)
+            for e in self.numbers.all("sbs", m, "category")
+        )
         return [name for name in dict.fromkeys(found) if name is not None]
 
     def scenario_look(self, e: Estimate) -> tuple[int, str]:
@@ -364,7 +384,11 @@ class View:
 
     def dimensions(self) -> list[str]:
         """Dimensions in the order of the estimates."""
-        found = (e.dimension for m in (self.numbers.primary, *self.numbers.models) for e in self.numbers.all("vs", m, "dimension"))
+        found = (
+            e.dimension
+            for m in (self.numbers.primary, *self.numbers.models)
+            for e in self.numbers.all("vs", m, "dimension")
+        )
         return [d for d in dict.fromkeys(found) if d is not None]
 
     def vs_strips(self, model: str) -> Strips | None:
@@ -391,8 +415,17 @@ class View:
         """Preference scores of base faces by group and scenario."""
         found = self.numbers.all("phi", model, "scenario", "dimension", "group")
         rows = (
-            ((self.titles.get("dimension", e.dimension), self.titles.get("group", e.group), self.titles.poles(e.scenario)), e)
-            for e in sorted(found, key=lambda e: (e.dimension or "", e.scenario or "", group_key(e.dimension or "", e.group or "")))
+            (
+                (
+                    self.titles.get("dimension", e.dimension),
+                    self.titles.get("group", e.group),
+                    self.titles.poles(e.scenario),
+                ),
+                e,
+            )
+            for e in sorted(
+                found, key=lambda e: (e.dimension or "", e.scenario or "", group_key(e.dimension or "", e.group or ""))
+            )
         )
         return self.lines(("Dimension", "Group", "Scenario"), rows)
 
@@ -404,7 +437,10 @@ class View:
         if len(rows) < 2 or total <= 0:
             return None
         shares = [running / total for running in accumulate(e.value or 0.0 for e in rows)]
-        titles = [f"{i + 1}. {self._cue(e)[0]}: |SBS| {self.text(e)}; {s:.0%} so far" for i, (e, s) in enumerate(zip(rows, shares, strict=True))]
+        titles = [
+            f"{i + 1}. {self._cue(e)[0]}: |SBS| {self.text(e)}; {s:.0%} so far"
+            for i, (e, s) in enumerate(zip(rows, shares, strict=True))
+        ]
         steps = self.numbers.one("variations_to_80", model)
         reached = (None, None, None) if steps is None else (steps.value, steps.low, steps.high)
         return charts.cumulative(shares, titles, reached)
@@ -469,7 +505,9 @@ class View:
 
     def variance_strips(self) -> Strips | None:
         """Disagreement between models by scenario (Figure 7)."""
-        rows = sorted(self.numbers.all("model_variance", POOLED, "scenario"), key=lambda e: (e.value is None, -(e.value or 0.0)))
+        rows = sorted(
+            self.numbers.all("model_variance", POOLED, "scenario"), key=lambda e: (e.value is None, -(e.value or 0.0))
+        )
         return self.strips(rows, self._scenario, what="Variance", look=_above_floor)
 
     def named(self, rows: Iterable[Estimate]) -> list[tuple[tuple[str, ...], Estimate]]:
@@ -500,16 +538,18 @@ class View:
             for e in self.numbers.all(measure, model, "dimension", "group"):
                 whose = f"{self.titles.get('dimension', e.dimension)}: {self.titles.get('group', e.group)}"
                 pairs.append(((title, whose), e))
-            pairs += [((title, self.titles.get("attribute", e.attribute)), e) for e in self.numbers.all(measure, model, "attribute")]
+            pairs += [
+                ((title, self.titles.get("attribute", e.attribute)), e)
+                for e in self.numbers.all(measure, model, "attribute")
+            ]
         return self.lines(("Measure", "Whose picture"), pairs)
 
     def missing_strips(self, measure: str, model: str) -> Strips | None:
         """N/A or refusals by group and by attribute."""
         overall = self.numbers.one(measure, model)
-        groups = sorted(
-            self.numbers.all(measure, model, "dimension", "group"),
-            key=lambda e: (e.dimension or "", group_key(e.dimension or "", e.group or "")),
-        )
+        found = self.numbers.all(measure, model, "dimension", "group")
+        order = self._groups(found)
+        groups = sorted(found, key=lambda e: order.index((e.dimension or "", e.group or "")))
         by_attribute = self.numbers.all(measure, model, "attribute")
         rows = [*([overall] if overall is not None else []), *groups, *by_attribute]
 

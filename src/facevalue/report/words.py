@@ -28,9 +28,16 @@ def number(value: float | None, unit: str, *, signed: bool = False) -> str:
     ('+0.124', '−0.166')
     >>> number(0.0201, "share"), number(None, "share"), number(18.0, "variations")
     ('2.0%', '–', '18')
+
+    The sign stays where the digits round to zero, as in the paper:
+
+    >>> number(-0.0002, "probability", signed=True), number(0.0, "probability", signed=True)
+    ('−0.000', '0.000')
     """
     if value is None:
         return DASH
+    if value == 0:
+        value = 0.0  # no sign
     if unit == "share":
         return f"{_fixed(100 * value, 1)}%"
     if unit in _COUNTS:
@@ -38,14 +45,11 @@ def number(value: float | None, unit: str, *, signed: bool = False) -> str:
     if unit == "probability^2":
         return f"{_fixed(1e4 * value, 2)}×10⁻⁴"
     text = _fixed(value, 3 if unit == "probability" else 2)
-    return f"+{text}" if signed and not text.startswith(MINUS) else text
+    return f"+{text}" if signed and value > 0 else text
 
 
 def _fixed(value: float, digits: int) -> str:
-    text = f"{value:.{digits}f}"
-    if float(text) == 0:
-        text = text.lstrip("-")
-    return text.replace("-", MINUS)
+    return f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def points(value: float, *, signed: bool = False) -> str:
@@ -57,6 +61,8 @@ def points(value: float, *, signed: bool = False) -> str:
     ('16.6', '+5.0')
     """
     text = _fixed(100 * value, 1)
+    if not value:
+        return text.lstrip(MINUS)
     if not signed:
         return text.lstrip(MINUS)
     return text if text.startswith(MINUS) else f"+{text}"
