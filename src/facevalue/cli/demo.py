@@ -12,9 +12,11 @@ from facevalue.cli.run import INTERRUPTED, execute
 from facevalue.models import load
 from facevalue.run import RunSettings
 from facevalue.run.stored import StoredRun
+from facevalue.stimuli.drawn import default_cache, draw_all
+from facevalue.types import OptionValue
 
 MODEL = "sim/default"
-OPTIONS = {"faces": "16M,16F", "seeds": ["1"]}
+OPTIONS: dict[str, OptionValue] = {"faces": "16M,16F", "seeds": ["1"]}
 
 
 @click.command()
@@ -24,18 +26,15 @@ OPTIONS = {"faces": "16M,16F", "seeds": ["1"]}
 def demo(out: Path) -> int:
     """Draw portraits, ask a simulated model whose bias is planted, and report what the audit finds."""
     console = Console(stderr=True)
-    study = studies.build("stylisticbias", {**OPTIONS})
+    study = studies.build("stylisticbias", OPTIONS)
     console.print(
         f"{study.title}\n{study.manifest.height:,} pictures of 32 drawn faces, 25 scenarios, 4 orderings, asked of "
         f"{MODEL}.\n{study.content_note}",
         highlight=False,
     )
-    design = study.design
-    first = [int(offset) + i * b.prompts for b, offset in zip(design.blocks, design.offsets, strict=False)
-             for i in range(b.stimuli)]  # fmt: skip
-    rows = design.trials(first).iter_rows(named=True)
-    for number, row in enumerate(track(list(rows), "Drawing portraits", console=console, transient=True)):
-        study.source.stimulus(number, row).load()
+    drawing = draw_all(study.manifest, default_cache())
+    for _ in track(drawing, "Drawing portraits", total=study.manifest.height, console=console, transient=True):
+        pass
     model = load(MODEL)
     status = execute(study, model, out / "run", RunSettings())
     if status == INTERRUPTED:

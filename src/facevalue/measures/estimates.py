@@ -85,7 +85,7 @@ class EstimateTable:
         if measure.unit == "share":  # an interval says nothing about impossible values
             low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
         columns |= {"value": estimates.value, "low": low, "high": high}
-        columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": list(estimates.method)}
+        columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": _methods(estimates)}
         if p is not None:
             columns["p"] = p
         if q is not None:
@@ -107,3 +107,16 @@ class EstimateTable:
     def frame(self) -> pl.DataFrame:
         """All estimates so far."""
         return pl.concat(self._parts) if self._parts else pl.DataFrame(schema=SCHEMA)
+
+
+def _methods(estimates: Estimates) -> list[str]:
+    """Say of each estimate how its interval was made, or that there is none."""
+    out = []
+    for value, low, method in zip(estimates.value, estimates.low, estimates.method, strict=True):
+        if not np.isfinite(value):
+            out.append("not measurable")
+        elif not np.isfinite(low) and "no interval" not in method:
+            out.append(f"no interval: too few clusters for the {method}")
+        else:
+            out.append(str(method))
+    return out

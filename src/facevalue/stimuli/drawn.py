@@ -1,7 +1,9 @@
 """Portraits as a source of stimuli: drawn on demand from the factors in a manifest."""
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +14,7 @@ from facevalue.stimuli.portraits import Identity, PortraitCache, key, sample_ide
 from facevalue.types import Image, Stimulus
 
 SIZE = 512
+_PART = 16  # portraits a process draws at a time
 COLUMNS = ("image", "identity", "set", "attribute", "variation", "gender", "age", "skin_tone", "build", "seed")
 
 
@@ -100,10 +103,34 @@ class PortraitSource:
         return Image(self._cache.get(who, change), "image/png")
 
 
-@cache
+def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
+    """Draw every portrait of a manifest into a folder, one process per core; those already there are left alone.
+
+    Yields
+    ------
+    How many were drawn, as they are.
+    """
+    source = PortraitSource(manifest)
+    jobs: list[tuple[Identity, tuple[str, str] | None]] = []
+    for row in manifest.iter_rows(named=True):
+        change = None if row["attribute"] is None else (row["attribute"], row["variation"])
+        jobs.append((source.identity(row), change))
+    parts = [(folder, jobs[start : start + _PART]) for start in range(0, len(jobs), _PART)]
+    # A fresh interpreter: forking a process with Polars' threads in it can hang.
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(parts)), get_context("spawn")) as pool:
+        for drawn in pool.map(_draw, parts):
+            yield from [1] * drawn
+
+
+def _draw(part: tuple[Path, list[tuple[Identity, tuple[str, str] | None]]]) -> int:
+    folder, jobs = part
+    kept = PortraitCache(folder, SIZE)
+    for who, change in jobs:
+        kept.get(who, change)
+    return len(jobs)
+
+
 def default_cache() -> Path:
     """Where drawn portraits are kept between runs: FACEVALUE_CACHE, or the user's cache folder."""
-    import os  # noqa: PLC0415
-
     root = os.environ.get("FACEVALUE_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(root) / "facevalue" / "portraits"

@@ -44,7 +44,6 @@ TITLES = {
     "attribute": attribute_titles(),
     "variation": {f"{v.attribute}/{v.name}": v.title for v in grid()},
     "category": categories(),
-    "scenario": {s.name: f"{s.favourable} / {s.unfavourable}" for s in scenarios()},
 }
 LEVELS = ("favourable", "unfavourable")
 LEAST_MASS = 0.01

@@ -1,0 +1,250 @@
+"""The commands as a user types them: what they print, what they write, how they fail."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+from facevalue.cli import main
+from facevalue.cli.run import default_folder
+from facevalue.run.stored import StoredRun, answers
+
+SMALL = ("--faces", "4", "--scenarios", "wealthy,polite", "--attributes", "eyewear,makeup,facial_hair", "--seeds", "1")
+
+
+class Outcome(NamedTuple):
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    """Run a command line in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def command(*args: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["facevalue", *args])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        code = end.value.code
+        return Outcome(code if isinstance(code, int) else 0, said.out, said.err)
+
+    return command
+
+
+@pytest.fixture
+def finished(facevalue: Command) -> Path:
+    """A small finished run."""
+    assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", "a", *SMALL).status == 0
+    return Path("a")
+
+
+def test_plan_prints_the_papers_counts_as_json(facevalue: Command) -> None:
+    plan = json.loads(facevalue("plan", "stylisticbias", "--faces", "274M,226F", "--json").out)
+    assert (plan["study"], plan["stimuli"], plan["trials"]) == ("stylisticbias", 15726, 4717800)
+    assert {"name", "factors", "stimuli", "trials"} <= set(plan["blocks"][0])
+    assert plan["baseline"]["stimuli"] == 500
+
+
+def test_plan_tells_people_requests_tokens_and_cost(facevalue: Command) -> None:
+    said = facevalue(
+        "plan", "stylisticbias", *SMALL, "--price-in", "2", "--price-out", "8", "--image-tokens", "100"
+    ).out
+    assert "requests" in said
+    assert "Tokens, roughly" in said
+    assert "Cost, roughly" in said
+
+
+def test_plan_of_a_sample_counts_the_sample(facevalue: Command) -> None:
+    plan = json.loads(facevalue("plan", "stylisticbias", "--faces", "20", "--sample", "5000", "--json").out)
+    assert 4000 < plan["requests"] <= 5000
+
+
+def test_exact_runs_ask_each_prompt_once(facevalue: Command) -> None:
+    sampled, exact = (
+        json.loads(facevalue("plan", "stylisticbias", "--faces", "2", "--json", *more).out)
+        for more in ((), ("--exact",))
+    )
+    assert sampled["trials"] == 3 * exact["trials"]
+
+
+def test_studies_are_listed(facevalue: Command) -> None:
+    assert "stylisticbias" in facevalue("studies").out
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "message"),
+    [
+        (("plan", "stylistcbias"), 2, "'stylisticbias'"),
+        (("pln", "stylisticbias"), 2, "'plan'"),
+        (("plan", "stylisticbias", "--scenarios", "welthy"), 2, "'wealthy'"),
+        (("plan", "stylisticbias", "--face", "3"), 2, "--faces"),
+        (("plan", "stylisticbias", "--grid", "kpt"), 2, "'kept'"),
+        (("plan", "stylisticbias", "--faces", "few"), 1, "274M,226F"),
+        (("run", "stylisticbias"), 2, "--model"),
+        (("run", "stylisticbias", "--model", "simm/default"), 2, "sim/default"),
+        (("run", "stylisticbias", "--model", "sim/defalt"), 2, "sim/default"),
+        (("run", "stylisticbias", "--model", "http://127.0.0.1:9/v1"), 1, "#"),
+        (("run", "stylisticbias", "--model", "sim/default", "--sample", "10"), 1, "too small"),
+        (("run", "stylisticbias", "--model", "sim/default", "--manifest", "none.csv"), 1, "none.csv"),
+        (("run", "stylisticbias", "--model", "sim/default", "--folders", "none"), 1, "none"),
+        (("measure", "none"), 1, "not the folder of a run"),
+        (("report", "none"), 1, "not the folder of a run"),
+        (("report", "a", "b"), 2, "--out"),
+        (("export", "none", "--to", "x.csv"), 1, "not the folder of a run"),
+        (("calibrate", "vignete"), 2, "stylisticbias"),
+        (("calibrate", "--faces", "many"), 2, "numbers of faces"),
+    ],
+)
+def test_user_errors_are_one_message_without_traceback(
+    facevalue: Command, args: tuple[str, ...], status: int, message: str
+) -> None:
+    outcome = facevalue(*args)
+    assert outcome.status == status
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err + outcome.out
+
+
+def test_nothing_answers_at_the_address(facevalue: Command) -> None:
+    outcome = facevalue("run", "stylisticbias", "--model", "http://127.0.0.1:9/v1#x", "--retries", "0", *SMALL)
+    assert outcome.status == 1
+    assert "127.0.0.1:9" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_a_run_is_measured_reported_and_exported(facevalue: Command, finished: Path) -> None:
+    assert "Signed bias shift" in facevalue("measure", str(finished), "--to", "estimates.csv").out
+    kept = pl.read_parquet(finished / "estimates.parquet")
+    assert kept.filter(
+        pl.col("low").is_null() & ~pl.col("method").str.contains("no interval|not measurable")
+    ).is_empty()
+    assert pl.read_csv("estimates.csv", infer_schema_length=None).height == kept.height
+    assert facevalue("report", str(finished)).status == 0
+    page = (finished / "report.html").read_text(encoding="utf-8")
+    assert page.rstrip().endswith("</html>")
+    assert "data:image/" in page
+    for name in ("wide.csv", "wide.parquet"):
+        assert facevalue("export", str(finished), "--to", name).status == 0
+    wide = pl.read_parquet("wide.parquet")
+    assert wide.height == pl.read_csv("wide.csv").height == StoredRun.open(finished).study.design.size
+    assert {"prompt", "text", "weight", "na", "skin_tone", "model"} <= set(wide.columns)
+
+
+def test_the_same_command_asks_nothing_twice(facevalue: Command, finished: Path) -> None:
+    again = facevalue("run", "stylisticbias", "--model", "sim/default", "--out", str(finished), *SMALL)
+    assert again.status == 0
+    assert "0 asked" in again.err
+
+
+def test_other_settings_on_a_run_folder_are_refused_with_the_difference(facevalue: Command, finished: Path) -> None:
+    outcome = facevalue(
+        "run", "stylisticbias", "--model", "sim/default", "--out", str(finished), *SMALL, "--temperature", "0.7"
+    )
+    assert outcome.status == 1
+    assert "0.2 in the folder, 0.7 asked" in outcome.err
+
+
+def test_a_model_that_refuses_everything_is_not_measurable(facevalue: Command) -> None:
+    outcome = facevalue("run", "stylisticbias", "--model", "sim/refuser", "--out", "r", *SMALL)
+    assert outcome.status == 1
+    assert "nothing is measurable" in outcome.err
+    assert "not measurable" in facevalue("measure", "r").out.lower()
+    kept = pl.read_parquet("r/estimates.parquet")
+    assert kept.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null()).is_empty()
+    assert kept.filter(pl.col("measure") == "na_rate")["value"].max() == 1.0
+    assert facevalue("report", "r").status == 0
+
+
+def test_exact_and_sampled_runs_agree_within_sampling_error(facevalue: Command) -> None:
+    few = ("--faces", "30", "--scenarios", "wealthy,polite,stable,curious", "--attributes", "eyewear,accessories")
+    for out, more in (("s", ()), ("e", ("--exact",))):
+        assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", out, *few, *more).status == 0
+        facevalue("measure", out)
+    sampled, exact = (
+        pl.read_parquet(f"{out}/estimates.parquet").filter(
+            (pl.col("measure") == "sbs") & pl.col("variation").is_not_null() & pl.all_horizontal(
+                pl.col("scenario", "category", "dimension", "group").is_null()
+            )
+        )
+        for out in ("s", "e")
+    )  # fmt: skip
+    both = sampled.join(exact, on=["attribute", "variation"], suffix="_exact")
+    assert both.height == 4
+    # 30 faces x 4 scenarios x 12 answers each: standard error of a shift's sampling noise below sqrt(2 * .25 / 1440)
+    assert (both["value"] - both["value_exact"]).abs().max() < 4 * (0.5 / 1440) ** 0.5
+
+
+def test_two_models_are_compared_in_one_report(facevalue: Command, finished: Path) -> None:
+    assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "b", *SMALL).status == 0
+    assert facevalue("report", str(finished), "b", "--out", "both.html").status == 0
+    page = Path("both.html").read_text(encoding="utf-8")
+    assert "sim/strong" in page
+    assert "sim/default" in page
+
+
+def test_runs_that_were_not_asked_the_same_are_not_compared(facevalue: Command, finished: Path) -> None:
+    other = ("--faces", "6", *SMALL[2:])
+    assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "b", *other).status == 0
+    outcome = facevalue("report", str(finished), "b", "--out", "both.html")
+    assert outcome.status == 1
+    assert "faces" in outcome.err
+
+
+def test_a_measure_explains_itself(facevalue: Command, finished: Path) -> None:
+    said = facevalue("measure", str(finished), "--explain", "vs").out
+    assert "section 4.4" in said
+    assert "ddof 1" in said
+    assert facevalue("measure", str(finished), "--explain", "vz").status == 2
+
+
+def test_a_damaged_shard_is_named(facevalue: Command, finished: Path) -> None:
+    shard = next((finished / "responses").glob("part-*.parquet"))
+    shard.write_bytes(shard.read_bytes()[:1000])
+    outcome = facevalue("measure", str(finished))
+    assert outcome.status == 1
+    assert shard.name in outcome.err
+    again = facevalue("run", "stylisticbias", "--model", "sim/default", "--out", str(finished), *SMALL)
+    assert again.status == 0
+    assert facevalue("measure", str(finished)).status == 0
+
+
+def test_released_prompts_ask_again_and_keep_the_first_valid_answer(facevalue: Command) -> None:
+    args = ("--model", "sim/mumbler", "--out", "m", *SMALL, "--prompts", "released")
+    assert facevalue("run", "stylisticbias", *args).status in (0, 1)
+    run = StoredRun.open(Path("m"))
+    answered = pl.concat(list(answers(run)))
+    assert answered.height == run.study.design.size
+    # Half of the replies are invalid; after two re-asks about an eighth.
+    assert 0.05 < answered["na"].is_not_null().mean() < 0.25  # type: ignore[operator]
+
+
+def test_calibration_shows_planted_and_recovered(facevalue: Command) -> None:
+    outcome = facevalue("calibrate", "stylisticbias", "--repetitions", "1", "--faces", "4", "--out", "table.csv")
+    assert outcome.status == 0
+    assert "planted" in outcome.out
+    assert pl.read_csv("table.csv")["condition"].to_list() == ["default", "null"]
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("sim/default", "runs/stylisticbias-sim-default"),
+        ("http://127.0.0.1:8000/v1#a/b c", "runs/stylisticbias-a-b-c"),
+        ("openai/gpt-x", "runs/stylisticbias-openai-gpt-x"),
+    ],
+)
+def test_runs_have_a_folder_by_default(model: str, name: str) -> None:
+    assert default_folder("stylisticbias", model).as_posix() == name
