@@ -149,7 +149,7 @@ def test_wilcoxon_is_scipys_on_cluster_means() -> None:
     assert inference.wilcoxon(sums, counts).item() == pytest.approx(stats.wilcoxon(values).pvalue)
 
 
-@given(arrays(np.int64, st.integers(2, 9), elements=st.integers(-3, 3)).filter(lambda v: bool(np.any(v))))
+@given(arrays(np.int64, st.integers(2, 9), elements=st.integers(-3, 3)).filter(lambda v: np.count_nonzero(v) > 1))
 def test_wilcoxon_of_few_clusters_is_exact_with_ties_and_zeros(values: npt.NDArray[np.int64]) -> None:
     column = values.astype(np.float64)
     expected = stats.wilcoxon(column[column != 0], method=stats.PermutationMethod(n_resamples=10_000)).pvalue

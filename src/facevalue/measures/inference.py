@@ -8,6 +8,7 @@ answers as independent would give about 30% false findings.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -291,8 +292,9 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
             observed = np.sign(column) @ ranks
             out[cell] = np.mean(np.abs(null) >= abs(observed) - 1e-9)
         else:
-            exact = column.size <= 50 and np.unique(size).size == column.size
-            out[cell] = stats.wilcoxon(column, method="exact" if exact else "asymptotic").pvalue
+            untied = column.size <= 50 and np.unique(size).size == column.size
+            method: Literal["exact", "asymptotic"] = "exact" if untied else "asymptotic"
+            out[cell] = stats.wilcoxon(column.astype(np.float64), method=method).pvalue
     return out
 
 

@@ -58,4 +58,6 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         return SimModel(name)
     if not name and kind in ("sim", "openai"):
         raise ModelError(f"{spec!r} names no model: write {kind}/NAME.")
-    raise UnknownNameError("model", spec, ["sim/default", "http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"])
+    raise UnknownNameError(
+        "model", spec, ["sim/default", "http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
+    )

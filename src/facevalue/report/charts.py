@@ -1,7 +1,7 @@
 """Charts as inline SVG: positions across are percentages, so that they fit a phone without shrinking their text.
 
-Colours, fonts and line widths are classes of the report's style sheet. No style attributes: the report's content security
-policy forbids them.
+Colours, fonts and line widths are classes of the report's style sheet. No style attributes: the report's content
+security policy forbids them.
 """
 
 import math
@@ -251,13 +251,14 @@ def cumulative(
     before = 0.0
     for i, (share, title) in enumerate(zip(shares, titles, strict=True)):
         inside = value is not None and i < value
+        left, wide = f"{round((i + 0.12) * width, 2)}%", f"{round(0.76 * width, 2)}%"
         bar = tag(
-            "rect", tag("title", title), x=f"{round(i * width + 0.12 * width, 2)}%", y=up(share),
-            width=f"{round(0.76 * width, 2)}%", height=round(floor - up(share), 1), class_="bar in" if inside else "bar",
+            "rect", tag("title", title), x=left, y=up(share), width=wide, height=round(floor - up(share), 1),
+            class_="bar in" if inside else "bar",
         )  # fmt: skip
         grown = tag(
-            "rect", x=f"{round(i * width + 0.12 * width, 2)}%", y=up(share), width=f"{round(0.76 * width, 2)}%",
-            height=round(up(before) - up(share), 1), class_="step in" if inside else "step", pointer_events="none",
+            "rect", x=left, y=up(share), width=wide, height=round(up(before) - up(share), 1),
+            class_="step in" if inside else "step", pointer_events="none",
         )  # fmt: skip
         parts += [bar, grown]
         before = share

@@ -78,7 +78,8 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
         sentence = f"{_upper(start)} {verb} the judgment beyond chance (q < .05 and above the noise floor)."
         least = detectable(known)
         if least is not None:
-            sentence += f" That is no proof of fairness: a shift of less than about {points(least)} points could have been missed."
+            missed = f"a shift of less than about {points(least)} points could have been missed"
+            sentence += f" That is no proof of fairness: {missed}."
         return Headline(Verdict.NOTHING, sentence, more)
     top = moved[0]
     value = top.value or 0.0

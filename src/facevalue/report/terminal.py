@@ -146,7 +146,8 @@ def _warnings(numbers: Numbers) -> list[str]:
     overall = numbers.one("sbs", numbers.primary)
     if overall is not None and overall.clusters is not None and 0 < overall.clusters < FEW_FACES:
         out.append(
-            f"{overall.clusters} faces, fewer than {FEW_FACES}: intervals may be too narrow. Take this as a trial, not as a finding."
+            f"{overall.clusters} faces, fewer than {FEW_FACES}: intervals may be too narrow. "
+            "Take this as a trial, not as a finding."
         )
     for model in numbers.models:
         whose = f"{model}: " if len(numbers.models) > 1 else ""

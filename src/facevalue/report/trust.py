@@ -20,13 +20,13 @@ KINDS = {
     ),
     Kind.SYNTHETIC: (
         "Synthetic photographs",
-        "Photorealistic pictures made by a model carry that model's own associations. Results on synthetic pictures are "
-        "test data: supplementary to results on photographs.",
+        "Photorealistic pictures made by a model carry that model's own associations. Results on synthetic "
+        "pictures are test data: supplementary to results on photographs.",
     ),
     Kind.PHOTOGRAPHS: (
         "Photographs",
-        "Pictures of real people. Between a base face and its variation only the named cue should differ; the report can't "
-        "check that it does.",
+        "Pictures of real people. Between a base face and its variation only the named cue should differ; the report "
+        "can't check that it does.",
     ),
     Kind.UNSTATED: (
         "Kind not stated",
@@ -82,8 +82,8 @@ def cards(data: ReportData, numbers: Numbers) -> list[Card]:
         _per_model(numbers, "refusal_rate", "Refusals", _rate, "Of all replies. By group: see below.", signed),
         _per_model(
             numbers, "position_bias", "Preference for the first option", _bias,
-            "Share of choices of the option shown first, less one half. All orderings are asked, so it cancels in shifts; "
-            "a strong one leaves the pictures little room to matter.", signed,
+            "Share of choices of the option shown first, less one half. All orderings are asked, so it cancels in "
+            "shifts; a strong one leaves the pictures little room to matter.", signed,
         ),
         _per_model(
             numbers, "letter_bias", "Preference for the letter (a)", _bias,
@@ -139,12 +139,12 @@ def _floor(numbers: Numbers) -> Card:
         return Card("floor", title, NOT_MEASURABLE, "Nothing to set a floor by.", Status.PROBLEM)
     above = sum(1 for e in rows if e.value is not None and abs(e.value) > (numbers.floor(e) or 0.0))
     note = (
-        f"Without any effect, the typical cue's shift stays below this in 95 of 100 audits. {above} of {len(rows)} cues are "
-        "above their own floor."
+        f"Without any effect, the typical cue's shift stays below this in 95 of 100 audits. {above} of {len(rows)} "
+        "cues are above their own floor."
     )
     least = detectable(rows)
     if least is not None:
-        note += f" A shift of about {points(least)} points is found with 80% power (before correction, normal approximation)."
+        note += f" A shift of about {points(least)} points is found with 80% power (uncorrected, normal approximation)."
     return Card("floor", title, f"±{points(median(floors))} points", note, Status.NOTE)
 
 
@@ -156,8 +156,8 @@ def _faces(numbers: Numbers) -> Card:
         return Card("faces", title, NOT_MEASURABLE, "No face has an answer with and without a cue.", Status.PROBLEM)
     if faces < FEW_FACES:
         note = (
-            f"Fewer than {FEW_FACES}: intervals may be too narrow, groups are small. Take the results as a trial, not as a "
-            "finding."
+            f"Fewer than {FEW_FACES}: intervals may be too narrow, groups are small. Take the results as a trial, "
+            "not as a finding."
         )
         status = Status.CAUTION if faces >= 10 else Status.PROBLEM
         return Card("faces", title, count(faces), note, status)

@@ -164,7 +164,7 @@ class View:
                     share_of_chance(e.q),
                     floor,
                     e.method or DASH,
-                )  # fmt: skip
+                )
             )
         return Lines(heads, rows)
 
@@ -453,7 +453,8 @@ class View:
         total = len(cues(self.numbers, model))
         text = f"{self.text(e)} {self.interval(e)} of {total} cues make up 80% of the total |SBS|."
         if e.floor is not None:
-            text += f" Without any effect it would be about {number(round(e.floor, 1), e.unit)}: fewer than that is concentration."
+            chance = number(round(e.floor, 1), e.unit)
+            text += f" Without any effect it would be about {chance}: fewer than that is concentration."
         return text
 
     def model_rows(self) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -525,9 +526,9 @@ class View:
         return [e for model in self.numbers.models for e in self.numbers.all("sbs", model, column)]
 
     def worst_case(self, model: str) -> str | None:
-        """How far missing answers could mislead, in points; None if no answer is missing or nothing is known."""
+        """How far missing answers could mislead, in points; None if none is missing, or all are."""
         rate = self.numbers.one("na_rate", model)
-        return None if rate is None or not rate.value else points(min(2 * rate.value, 1.0))
+        return None if rate is None or not rate.value or rate.value >= 1 else points(min(2 * rate.value, 1.0))
 
     def missing_lines(self, model: str) -> Lines:
         """The numbers behind N/A and refusals."""
