@@ -1,0 +1,223 @@
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from facevalue import report
+from facevalue.report.html import SECTIONS
+from facevalue.stimuli.base import Kind
+from tests.report import made
+
+SCRIPT = "<script>alert(1)</script>"
+QUOTE = '"onload="alert(1)'
+VOID = {"meta", "link", "img", "br", "input"}
+
+
+class Page(HTMLParser):
+    """Every element with its attributes, its text, and whether tags are balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+def page(data: report.ReportData) -> Page:
+    parsed = Page(report.render(data))
+    assert parsed.open == [], "unbalanced elements"
+    return parsed
+
+
+def ids(parsed: Page) -> list[str]:
+    return [str(attrs["id"]) for tag, attrs in parsed.elements if tag == "section"]
+
+
+ALL_NA: dict[tuple[str, str], float | None] = dict.fromkeys(made.CUES)
+VARIANTS: dict[str, Callable[[], report.ReportData]] = {
+    "one model": made.data,
+    "two models": lambda: made.data(("model-a", "model-b")),
+    "six models": lambda: made.data(tuple(f"model-{c}" for c in "abcdef")),
+    "no dimension": lambda: made.data(estimates=made.estimates(groups={})),
+    "no example": lambda: made.data(examples=()),
+    "exact": lambda: made.data(runs=(made.run(exact=True),)),
+    "all N/A": lambda: made.data(estimates=made.estimates(cues=ALL_NA)),
+    "no estimate": lambda: made.data(estimates=made.estimates().clear()),
+    "bare": lambda: made.data(runs=(report.RunFacts("model-a"),), statement=None, prompts=(), examples=()),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_report_has_the_same_sections(name: str) -> None:
+    parsed = page(VARIANTS[name]())
+    assert ids(parsed) == [section for section, _ in SECTIONS]
+    linked = {str(attrs.get("href")) for tag, attrs in parsed.elements if tag == "a"}
+    assert linked == {f"#{section}" for section, _ in SECTIONS}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_nothing_is_fetched_and_nothing_unsaid_runs(name: str) -> None:
+    parsed = page(VARIANTS[name]())
+    for tag, attrs in parsed.elements:
+        assert "style" not in attrs
+        assert not any(key.startswith("on") for key in attrs), (tag, attrs)
+        for key in ("src", "href", "srcset", "action", "data", "poster"):
+            value = attrs.get(key)
+            assert value is None or value.startswith(("data:", "#")), (tag, value)
+        assert tag not in ("iframe", "object", "embed", "form", "base")
+    text = report.render(VARIANTS[name]())
+    assert "url(" not in text
+    assert "@import" not in text
+    policy = next(str(a["content"]) for _, a in parsed.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert "unsafe" not in policy
+    assert "*" not in policy
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_missing_numbers_are_never_shown_as_numbers(name: str) -> None:
+    text = page(VARIANTS[name]()).text
+    assert not re.search(r"\b(nan|NaN|inf|None|null)\b", text)
+
+
+def test_all_na_shows_no_effect_of_zero() -> None:
+    parsed = page(made.data(estimates=made.estimates(cues=ALL_NA)))
+    assert "The model gave no valid answer: not measurable." in parsed.text
+    assert "100.0%" in parsed.text
+    for zero in ("0.000", "+0.00", "0.0 points"):
+        assert zero not in parsed.text.split("Definitions, limits")[0]
+
+
+def test_null_cells_are_dashes_with_a_reason() -> None:
+    cues: dict[tuple[str, str], float | None] = dict(made.CUES) | {("eyewear", "sunglasses"): None}
+    parsed = page(made.data(estimates=made.estimates(cues=cues)))
+    cells = [attrs for tag, attrs in parsed.elements if tag == "td" and attrs.get("class") == "none"]
+    assert {str(a["title"]) for a in cells} == {"not measurable", "not applicable: no such pictures"}
+    assert "1 more could not be measured." in parsed.text
+
+
+@pytest.mark.parametrize("evil", [SCRIPT, QUOTE, "</style><b>", "{{ 7 * 7 }}", "</title><b>", "\u202eevil&amp;"])
+def test_untrusted_texts_stay_texts(evil: str) -> None:
+    hostile = made.data(
+        ("model-a", evil),
+        runs=(
+            made.run(folder=evil, settings={evil: evil}, versions={evil: evil}, sample=evil),
+            made.run(evil),
+        ),
+        statement=report.DataStatement(1, 1, {evil: {evil: 1}}, evil, evil, evil),
+        prompts=(report.PromptExample(evil, evil, evil, evil),),
+        examples=(made.example(title=evil, prompt=evil, base_answer=evil, variant_answer=evil, model=evil),),
+        estimates=made.estimates(
+            ("model-a", evil), cues={(evil, evil): 0.2, ("eyewear", evil): -0.1}, groups={evil: (evil, "b")}
+        ),
+        titles={"group": {evil: evil}},
+    )
+    parsed = page(hostile)
+    assert [tag for tag, _ in parsed.elements if tag in ("script", "style")] == ["style", "script"]
+    assert not any(key.startswith("on") for _, attrs in parsed.elements for key in attrs)
+    assert evil.split(maxsplit=1)[0] in parsed.text
+    assert "49" not in [t.strip() for t in parsed.texts]
+
+
+def test_secrets_are_not_shown() -> None:
+    text = report.render(made.data())
+    assert "sk-very-secret" not in text
+    assert "(not shown)" in text
+
+
+def test_pictures_are_decoded_and_anything_else_is_left_out() -> None:
+    bad = made.example(base_image=b"<svg onload='alert(1)'/>", variant_image=None, media_type="text/html")
+    text = report.render(made.data(examples=(bad,)))
+    assert text.count("no picture to show") == 2
+    good = report.render(made.data())
+    assert good.count('src="data:image/webp;base64,') == 2
+
+
+def test_size_stays_handable() -> None:
+    image = made.picture()
+    examples = tuple(made.example(base_image=image, variant_image=image) for _ in range(20))
+    text = report.render(made.data(tuple(f"model-{c}" for c in "abcdef"), examples=examples))
+    assert len(text.encode()) < 2_000_000
+
+
+@pytest.mark.parametrize("name", ["one model", "two models", "no dimension", "exact"])
+def test_every_row_of_numbers_has_an_interval_or_says_why_not(name: str) -> None:
+    text = report.render(VARIANTS[name]())
+    rows = re.findall(r'<td class="num">([^<]*)</td><td class="nowrap">([^<]*)</td><td class="num">', text)
+    assert len(rows) >= 10
+    for value, interval in rows:
+        assert interval.startswith("[") or interval.startswith("no interval: ") or interval == "not measurable", value
+    strips = re.findall(r'<td class="num" data-v="[^"]*" title="([^"]*)">', text)
+    assert strips
+    assert all("n = " in title and "[" in title for title in strips)
+
+
+def test_colours_and_significance_follow_table_12() -> None:
+    parsed = page(made.data())
+    cells = [
+        a for tag, a in parsed.elements if tag == "td" and str(a.get("title", "")).startswith(("+0.120", "−0.166"))
+    ]
+    assert {str(a["class"]) for a in cells} - {"num"} == {"up2 sure", "down2 sure"}
+    weak = [a for tag, a in parsed.elements if tag == "td" and str(a.get("title", "")).startswith("+0.010 ")]
+    assert "zero unsure" in {str(a["class"]) for a in weak if a.get("class") != "num"}
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_kind_of_pictures_is_stated(kind: Kind) -> None:
+    text = page(made.data(kind=kind)).text
+    assert ("say nothing about photographs" in text) == (kind is Kind.ILLUSTRATED)
+    assert ("test data" in text) == (kind is Kind.SYNTHETIC)
+
+
+def test_an_unfinished_run_says_so() -> None:
+    text = page(made.data(runs=(made.run(asked=400, ended=None),))).text
+    assert "400 of 1,000 requests" in text
+    assert "not ended" in text
+
+
+def test_write_puts_the_whole_file_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "report.html"
+    report.write(target, made.data())
+    whole = target.read_text(encoding="utf-8")
+    assert whole.rstrip().endswith("</html>")
+
+    def fail(self: Path, other: Path) -> Path:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        report.write(target, made.data())
+    assert target.read_text(encoding="utf-8") == whole
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_rendering_is_deterministic() -> None:
+    made_once = made.data()
+    assert report.render(made_once) == report.render(made_once)
+
+
+def test_estimates_without_new_columns_still_render() -> None:
+    frame = made.estimates().drop("other_model", "floor", "floor_high")
+    assert "floor" in report.render(made.data(estimates=frame))
+    assert isinstance(frame, pl.DataFrame)
