@@ -293,7 +293,7 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
             out[cell] = np.mean(np.abs(null) >= abs(observed) - 1e-9)
         else:
             untied = column.size <= 50 and np.unique(size).size == column.size
-            method: Literal["exact", "asymptotic"] = "exact" if untied else "asymptotic"
+            method: Literal["exact", "approx"] = "exact" if untied else "approx"
             out[cell] = stats.wilcoxon(column.astype(np.float64), method=method).pvalue
     return out
 

@@ -16,6 +16,7 @@ from facevalue.studies import Study
 from facevalue.types import Image
 
 _EXAMPLES = 4
+_ALPHA = 0.05
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {
     Kind.ILLUSTRATED: "Drawn by FaceValue: perceived gender, age, skin tone and build are those drawn.",
@@ -106,11 +107,12 @@ def _prompts(study: Study) -> tuple[PromptExample, ...]:
 
 
 def _examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example]:
-    """The strongest cues that were found, each in its strongest scenario, on the face closest to the mean shift."""
+    """The strongest cues, findings first, each in its strongest scenario, on the face closest to the mean shift."""
     run = runs[0]
     own = estimates.filter((pl.col("model") == run.model) & (pl.col("measure") == "sbs") & pl.col("group").is_null())
-    cues = own.filter(pl.col("variation").is_not_null() & pl.col("scenario").is_null() & (pl.col("q") < 0.05))
-    cues = cues.sort(pl.col("value").abs(), descending=True).head(_EXAMPLES)
+    cues = own.filter(pl.col("variation").is_not_null() & pl.col("scenario").is_null() & pl.col("value").is_not_null())
+    found = (pl.col("q") < _ALPHA).fill_null(value=False)
+    cues = cues.sort(found, pl.col("value").abs(), descending=True).head(_EXAMPLES)
     out = []
     for cue in cues.iter_rows(named=True):
         same = (pl.col("attribute") == cue["attribute"]) & (pl.col("variation") == cue["variation"])

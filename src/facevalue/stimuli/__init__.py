@@ -1,0 +1,7 @@
+"""Stimuli: portraits drawn by us, and readers of anyone's images."""
+
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest import read_manifest, write_manifest
+
+__all__ = ["FileSource", "Kind", "Source", "read_manifest", "write_manifest"]
