@@ -318,7 +318,7 @@ class View:
             (
                 self.titles.cue(e.attribute, e.variation),
                 self.titles.get("dimension", e.dimension),
-                f"{number(e.value, e.unit)} {self.interval(e)}",
+                f"{self.text(e)} {self.interval(e)}",
             )
             for e in rows[:12]
         ]
@@ -398,9 +398,9 @@ class View:
         def label(e: Estimate) -> tuple[str, str]:
             s = share.get(e.dimension)
             if s is None or s.value is None or s.n is None:
-                note = f"significant scenarios: {NOT_MEASURABLE}"
+                note = f"significance {NOT_MEASURABLE}"
             else:
-                note = f"{round(s.value * s.n)} of {s.n} scenarios differ (q < .05): {number(s.value, 'share')}"
+                note = f"significant in {round(s.value * s.n)} of {s.n} scenarios"
             return self.titles.get("dimension", e.dimension), note
 
         return self.strips(self.numbers.all("vs", model, "dimension"), label, what="VS", look=_above_floor)

@@ -11,6 +11,7 @@ DASH = "–"
 NOT_MEASURABLE = "not measurable"
 MINUS = "−"
 _COUNTS = ("variations",)
+_TEN_THOUSANDTHS = "×10⁻⁴"
 _ORDERS: dict[str, tuple[str, ...]] = {
     "age": ("young", "young adult", "middle-aged", "elderly"),
     "gender": ("male", "female"),
@@ -43,7 +44,7 @@ def number(value: float | None, unit: str, *, signed: bool = False) -> str:
     if unit in _COUNTS:
         return _fixed(value, 0 if value == round(value) else 1)
     if unit == "probability^2":
-        return f"{_fixed(1e4 * value, 2)}×10⁻⁴"
+        return f"{_fixed(1e4 * value, 1)}{_TEN_THOUSANDTHS}"
     text = _fixed(value, 3 if unit == "probability" else 2)
     return f"+{text}" if signed and value > 0 else text
 
@@ -98,6 +99,8 @@ def interval(estimate: Estimate, *, signed: bool = False) -> str:
     if not estimate.has_interval:
         return ""
     ends = (number(v, estimate.unit, signed=signed) for v in (estimate.low, estimate.high))
+    if estimate.unit == "probability^2":
+        return f"[{', '.join(end.removesuffix(_TEN_THOUSANDTHS) for end in ends)}]{_TEN_THOUSANDTHS}"
     return f"[{', '.join(ends)}]"
 
 
