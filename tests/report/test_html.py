@@ -221,3 +221,29 @@ def test_estimates_without_new_columns_still_render() -> None:
     frame = made.estimates().drop("other_model", "floor", "floor_high")
     assert "floor" in report.render(made.data(estimates=frame))
     assert isinstance(frame, pl.DataFrame)
+
+
+def test_a_value_without_interval_says_why_once() -> None:
+    frame = made.estimates().with_columns(
+        pl.lit(None, pl.Float64).alias("low"), pl.lit("no interval: fewer than two clusters").alias("method")
+    )
+    text = page(made.data(estimates=frame)).text
+    assert "no interval: fewer than two clusters" in text
+    assert "no interval: no interval" not in text
+
+
+def test_a_cue_changes_sides_only_if_both_sides_are_significant() -> None:
+    def reversed_cues(q: float) -> str:
+        frame = made.estimates().with_columns(
+            pl.when(pl.col("family") == "t", pl.col("group") == "male", pl.col("variation") == "formal")
+            .then(-pl.col("value"))
+            .when(pl.col("family") == "t", pl.col("group") == "female", pl.col("variation") == "formal")
+            .then(pl.lit(0.05))
+            .otherwise("value")
+            .alias("value"),
+            pl.when(pl.col("family") == "t").then(pl.lit(q)).otherwise("q").alias("q"),
+        )
+        return page(made.data(estimates=frame)).text
+
+    assert "formal / evening wear (fashion), by gender: depth" in reversed_cues(0.01)
+    assert "No cue shifts one group of faces significantly up" in reversed_cues(0.2)

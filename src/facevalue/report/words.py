@@ -110,7 +110,8 @@ def why_no_interval(estimate: Estimate) -> str:
         return NOT_MEASURABLE
     if estimate.has_interval:
         return ""
-    return f"no interval: {estimate.method or 'the method gives none'}"
+    reason = estimate.method or "the method gives none"
+    return reason if reason.startswith("no interval") else f"no interval: {reason}"
 
 
 def detail(estimate: Estimate, *, signed: bool = False, unit_name: str = "faces", floor: Estimate | None = None) -> str:
