@@ -247,3 +247,20 @@ def test_a_cue_changes_sides_only_if_both_sides_are_significant() -> None:
 
     assert "formal / evening wear (fashion), by gender: depth" in reversed_cues(0.01)
     assert "No cue shifts one group of faces significantly up" in reversed_cues(0.2)
+
+
+def test_refusals_of_an_exact_run_are_not_measurable_and_no_fault() -> None:
+    known = pl.col("measure") != "refusal_rate"
+    frame = made.estimates().with_columns(pl.when(known).then(c).alias(c) for c in ("value", "low", "high"))
+    parsed = page(made.data(runs=(made.run(exact=True),), estimates=frame))
+    card = next(attrs for _, attrs in parsed.elements if attrs.get("data-card") == "refusal_rate")
+    assert card["class"] == "card note"
+    sampled = page(made.data(estimates=frame))
+    card = next(attrs for _, attrs in sampled.elements if attrs.get("data-card") == "refusal_rate")
+    assert card["class"] == "card problem"
+
+
+def test_passwords_in_addresses_are_not_shown() -> None:
+    text = report.render(made.data(runs=(made.run(settings={"url": "https://me:hush@host/v1"}),)))
+    assert "hush" not in text
+    assert "https://host/v1" in text

@@ -134,7 +134,7 @@ def strip(
         parts.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
     if value is not None:
         parts.append(mark(over.at(value), middle, shape, f"dot {class_}"))
-    return tag("svg", *parts, class_="strip", width="100%", height=_STRIP, role="img", aria_label=title or None)
+    return tag("svg", *parts, class_="strip", width="100%", height=_STRIP, role="img")
 
 
 @dataclass(frozen=True, slots=True)

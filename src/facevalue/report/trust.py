@@ -1,7 +1,7 @@
 """How far the numbers can be trusted: one card per reason to doubt them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
@@ -79,7 +79,9 @@ def cards(data: ReportData, numbers: Numbers) -> list[Card]:
             numbers, "na_rate", "Replies without an answer", _rate,
             "Replies in which no valid choice could be read. They are left out, never counted as zero.", signed,
         ),
-        _per_model(numbers, "refusal_rate", "Refusals", _rate, "Of all replies. By group: see below.", signed),
+        _refusals(data.runs, _per_model(
+            numbers, "refusal_rate", "Refusals", _rate, "Of all replies. By group: see below.", signed,
+        )),
         _per_model(
             numbers, "position_bias", "Preference for the first option", _bias,
             "Share of choices of the option shown first, less one half. All orderings are asked, so it cancels in "
@@ -129,6 +131,14 @@ def _per_model(
     worst = max((e for _, e in known), key=lambda e: abs(e.value or 0.0))
     status = _worst([judge(e) for _, e in known] + [Status.PROBLEM] * (len(rows) - len(known)))
     return Card(measure, title, text(worst) + (" at worst" if lines else ""), note, status, lines)
+
+
+def _refusals(runs: Sequence[RunFacts], card: Card) -> Card:
+    """Exact runs don't measure refusals, and that is no fault of theirs."""
+    if not any(run.exact for run in runs) or card.status is not Status.PROBLEM:
+        return card
+    note = "Where probabilities of the options were read, what the other replies would have been is not known."
+    return replace(card, status=Status.NOTE if card.value == NOT_MEASURABLE else Status.CAUTION, note=note)
 
 
 def _floor(numbers: Numbers) -> Card:

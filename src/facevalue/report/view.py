@@ -130,10 +130,10 @@ class View:
         known = self.measures.get(measure)
         return is_signed(known) if known else measure in ("sbs", "sbs_over_groups", "cohens_d")
 
-    def detail(self, e: Estimate) -> str:
+    def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """A tooltip."""
         floor = self.numbers.size(e) if e.measure == "sbs" else None
-        return detail(e, signed=self.signed(e.measure), unit_name=self.unit_name, floor=floor)
+        return detail(e, signed=self.signed(e.measure), unit_name=self.unit_name, floor=floor, brief=brief)
 
     def text(self, e: Estimate | None) -> str:
         """A value, or a dash."""
@@ -280,7 +280,7 @@ class View:
         classes = [shade(e.value)]
         if e.q is not None:
             classes.append("sure" if e.q < 0.001 else "unsure" if e.q >= 0.05 else "")
-        return HeatCell(self.text(e), " ".join(filter(None, classes)), self.detail(e), e.value)
+        return HeatCell(self.text(e), " ".join(filter(None, classes)), self.detail(e, brief=True), e.value)
 
     def heat(self, found: Sequence[Estimate], row: str, column: str, heads: tuple[str, ...] = ()) -> Heat | None:
         """A heat map of estimates over two factors."""

@@ -114,8 +114,15 @@ def why_no_interval(estimate: Estimate) -> str:
     return reason if reason.startswith("no interval") else f"no interval: {reason}"
 
 
-def detail(estimate: Estimate, *, signed: bool = False, unit_name: str = "faces", floor: Estimate | None = None) -> str:
-    """Everything about an estimate in one line, for tooltips."""
+def detail(
+    estimate: Estimate,
+    *,
+    signed: bool = False,
+    unit_name: str = "faces",
+    floor: Estimate | None = None,
+    brief: bool = False,
+) -> str:
+    """Everything about an estimate in one line, for tooltips; `brief` leaves out how its interval was made."""
     value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.unit, signed=signed)
     parts = [value]
     if estimate.has_interval:
@@ -131,7 +138,7 @@ def detail(estimate: Estimate, *, signed: bool = False, unit_name: str = "faces"
         parts.append(f"noise floor {mean}, 95% below {high}")
     if not estimate.has_interval and estimate.value is not None:
         parts.append(why_no_interval(estimate))
-    elif estimate.method:
+    elif estimate.method and not brief:
         parts.append(estimate.method)
     return "; ".join(parts)
 
@@ -227,4 +234,5 @@ def shown_setting(name: str, value: object) -> str:
         return DASH
     if isinstance(value, Mapping):
         return "; ".join(f"{k} = {shown_setting(str(k), v)}" for k, v in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return re.sub(r"(?<=://)[^/@\s]+@", "", text)  # a name and password in an address
