@@ -60,7 +60,7 @@ def label_permutation_floor(
     groups:
         How many.
     statistic:
-        Of the totals of groups x scenarios cells.
+        Of the totals of groups x scenarios cells; may give several estimates.
     seed, resamples:
         Of the permutations.
     """

@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.measures import inference, shift, strength
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.inference import Array, Estimates, Statistic
 from facevalue.measures.shift import Cells, Labels, Slicing
 from facevalue.prompts import ORDERINGS
 from facevalue.studies.stylisticbias import measures as m
@@ -287,12 +287,17 @@ def _strength(table: EstimateTable, s: Shifts) -> None:
         p = strength.group_tests(s.base, codes, len(groups))
         q = inference.adjust(p)
         family = f"scenarios, {dimension} (Table 11)"
-        each = strength.variation_strength(len(groups), len(s.scenarios), mean=False)
-        floor = strength.label_permutation_floor(s.base, codes, len(groups), each, SEED)
-        _derived(table, m.VS_SCENARIO, labels, cells, each, n, floor=floor, p=p, q=q, family=family)
-        average = strength.variation_strength(len(groups), len(s.scenarios), mean=True)
-        floor = strength.label_permutation_floor(s.base, codes, len(groups), average, SEED)
-        _derived(table, m.VS, {"dimension": [dimension]}, cells, average, np.array([n.sum()]), floor=floor)
+        each, average = (
+            strength.variation_strength(len(groups), len(s.scenarios), mean=whole) for whole in (False, True)
+        )
+
+        def both(sums: Array, counts: Array, each: Statistic = each, average: Statistic = average) -> Array:
+            return np.concatenate([each(sums, counts), average(sums, counts)], axis=-1)
+
+        floor = strength.label_permutation_floor(s.base, codes, len(groups), both, SEED)
+        own, mean = floor.split(len(s.scenarios))
+        _derived(table, m.VS_SCENARIO, labels, cells, each, n, floor=own, p=p, q=q, family=family)
+        _derived(table, m.VS, {"dimension": [dimension]}, cells, average, np.array([n.sum()]), floor=mean)
         _significant(table, dimension, q, int((codes >= 0).sum()))
 
 

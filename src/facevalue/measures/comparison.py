@@ -1,0 +1,312 @@
+"""Two groups of clusters compared: people of one group against people of another.
+
+As in `inference`, cells are columns of two matrices, `sums` and `counts`, of shape (clusters, cells). Everything here
+takes one part per group, so that a single part is the one-sample case (paired shifts) and two are a comparison.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from facevalue.measures import inference
+from facevalue.measures.inference import FEW, LEVEL, RESAMPLES, Array, Estimates
+
+Part = tuple[Array, Array]
+"""Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
+Codes = npt.NDArray[np.int64]
+
+NONE = "no interval: fewer than two clusters"
+T = "t over cluster means"
+WELCH = "Welch t over cluster means"
+BOOTSTRAP = "studentised cluster bootstrap"
+_ENUMERATED = 20_000  # relabelings up to which all are tried: 8 against 8 clusters
+_BLOCK = 2**21  # elements of one matrix of resamples x cells: bounds the work space at about 200 MB
+
+
+def method_for(clusters_per_group: int, *, paired: bool) -> str:
+    """Say how an interval and its p-value are made: the one place that decides it.
+
+    Parameters
+    ----------
+    clusters_per_group:
+        Clusters that were observed, of the smaller group where there are two.
+    paired:
+        Whether each cluster is compared with itself (one sample of shifts), or one group of clusters with another.
+
+    Notes
+    -----
+    The clusters are what was sampled, so their number decides, not that of the answers. Below `FEW` clusters the
+    bootstrap has too few different resamples to know the tails; the t distribution adds the missing width by its
+    degrees of freedom (Welch's, so that the groups may differ in size and spread). From `FEW` up the studentised
+    bootstrap also follows the skewness of the cluster means. Methods that are not chosen anywhere, and how far each is
+    off, stand in docs/inference.md, from the simulation in `coverage`.
+    """
+    if clusters_per_group < 2:
+        return NONE
+    if clusters_per_group >= FEW:
+        return BOOTSTRAP
+    return T if paired else WELCH
+
+
+class Interval(NamedTuple):
+    """Interval at `LEVEL` and two-sided p-value of each cell."""
+
+    low: Array
+    high: Array
+    p: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Estimates):
+    """Differences with their uncertainty: what `Estimates` has, and more.
+
+    `value` is the second group's mean minus the first's; `clusters` counts both groups.
+
+    Attributes
+    ----------
+    p:
+        Two-sided, by the same method as the interval.
+    se, df:
+        Cluster-robust standard error of the difference and Welch's degrees of freedom, for equivalence tests and
+        detectable effects.
+    smaller:
+        Clusters of the smaller group, on which the method depends.
+    why:
+        What could not be concluded and why; empty where nothing is missing.
+    """
+
+    p: Array
+    se: Array
+    df: Array
+    smaller: npt.NDArray[np.int64]
+    why: npt.NDArray[np.object_]
+
+
+def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES) -> Comparison:
+    """Difference of two groups' means in each cell, with an interval over clusters and a p-value.
+
+    Parameters
+    ----------
+    sums, counts:
+        Shape (clusters, cells).
+    group:
+        Group of each cluster: 0 or 1; the difference is 1 minus 0. Others (-1) are left out.
+    seed, resamples:
+        Of the resampling.
+
+    Examples
+    --------
+    >>> share = np.array([[0.2], [0.4], [0.3], [0.5], [0.9], [0.7]])
+    >>> found = compare(share * 10, np.full((6, 1), 10.0), np.array([0, 0, 0, 1, 1, 1]), seed=0)
+    >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p[0]:.3f}, {found.method[0]}"
+    '0.40 [0.03, 0.77], p = 0.042, Welch t over cluster means'
+    """
+    parts = [(sums[group == g], counts[group == g]) for g in (0, 1)]
+    value = difference(parts)
+    n = np.array([part_counts.sum(axis=0) for _, part_counts in parts])
+    clusters = np.array([(part_counts > 0).sum(axis=0) for _, part_counts in parts])
+    smaller = clusters.min(axis=0)
+    se, df = error(parts)
+    low, high, p = t_interval(parts)
+
+    method = np.full(value.shape, "", dtype=object)
+    for size in np.unique(smaller):
+        method[smaller == size] = method_for(int(size), paired=False)
+    why = np.full(value.shape, "", dtype=object)
+    why[(smaller >= 2) & ~(se > 0)] = "the clusters of neither group differ, so that their spread is unknown"
+    why[smaller == 1] = "a group has one cluster only, so that its spread is unknown"
+    why[smaller == 0] = "only one of the groups has answers"
+    why[clusters.max(axis=0) == 0] = "neither group has answers"
+    unknown = why != ""
+    method[unknown] = "no interval: " + why[unknown]
+
+    many = np.flatnonzero(method == BOOTSTRAP)
+    step = max(1, _BLOCK // max(resamples, 1))
+    if many.size:
+        seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(2)]  # the groups drawn apart
+        weights = [
+            inference.bootstrap_weights(len(part[0]), resamples, s) for part, s in zip(parts, seeds, strict=True)
+        ]
+        for start in range(0, many.size, step):
+            cells = many[start : start + step]
+            low[cells], high[cells], p[cells] = studentised([(s[:, cells], c[:, cells]) for s, c in parts], weights)
+    for array in (low, high, p):
+        array[unknown] = np.nan
+    total = n.sum(axis=0).astype(np.int64)
+    return Comparison(value, low, high, total, clusters.sum(axis=0), method, p, se, df, smaller, why)
+
+
+def difference(parts: Sequence[Part]) -> Array:
+    """Mean of the last part, less that of the first where there are two; NaN where one has nothing."""
+    means = [inference.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in parts]
+    return means[-1] - means[0] if len(parts) > 1 else means[0]
+
+
+def error(parts: Sequence[Part]) -> tuple[Array, Array]:
+    """Cluster-robust standard error of `difference` and its degrees of freedom.
+
+    Equation
+    --------
+    se² = Σ_g v_g with v_g from `inference.standard_error`; df = (Σ v_g)² / Σ v_g²/(G_g - 1) (Welch 1947). With equal
+    counts this is Welch's test of the cluster means, and with one part the usual t with G - 1.
+    Rounding errors are no spread: below 10^-12 of the size of the sums, v_g is zero.
+    """
+    variances, groups = [], []
+    for sums, counts in parts:
+        se = inference.standard_error(sums, counts)
+        rounding = 1e-12 * inference.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
+        variances.append(np.where(se <= rounding, 0.0, se) ** 2)
+        groups.append((counts > 0).sum(axis=0))
+    v, g = np.array(variances), np.array(groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = v.sum(axis=0)
+        df = total**2 / (v**2 / np.maximum(g - 1, 1)).sum(axis=0)
+    return np.sqrt(total), df
+
+
+def t_interval(parts: Sequence[Part]) -> Interval:
+    """t interval and test with the cluster-robust standard error; Welch's for two parts. NaN without spread."""
+    value = difference(parts)
+    se, df = error(parts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = np.where(se > 0, value / se, np.nan)
+        spread = np.where(se > 0, stats.t.ppf(0.5 + LEVEL / 2, df) * se, np.nan)
+    return Interval(value - spread, value + spread, 2 * stats.t.sf(np.abs(t), df))
+
+
+def resampled(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:
+    """Means and squared cluster-robust standard errors of reweighted clusters, each of shape (resamples, cells).
+
+    Parameters
+    ----------
+    sums, counts:
+        Shape (clusters, cells). Take the cells' means off the sums first, or small spreads drown in rounding.
+    weights:
+        Shape (resamples, clusters); how often each cluster is in.
+    """
+    total = weights @ counts
+    mean = inference.ratio(weights @ sums, total)
+    squares = weights @ sums**2
+    squares -= 2 * mean * (weights @ (sums * counts))
+    squares += mean**2 * (weights @ counts**2)
+    seen = weights @ (counts > 0).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return mean, np.where(seen > 1, seen / (seen - 1) * np.maximum(squares, 0) / total**2, np.nan)
+
+
+def studentised(parts: Sequence[Part], weights: Sequence[Array]) -> Interval:
+    """Studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5), each group resampled on its own.
+
+    The p-value is twice the smaller tail of the bootstrapped t beyond the observed one, so that it falls below
+    1 - `LEVEL` where the interval leaves zero out.
+
+    Parameters
+    ----------
+    parts:
+        One or two.
+    weights:
+        Of each part, as from `inference.bootstrap_weights`.
+    """
+    value = difference(parts)
+    se, _ = error(parts)
+    boot = np.zeros((len(weights[0]), value.size))
+    variance = np.zeros_like(boot)
+    for sign, (sums, counts), drawn in zip((-1, 1)[-len(parts) :], parts, weights, strict=True):
+        centre = inference.ratio(sums.sum(axis=0), counts.sum(axis=0))
+        mean, v = resampled(sums - centre * counts, counts, drawn)
+        boot += sign * mean
+        variance += v
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = np.where(variance > 0, boot / np.sqrt(variance), np.nan)
+        observed = np.where(se > 0, value / se, np.nan)
+    return tails(t, value, se, observed)
+
+
+def tails(t: Array, value: Array, se: Array, observed: Array) -> Interval:
+    """Turn bootstrapped t values, of shape (resamples, cells), into interval and p-value; NaN ones are left out."""
+    ordered = np.sort(t.T, axis=1)  # NaN last
+    known = np.isfinite(ordered).sum(axis=1)
+    ends = [value - _quantile(ordered, known, place) * se for place in (0.5 + LEVEL / 2, 0.5 - LEVEL / 2)]
+    above = (ordered >= observed[:, None]).sum(axis=1)
+    below = (ordered <= observed[:, None]).sum(axis=1)
+    p = np.minimum(2 * (1.0 + np.minimum(above, below)) / (1.0 + known), 1.0)
+    return Interval(ends[0], ends[1], np.where(np.isfinite(ends[0]), p, np.nan))
+
+
+def _quantile(ordered: Array, known: Codes, place: float | Array) -> Array:
+    """Quantile of each row of sorted values of which the first `known` count (linear, as numpy's default)."""
+    at = np.maximum(place * (known - 1), 0)
+    left = np.floor(at).astype(np.int64)
+    right = np.minimum(left + 1, np.maximum(known - 1, 0))
+    rows = np.arange(len(ordered))
+    low, high = ordered[rows, left], ordered[rows, right]
+    out = low + (high - low) * (at - left)
+    return np.where(known > len(ordered[0]) // 2, out, np.nan)
+
+
+def permutation_p(sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES) -> Array:
+    """Two-sided p-value of each cell by dealing the group labels out anew among the clusters that were observed.
+
+    The statistic is the studentised difference, which keeps the level where groups differ in spread as well (Janssen
+    1997). All relabelings are tried up to 8 against 8 clusters, so that the p-value is exact; beyond, `resamples`
+    random ones with (1 + hits) / (1 + resamples).
+
+    Parameters
+    ----------
+    sums, counts, group, seed, resamples:
+        As for `compare`.
+
+    Returns
+    -------
+    p of shape (cells,); NaN where a group has fewer than two clusters or nothing varies.
+    """
+    member = (group == 0) | (group == 1)
+    sums, counts, own = sums[member], counts[member], group[member]
+    out = np.full(sums.shape[1], np.nan)
+    patterns, which = np.unique(counts > 0, axis=1, return_inverse=True)
+    for number in range(patterns.shape[1]):
+        seen = patterns[:, number]
+        labels = own[seen]
+        if min((labels == 0).sum(), (labels == 1).sum()) < 2:
+            continue
+        deals = _relabelings(labels, seed, resamples)
+        cells = np.flatnonzero(which == number)
+        step = max(1, _BLOCK // len(deals))
+        for start in range(0, cells.size, step):
+            here = cells[start : start + step]
+            s, c = sums[np.ix_(seen, here)], counts[np.ix_(seen, here)]
+            s = s - inference.ratio(s.sum(axis=0), c.sum(axis=0)) * c
+            scale = np.sqrt((s**2).sum(axis=0))
+            s = s / np.where(scale > 0, scale, 1.0)
+            t = np.abs(_studentised_difference(s, c, deals))  # the first is how the labels lie
+            hits = (t >= t[0] * (1 - 1e-9)).sum(axis=0)
+            varies = scale > 1e-12 * np.sqrt((sums[np.ix_(seen, here)] ** 2).sum(axis=0))
+            out[here] = np.where(varies, hits / len(deals), np.nan)
+    return out
+
+
+def _relabelings(labels: Codes, seed: int, resamples: int) -> Array:
+    """Membership in group 1, shape (deals, clusters); the first row is the observed one, and no row is it again."""
+    size, ones = labels.size, int((labels == 1).sum())
+    observed = (labels == 1).astype(np.float64)[None, :]
+    if comb(size, ones) <= _ENUMERATED:
+        chosen = np.array(list(combinations(range(size), ones)))
+        deals = np.zeros((len(chosen), size))
+        np.put_along_axis(deals, chosen, 1.0, axis=1)
+        return np.concatenate([observed, deals[(deals != observed).any(axis=1)]])
+    rng = np.random.default_rng(seed)
+    return np.concatenate([observed, rng.permuted(np.repeat(observed, resamples, axis=0), axis=1)])
+
+
+def _studentised_difference(sums: Array, counts: Array, deals: Array) -> Array:
+    one, zero = resampled(sums, counts, deals), resampled(sums, counts, 1 - deals)
+    gap, se = one[0] - zero[0], np.sqrt(one[1] + zero[1])
+    apart = np.abs(gap) > 1e-12
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(se > 1e-12, gap / se, np.where(apart, np.inf, 0.0))
