@@ -1,6 +1,7 @@
 """Shards: whole or absent, in order, damaged ones named, many small ones made few."""
 
 import errno
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -302,3 +303,22 @@ def test_the_thread_tells_of_a_full_disk_with_the_next_response(tmp_path: Path, 
 
     with pytest.raises(RunError, match="No space left"):
         write(tmp_path, slowly(), seconds=0.05)
+
+
+def test_reading_while_shards_are_merged(tmp_path: Path) -> None:
+    merged = []
+
+    def merge() -> None:
+        for _ in range(8):
+            compact(tmp_path, target=1000, least=2)
+            merged.append(len(shard_paths(tmp_path)))
+            for i in range(1, 30):
+                store(tmp_path, 1000 * len(merged) + i, ok(0))
+
+    for i in range(100):
+        store(tmp_path, i, ok(i))
+    thread = threading.Thread(target=merge)
+    thread.start()
+    while thread.is_alive():
+        assert read_responses(tmp_path).height == 100
+    assert merged[-1] < 30

@@ -195,6 +195,7 @@ class _Session:
         except BaseException as error:
             signals.over()
             self._close(before, begun, complete=False, error=error)
+            self._report(time.monotonic())
             self._progress.finish(None)
             raise
         signals.over()

@@ -29,10 +29,13 @@ def stimulus_hash(stimulus: Stimulus) -> int:
     return _hash(("stimulus", stimulus.digest))
 
 
-def conditions_hash(sampling: Sampling, seed: int, exact: bool) -> int:
-    """Hash how the reply is drawn: sampling, seed, and whether probabilities are read instead."""
+def conditions_hash(sampling: Sampling, seed: int, exact: bool, constrain: bool = False) -> int:
+    """Hash how the reply is drawn: sampling, seed, whether probabilities are read instead, whether it is constrained.
+
+    A reply that isn't constrained keeps the hash that it had before replies could be.
+    """
     values = (float(sampling.temperature), float(sampling.top_p), int(sampling.max_tokens), int(seed), bool(exact))
-    return _hash(("conditions", *map(repr, values)))
+    return _hash(("conditions", *map(repr, values), *(["constrained"] if constrain else [])))
 
 
 def combined_hash(stimuli: Hashes, questions: Hashes, conditions: Hashes) -> Hashes:

@@ -1,5 +1,7 @@
 """From the shards of a run to one table: sorted, one row per request."""
 
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +11,8 @@ from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES
 from facevalue.store.shards import damaged, inspect, shard_paths
 
-_ATTEMPTS = 5
+_ATTEMPTS = 40
+_PAUSE = 0.05  # seconds
 
 
 def read_responses(folder: Path, first: int | None = None, last: int | None = None) -> pl.DataFrame:
@@ -32,21 +35,25 @@ def read_responses(folder: Path, first: int | None = None, last: int | None = No
     RunError
         The folder holds no responses folder, or a shard is cut short or damaged; the message names it.
     """
-    for attempt in range(_ATTEMPTS):
+    for _ in range(_ATTEMPTS):
+        before = _marks(shard_paths(folder))
         try:
-            return scan_responses(folder, first, last).collect()
-        except FileNotFoundError:  # the run has just merged shards: look again
-            if attempt == _ATTEMPTS - 1:
-                raise
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _blame(folder, error) from error
-    raise AssertionError
+            frame = scan_responses(folder, first, last).collect()
+        except (RunError, pl.exceptions.PolarsError, OSError) as error:
+            if _marks(before) == before:
+                raise error if isinstance(error, RunError) else _blame(folder, error) from error
+        else:
+            if _marks(before) == before:
+                return frame
+        time.sleep(_PAUSE)  # the run has just merged some of these shards, perhaps while they were read
+    raise RunError(f"The files in {folder / RESPONSES_FOLDER} keep changing: read them when the run has ended.")
 
 
 def scan_responses(folder: Path, first: int | None = None, last: int | None = None) -> pl.LazyFrame:
     """The same as a lazy frame, for more than fits into memory or for a few columns of it.
 
     Give `first` and `last` here rather than as a filter on the result: it is then applied before rows are compared.
+    Files may vanish under the frame if a run merges them meanwhile; `read_responses` looks again then.
 
     Raises
     ------
@@ -64,8 +71,6 @@ def scan_stored(folder: Path, first: int | None = None, last: int | None = None)
     for path in paths:
         try:
             inspect(path)
-        except FileNotFoundError:
-            return scan_stored(folder, first, last)
         except pl.exceptions.PolarsError as error:
             raise damaged(path, error) from error
     if not paths:
@@ -83,6 +88,19 @@ def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
     failed = pl.col("status") == "error"
     ordered = rows.sort("trial", "repeat", failed, maintain_order=True)
     return ordered.unique(["trial", "repeat"], keep="first", maintain_order=True)
+
+
+def _marks(paths: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
+    """What tells whether files are still the same; new shards beside them don't matter."""
+    marks: dict[Path, tuple[int, int, int] | None] = {}
+    for path in paths:
+        try:
+            state = path.stat()
+        except FileNotFoundError:
+            marks[path] = None
+        else:
+            marks[path] = (state.st_ino, state.st_size, state.st_mtime_ns)
+    return marks
 
 
 def _blame(folder: Path, error: Exception) -> RunError:
