@@ -160,6 +160,8 @@ class Example:
         Preference scores of the two pictures in this scenario; None is not measurable.
     model:
         Who answered.
+    base_choice, variant_choice:
+        The wording of the option that each reply chose; empty if it is not one option.
     """
 
     title: str
@@ -175,6 +177,8 @@ class Example:
     base_phi: float | None
     variant_phi: float | None
     model: str
+    base_choice: str = ""
+    variant_choice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
 from facevalue.studies import Study
-from facevalue.types import Image
+from facevalue.types import Image, Option
 
 _EXAMPLES = 4
 _ALPHA = 0.05
@@ -161,6 +161,8 @@ def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shif
         variant_answer=texts[1],
         base_phi=chosen["phi_base"],
         variant_phi=chosen["phi"],
+        base_choice=_choice(chosen["weight_base"], question.options),
+        variant_choice=_choice(chosen["weight"], question.options),
         model=run.model,
     )
 
@@ -198,13 +200,20 @@ def _pairs(judged: pl.DataFrame) -> pl.DataFrame:
     telling = replies.sort((pl.col("weight") - pl.col("weight_base")).abs(), descending=True).unique(
         "identity", keep="first", maintain_order=True
     )
-    return both.join(telling.drop("weight", "weight_base"), on="identity")
+    return both.join(telling, on="identity")
 
 
-def _said(text: str | None, probs: Sequence[float] | None, options: Sequence[object]) -> str:
+def _choice(weight: float, options: Sequence[Option]) -> str:
+    """The wording of the option that a reply chose: the favourable one has all the weight, or none."""
+    if weight not in (0.0, 1.0):
+        return ""
+    return next((o.text for o in options if (o.level == "favourable") == (weight == 1.0)), "")
+
+
+def _said(text: str | None, probs: Sequence[float] | None, options: Sequence[Option]) -> str:
     if probs is None:
         return text or ""
-    labels = [f"{getattr(o, 'label', '')} {getattr(o, 'text', '')}".strip() for o in options]
+    labels = [f"{option.label} {option.text}".strip() for option in options]
     return ", ".join(f"{label}: {p:.0%}" for label, p in zip(labels, probs, strict=True))
 
 
