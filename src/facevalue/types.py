@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-
 OptionValue = str | int | float | bool | list[str]
 """A user's choice for one setting of a study; what TOML can hold."""
 
@@ -141,6 +140,9 @@ class Request(NamedTuple):
         What is shown, what is said, how the reply is drawn.
     exact:
         Whether the probability of every option is wanted instead of a sampled reply.
+    constrain:
+        Whether the reply must be one of the question's options, where the model can be held to that. Probabilities are
+        those of free replies, whatever it says.
     """
 
     trial: int
@@ -150,6 +152,7 @@ class Request(NamedTuple):
     question: Question
     sampling: Sampling
     exact: bool
+    constrain: bool = False
 
 
 class Response(NamedTuple):

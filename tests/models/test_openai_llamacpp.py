@@ -3,58 +3,29 @@
 import importlib.util
 import io
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import permutations
 from pathlib import Path
 
+import httpx
 import PIL.Image
 import pytest
 import scipy.stats
 
 from facevalue.errors import ModelError
+from facevalue.models._chat import Dialect, body
+from facevalue.models._structured import Way, said
 from facevalue.models.openai import OpenAIModel
 from facevalue.models.registry import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Sampling, Status, Stimulus
 from tests.models import tiny_llava
+from tests.models.llama_server import serving
 
 if importlib.util.find_spec("xllamacpp") is None:
     pytest.skip("xllamacpp is not installed: pip install 'facevalue[servers]'", allow_module_level=True)
 
-SERVER = Path(__file__).with_name("llama_server.py")
 KEY = "sk-local"
-
-
-@contextmanager
-def serving(*arguments: object) -> Iterator[str]:
-    """Run the server; yield its base address."""
-    command = [sys.executable, str(SERVER), *map(str, arguments)]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        line = process.stdout.readline()
-        if not line.startswith("listening "):
-            process.wait(10)
-            if process.returncode < 0:
-                pytest.skip(f"this machine cannot run llama.cpp's server: signal {-process.returncode}")
-            raise RuntimeError(process.stderr.read())
-        yield line.split()[1] + "/v1"
-    finally:
-        process.stdin.close()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-        process.stderr.close()
 
 
 @pytest.fixture(scope="session")
@@ -162,3 +133,36 @@ def test_a_server_with_a_key_and_without_eyes(files: tuple[Path, Path], monkeypa
         monkeypatch.setenv("FACEVALUE_API_KEY", KEY)
         able = OpenAIModel(f"{address}#tiny", ModelOptions()).capabilities
         assert (able.probabilities, able.images_per_request) == ("top-k", 0)
+
+
+def held(*texts: str, labels: bool = False) -> Question:
+    options = tuple(Option(f"({n})" if labels else "", text, text) for n, text in enumerate(texts))
+    return Question("What colour is the sky?", options)
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_replies_are_held_to_the_options(model: OpenAIModel, labels: bool) -> None:
+    question = held("quokka", "wombat", labels=labels)
+    asked = [Request(i, 0, i, picture("red"), question, Sampling(), False, True) for i in range(24)]
+    texts = {response.text for response in model.respond(asked)}
+    assert texts == ({"(0)", "(1)"} if labels else {"quokka", "wombat"})
+    assert model.capabilities.structured
+    free = {r.text for r in model.respond(request._replace(constrain=False) for request in asked)}
+    assert not free & texts
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['say "no"', "back\\slash", "two\nlines\tand\ra tab", "naïve 日本 🙂", "[a-z]* ::= (x) | #", "soft\u00adhyphen"],
+)
+def test_any_text_can_be_an_option(model: OpenAIModel, text: str) -> None:
+    (response,) = model.respond([Request(0, 0, 3, picture("red"), held(text), Sampling(max_tokens=64), False, True)])
+    assert (response.status, response.text) == (Status.OK, text)
+
+
+@pytest.mark.parametrize(("way", "honoured"), [(way, way in (Way.GRAMMAR, Way.RESPONSE_FORMAT)) for way in Way])
+def test_which_ways_are_honoured(model: OpenAIModel, url: str, way: Way, honoured: bool) -> None:
+    sent = body("tiny", [], held("quokka"), Sampling(max_tokens=32), 1, dialect=Dialect(), logprobs=False, way=way)
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        text = client.post(f"{url}/chat/completions", json=sent).raise_for_status().json()["choices"][0]["message"]
+    assert (said(way, text["content"]) == "quokka") == honoured

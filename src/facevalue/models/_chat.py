@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import Position, read_positions
 from facevalue.types import Image, Question, Sampling, Status
 
@@ -77,11 +78,13 @@ def body(
     *,
     dialect: Dialect,
     logprobs: bool,
+    way: Way | None = None,
 ) -> dict[str, object]:
     """Return the JSON body of one request: the system message if there is one, the images, then the text.
 
     With `logprobs` the reply is asked for greedily (temperature 0, the whole nucleus): the path whose alternatives
-    are read is then the likeliest one and always the same, and the sampling is applied to what is read.
+    are read is then the likeliest one and always the same, and the sampling is applied to what is read. With a `way`
+    the reply is constrained to the question's options.
     """
     messages: list[dict[str, object]] = []
     if question.system is not None:
@@ -93,12 +96,14 @@ def body(
         "messages": messages,
         "temperature": 0 if logprobs else sampling.temperature,
         "top_p": 1 if logprobs else sampling.top_p,
-        dialect.limit: sampling.max_tokens,
+        dialect.limit: sampling.max_tokens + (JSON_TOKENS if way is Way.RESPONSE_FORMAT else 0),
     }
     if dialect.seed:
         sent["seed"] = seed & _SEED_BITS
     if logprobs:
         sent |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
+    if way is not None:
+        sent |= constraint(way, wanted(question.options))
     return sent
 
 

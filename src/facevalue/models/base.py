@@ -22,12 +22,16 @@ class Capabilities:
         Whether a system message is honoured.
     seeds:
         Whether a reply can be reproduced from `Request.seed`.
+    structured:
+        Whether replies can be constrained to options. Where that must be found out, False until a request has asked for
+        it.
     """
 
     probabilities: Literal["full", "top-k", "none"] = "none"
     images_per_request: int = 1
     system_prompt: bool = True
     seeds: bool = False
+    structured: bool = False
 
 
 class Model(Protocol):
@@ -50,7 +54,7 @@ class Model(Protocol):
         ...
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """Facts that change what the model says (version, endpoint, file hash); stored with the run. Holds no secret."""
+        """Facts that change what the model says (version, endpoint, file hash), stored with the run. No secret."""
         ...
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:

@@ -4,7 +4,8 @@ import io
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -16,10 +17,11 @@ from facevalue.models._budget import Budget
 from facevalue.models._chat import Dialect, Part, Reply, body, image_parts, read, spells
 from facevalue.models._http import Failure, Server, Waits
 from facevalue.models._pool import Pool
+from facevalue.models._structured import PROBES, Way, said
 from facevalue.models._toplogprobs import option_probabilities
 from facevalue.models.base import Capabilities
 from facevalue.models.registry import ModelOptions
-from facevalue.types import Image, Question, Request, Response, Sampling, Status, Stimulus
+from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _PATH = "/chat/completions"
 _OUTAGE = 20
@@ -28,6 +30,8 @@ _STIMULI_KEPT = 4
 """Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
 _INABILITY = frozenset({200, 500, 501})
 """HTTP statuses with which servers answer a probe of what they can't do: a broken reply, or a fault."""
+_HICCUPS = 1
+"""So many such answers to a probe may be accidents: the probe is sent again."""
 _WITHHELD = frozenset({"content_filter", "content_policy_violation"})
 """Error codes with which a server declines to answer a prompt."""
 
@@ -65,6 +69,8 @@ class OpenAIModel:
         self._budget = Budget(options.rpm, options.tpm, self._waits)
         self._dialect = Dialect()
         self._capabilities: Capabilities | None = None
+        self._way: Way | None = None
+        self._knows_way = False
         self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
         self._reached = self._worked = False
         self._failures = 0
@@ -87,7 +93,7 @@ class OpenAIModel:
 
         `seeds` means that the server takes a seed, not that it was seen to reproduce a reply. Whether a system
         message is honoured can't be seen from outside and is taken for granted. More than two images a request are
-        not tried.
+        not tried. `structured` is False until `structured` has been called or a constrained request been asked.
 
         Raises
         ------
@@ -97,7 +103,23 @@ class OpenAIModel:
         if self._capabilities is None:
             with Pool(self._server.client) as pool:
                 self._capabilities = pool.run(self._probe)
+        if self._way is not None and not self._capabilities.structured:
+            self._capabilities = replace(self._capabilities, structured=True)
         return self._capabilities
+
+    def structured(self) -> bool:
+        """Tell whether the server can hold a reply to a question's options, found by a few tiny requests, once.
+
+        Raises
+        ------
+        ModelError
+            The server fails, so that it can't be told.
+        """
+        if not self._knows_way:
+            with Pool(self._server.client) as pool:
+                self._way = pool.run(self._find_way)
+            self._knows_way = True
+        return self._way is not None
 
     def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
         """Answer each request once, in any order.
@@ -116,6 +138,7 @@ class OpenAIModel:
 
     def _prepare(self, request: Request) -> "_Prepared":
         """Load and encode what a request shows, once per stimulus, in the caller's thread."""
+        way = self._way if _constrained(request) and self.structured() else None
         stimulus = request.stimulus
         at = (stimulus.key, stimulus.digest)
         parts = self._encoded.get(at)
@@ -123,13 +146,13 @@ class OpenAIModel:
             try:
                 parts = image_parts(stimulus.load())
             except (OSError, FaceValueError) as error:
-                return _Prepared(request, [], f"Stimulus {stimulus.key!r} could not be loaded: {error}")
+                return _Prepared(request, [], f"Stimulus {stimulus.key!r} could not be loaded: {error}", None)
             self._encoded[at] = parts
             if len(self._encoded) > _STIMULI_KEPT:
                 self._encoded.popitem(last=False)
         else:
             self._encoded.move_to_end(at)
-        return _Prepared(request, parts, None)
+        return _Prepared(request, parts, None, way)
 
     async def _answer(self, client: httpx.AsyncClient, prepared: "_Prepared") -> Response:
         request = prepared.request
@@ -160,8 +183,8 @@ class OpenAIModel:
     ) -> tuple[Reply, float]:
         """Send a request until it succeeds, in whatever dialect the server takes; return also the milliseconds.
 
-        With `probing`, a server's fault or a broken reply is taken for its answer, since some servers answer so to
-        what they can't do.
+        With `probing`, a server's fault or a broken reply that comes twice is taken for its answer, since some servers
+        answer so to what they can't do.
         """
         request = prepared.request
         logprobs = request.exact if logprobs is None else logprobs
@@ -176,6 +199,7 @@ class OpenAIModel:
                 request.seed,
                 dialect=dialect,
                 logprobs=logprobs,
+                way=prepared.way,
             )
             booked = await self._budget.take()
             started = time.perf_counter()
@@ -190,7 +214,7 @@ class OpenAIModel:
                     continue
                 if not self._reached or failure.code == "insufficient_quota":
                     raise ModelError(failure.text) from None
-                final = not failure.transient or (probing and failure.status in _INABILITY)
+                final = not failure.transient or (probing and failure.status in _INABILITY and retry >= _HICCUPS)
                 if final or retry >= self._options.retries:
                     raise
                 await self._waits.sleep(self._waits.before(retry, failure.retry_after))
@@ -274,13 +298,39 @@ class OpenAIModel:
             return 1
         return 2
 
+    async def _find_way(self, client: httpx.AsyncClient) -> Way | None:
+        """Find the first way of constraining a reply that the server honours."""
+        for way in Way:
+            if await self._honours(client, way):
+                return way
+        return None
+
+    async def _honours(self, client: httpx.AsyncClient, way: Way) -> bool:
+        """Whether replies are what no model says by itself; most servers ignore what they don't know."""
+        for texts in PROBES:
+            try:
+                reply, _ = await self._ask(client, _choice(texts, way), probing=True)
+            except Failure as failure:
+                if failure.status in (401, 403, 404):
+                    await self._explain(client, failure)
+                if failure.transient and failure.status not in _INABILITY:
+                    raise ModelError(
+                        f"It could not be found out whether {self._server.url} holds replies to given options. "
+                        f"{failure.text}"
+                    ) from None
+                return False
+            if said(way, reply.text or "") not in texts:
+                return False
+        return True
+
 
 class _Prepared(NamedTuple):
-    """A request with its images encoded, or why they couldn't be loaded."""
+    """A request with its images encoded, or why they couldn't be loaded, and how its reply is constrained."""
 
     request: Request
     parts: list[Part]
     problem: str | None
+    way: Way | None
 
 
 class _Target(NamedTuple):
@@ -339,6 +389,18 @@ def _with_probabilities(response: Response, request: Request, reply: Reply) -> R
     return response._replace(status=Status.OK, probs=probs)
 
 
+def _constrained(request: Request) -> bool:
+    """Whether a reply is to be constrained; one whose probabilities are read never is."""
+    return request.constrain and not request.exact and bool(request.question.options)
+
+
+def _choice(texts: Sequence[str], way: Way) -> _Prepared:
+    """Return a question that has nothing to do with the texts to which its reply is constrained."""
+    question = Question("What colour is the sky?", tuple(Option("", text, "") for text in texts))
+    sampling = Sampling(temperature=0.0, max_tokens=16)
+    return _Prepared(Request(0, 0, 0, Stimulus("probe", "", {}, tuple), question, sampling, False, True), [], None, way)
+
+
 def _tiny(images: int) -> _Prepared:
     """Return a small question about white squares."""
     file = io.BytesIO()
@@ -346,4 +408,6 @@ def _tiny(images: int) -> _Prepared:
     parts = image_parts([Image(file.getvalue(), "image/png")] * images)
     stimulus = Stimulus("probe", "", {}, tuple)
     sampling = Sampling(temperature=0.0, max_tokens=4)
-    return _Prepared(Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False), parts, None)
+    return _Prepared(
+        Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False), parts, None, None
+    )

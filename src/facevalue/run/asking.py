@@ -64,7 +64,7 @@ class Asking:
             reask_seed(study.seeds[repeat], again) for again in range(self.rounds + 1) for repeat in range(self.repeats)
         ]
         self._conditions = np.array(
-            [conditions_hash(study.sampling, seed, exact) for seed in self.seeds], dtype=np.uint64
+            [conditions_hash(study.sampling, seed, exact, study.constrain) for seed in self.seeds], dtype=np.uint64
         )
         self._columns = stimulus_columns(study)
         self._last: tuple[int, Stimulus, int] | None = None

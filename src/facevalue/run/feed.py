@@ -79,14 +79,14 @@ class Feed:
         return hashes, known
 
     def _of(self, chunk: Chunk) -> Iterator[Request]:
-        sampling, exact = self._study.sampling, self._asking.exact
+        sampling, exact, constrain = self._study.sampling, self._asking.exact, self._study.constrain
         seeds, questions, trials = self._asking.seeds, chunk.questions, chunk.trials.tolist()
         wanted = [np.flatnonzero(row).tolist() for row in chunk.wanted] if len(seeds) > 1 else [[0]] * len(trials)
         for first, stop, stimulus in self._asking.stimuli(chunk):
             for row in range(first, stop):
                 trial, question = trials[row], questions[row]
                 for repeat in wanted[row]:
-                    yield Request(trial, repeat, seeds[repeat], stimulus, question, sampling, exact)
+                    yield Request(trial, repeat, seeds[repeat], stimulus, question, sampling, exact, constrain)
 
     def _chunks(self, again: int) -> Iterator[Chunk]:
         ledger, numbers = self._ledger, self._ledger.numbers

@@ -57,6 +57,8 @@ class Study:
     titles:
         Per factor column the wording of its levels for people, where it isn't the level itself. A level of `variation`
         may be written "attribute/variation".
+    constrain:
+        Whether the protocol constrains replies to the options. Models that can't be held to it answer freely.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Study:
     measures: tuple[Measure, ...]
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasks: int = 0
+    constrain: bool = False
 
     @property
     def repeats(self) -> int:
