@@ -11,7 +11,7 @@ from scipy import stats
 
 from facevalue.measures import inference, shift, strength
 from facevalue.measures.inference import Array, Estimates
-from facevalue.measures.shift import Slicing
+from facevalue.measures.slicing import Slicing
 
 
 def test_cells_are_crossings_of_both_slicings() -> None:

@@ -1,111 +1,22 @@
 """From numbers to what the template shows: rows, strips and heat maps, with every text ready-made."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from markupsafe import Markup
 
-from facevalue.measures.base import Measure
 from facevalue.report import charts
 from facevalue.report.headline import cues
-from facevalue.report.numbers import ALPHA, POOLED, Estimate, Numbers
+from facevalue.report.numbers import ALPHA, POOLED, Estimate
+from facevalue.report.parts import Heat, HeatRow, Lines, Parts, Strips, above_floor, short
 from facevalue.report.words import (
-    DASH,
     NOT_MEASURABLE,
-    Titles,
-    count,
-    detail,
     group_key,
-    interval,
-    is_signed,
     number,
     points,
-    share_of_chance,
-    why_no_interval,
 )
 
-STRONG, MODERATE = 0.10, 0.04
-"""Limits of the colour categories of Table 12."""
 
-
-@dataclass(frozen=True, slots=True)
-class StripRow:
-    """One row of an interval plot."""
-
-    label: str
-    note: str
-    svg: Markup
-    value: str
-    interval: str
-    detail: str
-    sort: float
-    moved: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Strips:
-    """An interval plot: its axis and its rows."""
-
-    axis: Markup
-    rows: list[StripRow]
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of a table of numbers: labels, then everything known of an estimate."""
-
-    labels: tuple[str, ...]
-    value: str
-    interval: str
-    n: str
-    clusters: str
-    p: str
-    q: str
-    floor: str
-    method: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """A table of numbers."""
-
-    heads: tuple[str, ...]
-    rows: list[Line]
-
-
-@dataclass(frozen=True, slots=True)
-class HeatCell:
-    """One cell of a heat map; `sort` is None where there is no number."""
-
-    text: str
-    class_: str
-    detail: str
-    sort: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class HeatRow:
-    """One row of a heat map."""
-
-    section: str
-    label: str
-    cells: list[HeatCell]
-    size: float
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """A heat map; `bands` are (title, number of columns) over the columns' titles."""
-
-    bands: list[tuple[str, int]]
-    columns: list[tuple[str, str]]
-    rows: list[HeatRow]
-    first: str
-
-
-class View:
+class View(Parts):
     """Builds the parts of the page that show estimates.
 
     Parameters
@@ -117,110 +28,6 @@ class View:
     measures:
         Definitions by name.
     """
-
-    def __init__(self, numbers: Numbers, titles: Titles, measures: Sequence[Measure]) -> None:
-        self.numbers = numbers
-        self.titles = titles
-        self.measures: Mapping[str, Measure] = {m.name: m for m in measures}
-        clusters = {m.cluster for m in measures}
-        self.unit_name = "faces" if clusters <= {"identity"} else "clusters"
-
-    def signed(self, measure: str) -> bool:
-        """Whether values of a measure carry a sign."""
-        known = self.measures.get(measure)
-        return is_signed(known) if known else measure in ("sbs", "sbs_over_groups", "cohens_d")
-
-    def detail(self, e: Estimate, *, brief: bool = False) -> str:
-        """A tooltip."""
-        floor = self.numbers.size(e) if e.measure == "sbs" else None
-        return detail(e, signed=self.signed(e.measure), unit_name=self.unit_name, floor=floor, brief=brief)
-
-    def text(self, e: Estimate | None) -> str:
-        """A value, or a dash."""
-        return DASH if e is None else number(e.value, e.unit, signed=self.signed(e.measure))
-
-    def interval(self, e: Estimate | None) -> str:
-        """An interval, or why there is none."""
-        if e is None:
-            return NOT_MEASURABLE
-        return interval(e, signed=self.signed(e.measure)) or why_no_interval(e)
-
-    def lines(self, heads: tuple[str, ...], pairs: Iterable[tuple[tuple[str, ...], Estimate]]) -> Lines:
-        """A table of numbers from labels and estimates."""
-        rows = []
-        for labels, e in pairs:
-            noise = self.numbers.size(e) if e.measure == "sbs" else e
-            floor = DASH
-            if noise is not None and noise.floor_high is not None:
-                floor = f"{number(noise.floor, noise.unit)} (95%: {number(noise.floor_high, noise.unit)})"
-            rows.append(
-                Line(
-                    labels,
-                    self.text(e),
-                    self.interval(e),
-                    count(e.n),
-                    count(e.clusters),
-                    share_of_chance(e.p),
-                    share_of_chance(e.q),
-                    floor,
-                    e.method or DASH,
-                )
-            )
-        return Lines(heads, rows)
-
-    def strips(
-        self,
-        rows: Sequence[Estimate],
-        label: Callable[[Estimate], tuple[str, str]],
-        *,
-        look: Callable[[Estimate], tuple[int, str]] | None = None,
-        what: str = "",
-        zero: bool = True,
-    ) -> Strips | None:
-        """An interval plot of these estimates; None if no row has a value.
-
-        Parameters
-        ----------
-        rows:
-            What to plot, in order.
-        label:
-            Text and smaller text of a row.
-        look:
-            Shape and class of a row's dot.
-        what:
-            Title of the column of values.
-        zero:
-            Whether the axis must contain zero.
-        """
-        known = [e for e in rows if e.value is not None]
-        if not known:
-            return None
-        noise = [self._band(e) for e in known]
-        ends = [v for e in known for v in (e.value, e.low, e.high) if v is not None]
-        ends += [v for band in noise if band for v in band]
-        over = charts.scale(min([*ends, 0.0] if zero else ends), max([*ends, 0.0] if zero else ends))
-        unit = known[0].unit
-        ticks = [_tick(t, unit, signed=self.signed(known[0].measure)) for t in over.ticks]
-        out = []
-        for e in rows:
-            shape, class_ = look(e) if look else (0, _side(e, self.signed(e.measure)))
-            title = self.detail(e)
-            text, note = label(e)
-            svg = charts.strip(
-                over, e.value, e.low, e.high, band=self._band(e), shape=shape, class_=class_, title=f"{text}: {title}"
-            )
-            moved = e.measure == "sbs" and self.numbers.moved(e)
-            sort = e.value if e.value is not None else float("-inf")
-            out.append(StripRow(text, note, svg, self.text(e), self.interval(e), title, sort, moved))
-        return Strips(charts.axis(over, ticks), out, what)
-
-    def _band(self, e: Estimate) -> tuple[float, float] | None:
-        if e.measure == "sbs":
-            high = self.numbers.floor(e)
-            return None if high is None else (-high, high)
-        return None if e.floor_high is None else (0.0, e.floor_high)
-
-    # What the sections show ------------------------------------------------------------------------------------------
 
     def cue_strips(self, model: str) -> Strips | None:
         """Every variation, strongest shift up to strongest shift down."""
@@ -245,7 +52,7 @@ class View:
         bands = [("All", 1)]
         bands += [(self.titles.get("dimension", d), sum(c[0] == d for c in columns)) for d in dict(columns)]
         heads = [("All faces", "All")] + [
-            (self.titles.get("group", g), _short(self.titles.get("group", g))) for _, g in columns
+            (self.titles.get("group", g), short(self.titles.get("group", g))) for _, g in columns
         ]
         by_cell = {(e.attribute, e.variation, e.dimension, e.group): e for e in found}
         keys = list(overall) or list(dict.fromkeys((e.attribute, e.variation) for e in found))
@@ -266,38 +73,6 @@ class View:
             for e in found
         )
         return self.lines(("Cue", "Dimension", "Group"), labels)
-
-    def _groups(self, found: Iterable[Estimate]) -> list[tuple[str, str]]:
-        pairs = dict.fromkeys((e.dimension or "", e.group or "") for e in found)
-        order = list(dict.fromkeys(d for d, _ in pairs))  # by first appearance
-        return sorted(pairs, key=lambda pair: (order.index(pair[0]), group_key(*pair)))
-
-    def _cell(self, e: Estimate | None) -> HeatCell:
-        if e is None:
-            return HeatCell(DASH, "none", "not applicable: no such pictures", None)
-        if e.value is None:
-            return HeatCell(DASH, "none", NOT_MEASURABLE, None)
-        classes = [shade(e.value)]
-        if e.q is not None:
-            classes.append("sure" if e.q < 0.001 else "unsure" if e.q >= 0.05 else "")
-        return HeatCell(self.text(e), " ".join(filter(None, classes)), self.detail(e, brief=True), e.value)
-
-    def heat(self, found: Sequence[Estimate], row: str, column: str, heads: tuple[str, ...] = ()) -> Heat | None:
-        """A heat map of estimates over two factors."""
-        if not found:
-            return None
-        names = list(heads) or list(dict.fromkeys(str(getattr(e, column)) for e in found))
-        by_cell = {(getattr(e, row), getattr(e, column)): e for e in found}
-        rows = []
-        for key in dict.fromkeys(getattr(e, row) for e in found):
-            cells = [self._cell(by_cell.get((key, name))) for name in names]
-            size = max((abs(c.sort) for c in cells if c.sort is not None), default=-1.0)
-            rows.append(HeatRow("", self.titles.get(row, key), cells, size))
-        columns = [(self._head(column, n), self._head(column, n)) for n in names]
-        return Heat([], columns, rows, row.capitalize())
-
-    def _head(self, column: str, name: str) -> str:
-        return name if column == "model" else self.titles.get(column, name)
 
     def reversals(self, model: str) -> list[tuple[str, str, str]]:
         """Cues that shift one group significantly up and another significantly down: (cue, dimension, depth).
@@ -403,7 +178,7 @@ class View:
                 note = f"significant in {round(s.value * s.n)} of {s.n} scenarios"
             return self.titles.get("dimension", e.dimension), note
 
-        return self.strips(self.numbers.all("vs", model, "dimension"), label, what="VS", look=_above_floor)
+        return self.strips(self.numbers.all("vs", model, "dimension"), label, what="VS", look=above_floor)
 
     def vs_lines(self, model: str) -> Lines:
         """Spread between groups, scenario by scenario (Table 11)."""
@@ -509,21 +284,7 @@ class View:
         rows = sorted(
             self.numbers.all("model_variance", POOLED, "scenario"), key=lambda e: (e.value is None, -(e.value or 0.0))
         )
-        return self.strips(rows, self._scenario, what="Variance", look=_above_floor)
-
-    def named(self, rows: Iterable[Estimate]) -> list[tuple[tuple[str, ...], Estimate]]:
-        """Estimates with their scenario's poles."""
-        return [((self.titles.poles(e.scenario),), e) for e in rows]
-
-    def single(self, model: str, measure: str) -> list[tuple[tuple[str, ...], Estimate]]:
-        """The estimate over everything, with its measure's title."""
-        e = self.numbers.one(measure, model)
-        known = self.measures.get(measure)
-        return [] if e is None else [((known.title if known else measure,), e)]
-
-    def over_models(self, column: str) -> list[Estimate]:
-        """SBS over one factor, of every model."""
-        return [e for model in self.numbers.models for e in self.numbers.all("sbs", model, column)]
+        return self.strips(rows, self._scenario, what="Variance", look=above_floor)
 
     def worst_case(self, model: str) -> str | None:
         """How far missing answers could mislead, in points; None if none is missing, or all are."""
@@ -562,39 +323,3 @@ class View:
             return "All replies", ""
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
-
-
-def shade(value: float) -> str:
-    """Colour category of Table 12.
-
-    Examples
-    --------
-    >>> [shade(v) for v in (0.1, 0.04, 0.039, -0.04, -0.1)]
-    ['up2', 'up1', 'zero', 'down1', 'down2']
-    """
-    size = "2" if abs(value) >= STRONG else "1" if abs(value) >= MODERATE else ""
-    return "zero" if not size else f"{'up' if value > 0 else 'down'}{size}"
-
-
-def _side(e: Estimate, signed: bool) -> str:
-    if not signed or e.value is None:
-        return "plain"
-    return "up" if e.value > 0 else "down"
-
-
-def _above_floor(e: Estimate) -> tuple[int, str]:
-    return 0, "plain" if e.value is not None and e.value > (e.floor_high or 0.0) else "within"
-
-
-def _tick(value: float, unit: str, *, signed: bool) -> str:
-    if unit == "share":
-        return f"{100 * value:g}%"
-    if unit == "probability^2":
-        return f"{1e4 * value:g}"
-    text = f"{value:g}".replace("-", "−")
-    return f"+{text}" if signed and value > 0 else text
-
-
-def _short(title: str) -> str:
-    """A column title that fits a narrow column."""
-    return title.removeprefix("Monk ") if title.startswith("Monk ") else title

@@ -12,7 +12,8 @@ from facevalue.measures import inference, shift, strength
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Array, Estimates, Statistic
-from facevalue.measures.shift import Cells, Labels, Slicing
+from facevalue.measures.shift import Cells
+from facevalue.measures.slicing import Labels, Slicing
 from facevalue.prompts import ORDERINGS
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.scores import Faces, Scores

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures import inference, shift
+from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
 from facevalue.prompts import ORDERINGS
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
@@ -137,9 +138,7 @@ def simulate(planted: Planted, faces: dict[str, int], names: list[str], seeds: i
     phi = simulated_phi(planted, manifest, names, seeds)
     delta = phi[people.varied] - phi[people.base[people.identity[people.varied]]]
     rows = people.slicing(people.varied, "attribute", "variation")
-    cells = shift.cells(
-        delta, people.identity[people.varied], rows, shift.Slicing.whole(len(names)), len(people.identities)
-    )
+    cells = shift.cells(delta, people.identity[people.varied], rows, Slicing.whole(len(names)), len(people.identities))
     variations, truth = planted_shifts(planted, names, list(faces))
     order = [list(zip(*rows.labels.values(), strict=True)).index(v) for v in variations]
     estimates = inference.means(cells.sums[:, order], cells.counts[:, order], SEED)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE
-from facevalue.measures.shift import Slicing
+from facevalue.measures.slicing import Slicing
 
 RESERVED = ("image", "path", "identity", "set", "attribute", "variation", "seed")
 """Manifest columns that are no identity factor."""

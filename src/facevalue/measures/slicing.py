@@ -1,0 +1,42 @@
+"""Partitions of stimuli and scenarios into the cells that estimates are about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int64]
+Labels = Mapping[str, Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """A partition of items along one side (stimuli or scenarios) into labelled cells.
+
+    Attributes
+    ----------
+    codes:
+        Cell of each item; -1 for none.
+    labels:
+        Factor columns of the cells.
+    """
+
+    codes: Codes
+    labels: Labels
+
+    def __len__(self) -> int:
+        """How many cells."""
+        return len(next(iter(self.labels.values()))) if self.labels else 1
+
+    def __mul__(self, other: "Slicing") -> "Slicing":
+        """Cross two partitions of the same items."""
+        codes = np.where((self.codes >= 0) & (other.codes >= 0), self.codes * len(other) + other.codes, -1)
+        left = {k: [v for v in vs for _ in range(len(other))] for k, vs in self.labels.items()}
+        right = {k: list(vs) * len(self) for k, vs in other.labels.items()}
+        return Slicing(codes, left | right)
+
+    @classmethod
+    def whole(cls, items: int) -> "Slicing":
+        """One cell that holds everything."""
+        return cls(np.zeros(items, dtype=np.int64), {})
