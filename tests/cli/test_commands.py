@@ -248,3 +248,18 @@ def test_calibration_shows_planted_and_recovered(facevalue: Command) -> None:
 )
 def test_runs_have_a_folder_by_default(model: str, name: str) -> None:
     assert default_folder("stylisticbias", model).as_posix() == name
+
+
+def test_a_report_that_cannot_be_written_says_so(facevalue: Command, finished: Path) -> None:
+    outcome = facevalue("report", str(finished), "--out", "/proc/none/report.html")
+    assert outcome.status == 1
+    assert "/proc/none/report.html" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_missing_images_are_named_before_anything_is_asked(facevalue: Command) -> None:
+    Path("m.csv").write_text("image,identity,attribute,variation\na0.png,a,,\na1.png,a,hat,cap\n", encoding="utf-8")
+    outcome = facevalue("run", "stylisticbias", "--manifest", "m.csv", "--model", "sim/default", "--out", "x")
+    assert outcome.status == 1
+    assert "a0.png" in outcome.err
+    assert not list(Path("x").glob("responses/*.parquet"))

@@ -2,8 +2,6 @@
 
 import base64
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -20,6 +18,7 @@ from facevalue.report.pictures import data_uri
 from facevalue.report.trust import KINDS, Card, cards
 from facevalue.report.view import View
 from facevalue.stimuli.base import Kind
+from facevalue.store.files import write_whole
 
 SECTIONS = (
     ("answer", "Answer"),
@@ -83,17 +82,13 @@ def write(path: Path, data: ReportData) -> None:
         Where; an older report there is replaced.
     data:
         Everything it shows.
+
+    Raises
+    ------
+    RunError
+        The folder is not writable, or the disk is full.
     """
-    text = render(data)
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(aside).chmod(0o644)
-        Path(aside).replace(path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
+    write_whole(path, render(data).encode())
 
 
 @cache
