@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue import report
+from facevalue.errors import RunError
 from facevalue.report.html import SECTIONS
 from facevalue.stimuli.base import Kind
 from tests.report import made
@@ -206,7 +207,7 @@ def test_write_puts_the_whole_file_in_place(tmp_path: Path, monkeypatch: pytest.
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(RunError, match="disk full"):
         report.write(target, made.data())
     assert target.read_text(encoding="utf-8") == whole
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
