@@ -283,7 +283,7 @@ def permutation_p(sums: Array, counts: Array, group: Codes, seed: int, resamples
             s, c = sums[np.ix_(seen, here)], counts[np.ix_(seen, here)]
             s = s - inference.ratio(s.sum(axis=0), c.sum(axis=0)) * c
             scale = np.sqrt((s**2).sum(axis=0))
-            s = s / np.where(scale > 0, scale, 1.0)
+            s = s * (c.sum(axis=0) / np.where(scale > 0, scale, 1.0))  # means near 1, whatever the unit
             t = np.abs(_studentised_difference(s, c, deals))  # the first is how the labels lie
             hits = (t >= t[0] * (1 - 1e-9)).sum(axis=0)
             varies = scale > 1e-12 * np.sqrt((sums[np.ix_(seen, here)] ** 2).sum(axis=0))
