@@ -1,0 +1,267 @@
+"""Power: what a sample can detect, and which sample detects what.
+
+The unit is the cluster, the thing that was sampled (a face, a counterfactual set, a picture pair), never the answer.
+A paired comparison has one difference per cluster, the mean of its answers to the variant minus that to the base; `sd`
+is the standard deviation (ddof 1) of these differences across clusters, in the measure's unit. It holds both how much
+clusters really differ and what is left of the noise of their answers, so that more answers per cluster shrink it, but
+never below the first. From a run, sd = se sqrt(clusters) with the cluster-robust standard error.
+
+An effect counts as detected when the two-sided test is significant in its own direction; significance in the wrong one
+is an error, not power (it is rarer than 1 in 10,000 where the power is a half or more). The noncentral t distribution
+is exact for normal cluster differences, and close for means over many answers.
+
+A missing, or a zero, standard deviation gives NaN: a pilot without variance says nothing about the next sample.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from facevalue.errors import UnknownNameError
+from facevalue.measures.inference import Array
+
+POWER = 0.8
+_NORMAL = 1e5  # degrees of freedom from which t is normal for our purposes
+_FAR = 200.0  # critical values from which the noncentral t is a scaled chi, to 1e-5; its library function fails there
+_CLOSE = 1e-6  # relative error of the noncentral t quantile
+
+
+class Level(NamedTuple):
+    """The level at which one test of a family is made.
+
+    Attributes
+    ----------
+    guaranteed:
+        However many others are found.
+    optimistic:
+        If all others are found.
+    """
+
+    guaranteed: float
+    optimistic: float
+
+
+def family_level(alpha: float, tests: int, method: str) -> Level:
+    """Level at which a single test of a family is made, for planning.
+
+    Step-wise procedures judge a test at a level that depends on the others. Plan with `guaranteed`: a test that is
+    significant there is significant in its family whatever the rest does. The truth lies between the two; under
+    Benjamini-Hochberg, a family of which a share s is found judges at about alpha s.
+
+    Parameters
+    ----------
+    alpha:
+        Level of the family.
+    tests:
+        How many tests it has.
+    method:
+        "holm", "bh" or "by".
+
+    Equation
+    --------
+    Holm (1979) and Benjamini and Hochberg (1995): alpha/m for the first, alpha for the last. Benjamini and Yekutieli
+    (2001): both divided by 1 + 1/2 + ... + 1/m.
+
+    Examples
+    --------
+    >>> family_level(0.05, 10, "holm")
+    Level(guaranteed=0.005, optimistic=0.05)
+    """
+    _check(alpha)
+    if tests < 1:
+        raise ValueError("A family has at least one test.")
+    if method not in ("holm", "bh", "by"):
+        raise UnknownNameError("method", method, ("holm", "bh", "by"))
+    last = alpha / float(np.sum(1.0 / np.arange(1, tests + 1))) if method == "by" else alpha
+    return Level(last / tests, last)
+
+
+def minimum_detectable(
+    se: npt.ArrayLike, df: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER
+) -> Array:
+    """Smallest effect that a comparison with this standard error detects, to stand beside it.
+
+    It depends on the precision alone, not on the value found ("observed power" would only repeat the p-value).
+
+    Parameters
+    ----------
+    se:
+        Standard errors over clusters, in the measure's unit.
+    df:
+        Degrees of freedom; infinity for a normal reference.
+    alpha:
+        Two-sided level, for a family `family_level(...).guaranteed`; one for all, or one each.
+    power:
+        How often such an effect is detected, from .5.
+
+    Returns
+    -------
+    Shape of the broadcast inputs, in the unit of se; NaN where se or df is missing, zero or negative.
+
+    Equation
+    --------
+    delta se with P(T > t(1 - alpha/2; df)) = power, T ~ noncentral t(df, delta).
+
+    Examples
+    --------
+    >>> minimum_detectable([0.01, np.nan, 0.0], df=99).round(4).tolist()
+    [0.0283, nan, nan]
+    """
+    errors = np.asarray(se, dtype=np.float64)
+    return np.where(errors > 0, errors, np.nan) * _noncentrality(df, alpha, power)
+
+
+def detectable(sd: npt.ArrayLike, clusters: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER) -> Array:
+    """Smallest mean of cluster-level differences that so many clusters detect (one-sample or paired).
+
+    Parameters
+    ----------
+    sd:
+        Standard deviation of the differences across clusters, in the measure's unit.
+    clusters:
+        How many are sampled; fewer than two detect nothing (NaN).
+    alpha, power:
+        As in `minimum_detectable`.
+
+    Returns
+    -------
+    Shape of the broadcast inputs, in the unit of sd.
+
+    Equation
+    --------
+    As `minimum_detectable`, with se = sd / sqrt(G) and df = G - 1 (Cohen 1988, ch. 2; exact by the noncentral t).
+
+    Examples
+    --------
+    >>> detectable(0.2, [10, 100]).round(3).tolist()
+    [0.199, 0.057]
+    """
+    sizes = np.asarray(clusters, dtype=np.float64)
+    sizes = np.where(sizes >= 2, sizes, np.nan)
+    return minimum_detectable(_spread(sd) / np.sqrt(sizes), sizes - 1, alpha, power)
+
+
+def detectable_difference(
+    sd1: npt.ArrayLike,
+    clusters1: npt.ArrayLike,
+    sd2: npt.ArrayLike,
+    clusters2: npt.ArrayLike,
+    alpha: npt.ArrayLike = 0.05,
+    power: float = POWER,
+) -> Array:
+    """Smallest difference between the means of two groups of clusters that Welch's test detects.
+
+    Parameters
+    ----------
+    sd1, sd2:
+        Standard deviations of the cluster means within each group, in the measure's unit. One may be zero.
+    clusters1, clusters2:
+        Clusters in each group; fewer than two give NaN.
+    alpha, power:
+        As in `minimum_detectable`.
+
+    Returns
+    -------
+    Shape of the broadcast inputs, in the unit of sd.
+
+    Equation
+    --------
+    se² = sd1²/G1 + sd2²/G2, df = se⁴ / (sd1⁴/(G1²(G1 - 1)) + sd2⁴/(G2²(G2 - 1))) (Welch 1947), then as
+    `minimum_detectable`.
+
+    Examples
+    --------
+    >>> detectable_difference(0.2, 50, 0.2, [50, 500]).round(3).tolist()
+    [0.113, 0.084]
+    """
+    g1, g2 = (np.asarray(g, dtype=np.float64) for g in (clusters1, clusters2))
+    g1, g2 = np.where(g1 >= 2, g1, np.nan), np.where(g2 >= 2, g2, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        v1, v2 = _spread(sd1) ** 2 / g1, _spread(sd2) ** 2 / g2
+        df = (v1 + v2) ** 2 / (v1**2 / (g1 - 1) + v2**2 / (g2 - 1))
+    return minimum_detectable(np.sqrt(v1 + v2), df, alpha, power)
+
+
+def clusters_needed(
+    sd: npt.ArrayLike, effect: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER
+) -> Array:
+    """Fewest clusters whose mean difference detects an effect (one-sample or paired).
+
+    Parameters
+    ----------
+    sd:
+        Standard deviation of the differences across clusters, in the measure's unit.
+    effect:
+        What is to be detected, in the same unit; the sign does not matter.
+    alpha, power:
+        As in `minimum_detectable`.
+
+    Returns
+    -------
+    Whole numbers as floats, at least 2; infinity for an effect of zero, which no sample detects; NaN for a missing or
+    zero sd.
+
+    Equation
+    --------
+    Smallest G with `detectable`(sd, G, alpha, power) <= |effect|.
+
+    Examples
+    --------
+    >>> clusters_needed(0.2, [0.05, 0.1, 0.0, np.nan]).tolist()
+    [128.0, 34.0, inf, nan]
+    """
+    _check(alpha, power)
+    spread, size, level = np.broadcast_arrays(
+        _spread(sd), np.abs(np.asarray(effect, dtype=np.float64)), np.asarray(alpha, dtype=np.float64)
+    )
+    spread = np.where(spread > 0, spread, np.nan)
+    out = np.asarray(np.where(size == 0, np.inf, np.nan) + 0 * spread)
+    todo = np.isfinite(spread) & (size > 0)
+    relative, level = spread[todo] / size[todo], level[todo]
+
+    def fits(clusters: Array, at: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.bool_]:
+        reach = detectable(relative[at], clusters, level[at], power)
+        return np.asarray(reach <= 1 + _CLOSE)
+
+    # The normal approximation is a lower end; what its own t asks for is enough, since t only shrinks with the sample.
+    low = np.maximum(np.floor(((special.ndtri(1 - level / 2) + special.ndtri(power)) * relative) ** 2), 2.0)
+    high = np.maximum(np.ceil((_noncentrality(low - 1, level, power) * relative) ** 2), 2.0)
+    high = np.where(fits(low, slice(None)), low, high)
+    while (wide := np.flatnonzero(high - low > 1)).size:
+        middle = np.floor((low[wide] + high[wide]) / 2)
+        enough = fits(middle, wide)
+        high[wide] = np.where(enough, middle, high[wide])
+        low[wide] = np.where(enough, low[wide], middle)
+    out[todo] = high
+    return out
+
+
+def _noncentrality(df: npt.ArrayLike, alpha: npt.ArrayLike, power: float) -> Array:
+    """Effect in standard errors that is detected; shape of df and alpha, NaN where df is not positive."""
+    _check(alpha, power)
+    freedom, tail = np.broadcast_arrays(np.asarray(df, dtype=np.float64), np.asarray(alpha, dtype=np.float64) / 2)
+    finite = np.where((freedom > 0) & (freedom < _NORMAL), freedom, np.nan)
+    critical = -special.stdtrit(finite, tail)
+    far = critical > _FAR  # there the mean's own error is nothing beside that of its standard error
+    with np.errstate(invalid="ignore"):
+        asymptotic = critical * np.sqrt(special.chdtri(finite, 1 - power) / finite)
+    exact = special.nctdtrinc(np.where(far, np.nan, finite), 1 - power, critical)
+    out = np.where(far, asymptotic, exact)
+    return np.where(freedom >= _NORMAL, special.ndtri(power) - special.ndtri(tail), out)
+
+
+def _spread(sd: npt.ArrayLike) -> Array:
+    out = np.asarray(sd, dtype=np.float64)
+    if (out < 0).any():
+        raise ValueError("A standard deviation is never negative.")
+    return out
+
+
+def _check(alpha: npt.ArrayLike, power: float = POWER) -> None:
+    levels = np.asarray(alpha, dtype=np.float64)
+    if not ((levels > 0) & (levels < 0.5)).all():
+        raise ValueError("The level alpha must lie above 0 and below .5.")
+    if not 0.5 <= power < 1:
+        raise ValueError("The power must be at least .5 and below 1.")

@@ -1,0 +1,292 @@
+"""Verdicts: what may be said of an estimate, in four words, and why.
+
+A comparison ends in one of four ways. A *difference* was *found*; it is *equivalent within the margin* that was named
+beforehand; it is *inconclusive*; or it is *not measurable*. The absence of a finding is never read as equivalence:
+that needs its own test (`tost`), and a margin below which a difference would not matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from facevalue.measures.inference import Array
+
+Flags = npt.NDArray[np.bool_]
+Objects = npt.NDArray[np.object_]
+
+
+class Verdict(StrEnum):
+    """What may be said of an estimate."""
+
+    DIFFERENCE = "difference found"
+    EQUIVALENT = "equivalent within the margin"
+    INCONCLUSIVE = "inconclusive"
+    NOT_MEASURABLE = "not measurable"
+
+
+NO_ANSWERS = "Nothing was measured: no valid answer, every reply was a refusal or N/A."
+ONE_GROUP = "Only one group was observed: there is nothing to compare it with."
+UNDEFINED = "The measure is not defined for these answers."
+ONE_CLUSTER = "Only one sampled unit was observed: the value cannot be generalised to others."
+ZERO_VARIANCE = (
+    "All sampled units gave exactly the same value: without variance there is no standard error to judge by."
+)
+NO_INTERVAL = "No interval could be computed: a value without its uncertainty allows no conclusion."
+NO_FLOOR = "The measure is positive even without any effect, and has no noise floor here to compare it with."
+NO_TEST = "No test was possible, and equivalence was not shown."
+BELOW_FLOOR = "The value lies within what noise alone gives."
+FOUND = "The difference is larger than chance explains."
+FOUND_SMALL = "The difference is larger than chance explains, and lies within the margin: real, but small."
+SHOWN = "No difference was found, and one beyond the margin is ruled out."
+NO_MARGIN = "No difference was found; without a margin, equivalence cannot be judged."
+OPEN = "No difference was found, and one beyond the margin is not ruled out."
+
+MARGIN_ERROR = (
+    "Equivalence needs a margin above zero: with none, or with zero, any difference at all would count, so no sample "
+    "however large could show equivalence and nothing can be concluded."
+)
+MARGIN_INFINITE = "Equivalence needs a finite margin: within an infinite one everything is equivalent."
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Verdicts of estimates; arrays of one shape.
+
+    Attributes
+    ----------
+    verdict:
+        A `Verdict` each.
+    within_margin:
+        Shown to lie within the margin. With "difference found": real, but smaller than what was said to matter.
+    why:
+        One sentence each, for people.
+    """
+
+    verdict: Objects
+    within_margin: Flags
+    why: Objects
+
+
+def check_margin(margin: npt.ArrayLike) -> Array:
+    """The margin as an array, if it allows a conclusion.
+
+    Raises
+    ------
+    ValueError
+        If any is zero, negative, NaN or infinite; the message says why nothing could be concluded.
+
+    Examples
+    --------
+    >>> check_margin(0.02)
+    array(0.02)
+    >>> check_margin(0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: Equivalence needs a margin above zero: with none, or with zero, any difference at all would count, ...
+    """
+    margins = np.asarray(margin, dtype=np.float64)
+    if not (margins > 0).all():
+        raise ValueError(MARGIN_ERROR)
+    if not np.isfinite(margins).all():
+        raise ValueError(MARGIN_INFINITE)
+    return margins
+
+
+def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt.ArrayLike) -> Array:
+    """P-value of equivalence by two one-sided tests.
+
+    Below alpha exactly where the interval at level 1 - 2 alpha (`tost_interval`; 90% for alpha = .05) lies inside
+    -margin to margin.
+
+    Parameters
+    ----------
+    value, se:
+        Estimates and standard errors over clusters, in the measure's unit; any shapes that broadcast.
+    df:
+        Degrees of freedom: clusters - 1 for a mean of cluster differences, Welch's for two groups.
+    margin:
+        Largest difference that would not matter, in the measure's unit, above zero.
+
+    Returns
+    -------
+    Shape of the broadcast inputs; NaN where value, se or df is missing, or where se is zero or df not positive.
+
+    Equation
+    --------
+    p = max(P(T >= (value + margin)/se), P(T <= (value - margin)/se)), T ~ t(df) (Schuirmann 1987, "A comparison of the
+    two one-sided tests procedure and the power approach").
+
+    Raises
+    ------
+    ValueError
+        For a margin that is not above zero.
+
+    Examples
+    --------
+    >>> tost([0.0, 0.019, np.nan], se=0.005, df=99, margin=0.02).round(4).tolist()
+    [0.0001, 0.4209, nan]
+    """
+    margins = check_margin(margin)
+    values, errors, freedom = _known(value, se, df)
+    return np.maximum(
+        special.stdtr(freedom, -(values + margins) / errors), special.stdtr(freedom, (values - margins) / errors)
+    )
+
+
+def tost_interval(
+    value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, alpha: float = 0.05
+) -> tuple[Array, Array]:
+    """Interval at level 1 - 2 alpha, which shows what `tost` decides: equivalent if it lies inside the margin.
+
+    Parameters
+    ----------
+    value, se, df:
+        As in `tost`.
+    alpha:
+        Level of the test; the interval is the 90% one for .05.
+
+    Returns
+    -------
+    low, high in the unit of value.
+
+    Equation
+    --------
+    value ± t(1 - alpha; df) se.
+
+    Examples
+    --------
+    >>> low, high = tost_interval(0.01, se=0.005, df=99)
+    >>> round(float(low), 4), round(float(high), 4)
+    (0.0017, 0.0183)
+    """
+    values, errors, freedom = _known(value, se, df)
+    spread = special.stdtrit(freedom, 1 - alpha) * errors
+    return values - spread, values + spread
+
+
+def _known(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Array, Array, Array]:
+    """Arrays, with standard errors and degrees of freedom that allow no test as NaN."""
+    values, errors, freedom = (np.asarray(x, dtype=np.float64) for x in (value, se, df))
+    return values, np.where(errors > 0, errors, np.nan), np.where(freedom > 0, freedom, np.nan)
+
+
+def verdicts(
+    value: npt.ArrayLike,
+    low: npt.ArrayLike,
+    high: npt.ArrayLike,
+    q: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    tost_p: npt.ArrayLike,
+    alpha: npt.ArrayLike,
+    floor_high: npt.ArrayLike | None = None,
+    *,
+    unsigned: npt.ArrayLike | None = None,
+    n: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
+) -> Verdicts:
+    """What may be said of each estimate.
+
+    Parameters
+    ----------
+    value, low, high:
+        Estimates with intervals.
+    q:
+        P-values adjusted within their family; NaN where no test was possible.
+    margin:
+        Largest difference that would not matter; NaN where none was declared.
+    tost_p:
+        P-values of `tost`; NaN where equivalence could not be tested. If equivalence itself is to be claimed for many
+        estimates at once, adjust these too.
+    alpha:
+        Level of both decisions, in (0, 1); one for all, or one each.
+    floor_high:
+        95th percentile of the noise floor, for unsigned measures; NaN for signed ones.
+    unsigned:
+        Which estimates are of unsigned measures; by default those with a noise floor. An unsigned estimate without
+        one cannot be a difference found.
+    n, clusters, groups:
+        Observations, clusters and groups behind each estimate, where known: they make `why` say what was missing.
+
+    Returns
+    -------
+    Verdicts of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        For a margin of zero or less, or an infinite one.
+
+    Notes
+    -----
+    In this order, the first that holds:
+
+    1. *not measurable*: value or interval missing, or an interval of no width although no difference was found. (Forty
+       equal shifts are evidence by a rank or sign test, which needs no variance; but they give no standard error to
+       show equivalence by.)
+    2. *difference found*: q < alpha, and for unsigned measures value > floor_high as well.
+    3. *equivalent within the margin*: tost_p < alpha.
+    4. *inconclusive*: everything else.
+
+    A difference may be both found and within the margin, in a large sample. Then the verdict is "difference found",
+    since that is the stronger statement and hiding it would be worse, and `within_margin` says that it is small.
+    A difference *beyond* the margin is never equivalent: tost_p < alpha < .5 implies |value| < margin.
+
+    Examples
+    --------
+    >>> out = verdicts([0.1, 0.001, 0.03, np.nan], [0.05, -0.004, -0.02, np.nan], [0.15, 0.006, 0.08, np.nan],
+    ...                q=[0.001, 0.8, 0.3, np.nan], margin=0.02, tost_p=[0.99, 0.001, 0.7, np.nan], alpha=0.05)
+    >>> [str(v) for v in out.verdict]
+    ['difference found', 'equivalent within the margin', 'inconclusive', 'not measurable']
+    >>> out.why[3]
+    'The measure is not defined for these answers.'
+    """
+    margins = np.asarray(margin, dtype=np.float64)
+    check_margin(margins[~np.isnan(margins)])
+    levels = np.asarray(alpha, dtype=np.float64)
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError("alpha must lie between 0 and 1.")
+    optional = [np.nan if x is None else x for x in (floor_high, n, clusters, groups)]
+    arrays = [np.asarray(x, dtype=np.float64) for x in (value, low, high, q, tost_p, *optional)]
+    arrays = list(np.broadcast_arrays(*arrays, margins, levels))
+    values, lows, highs, qs, equivalence, floors, observed, units, sides, margins, levels = arrays
+    floored = np.isfinite(floors) if unsigned is None else np.broadcast_to(np.asarray(unsigned, dtype=bool), qs.shape)
+
+    measured = np.isfinite(values) & ~np.isnan(lows) & ~np.isnan(highs)
+    reached = measured & (qs < levels)
+    found = reached & (~floored | (values > floors))
+    flat = measured & (lows == highs) & ~found
+    measurable = measured & ~flat
+    within = measurable & (equivalence < levels) & ~np.isnan(margins)
+
+    verdict = _first(
+        [(~measurable, Verdict.NOT_MEASURABLE), (found, Verdict.DIFFERENCE), (within, Verdict.EQUIVALENT)],
+        otherwise=Verdict.INCONCLUSIVE,
+    )
+    missing = ~np.isfinite(values)
+    one = units < 2
+    reasons = [
+        (missing & (observed == 0), NO_ANSWERS),
+        (~measured & (sides < 2), ONE_GROUP),
+        (missing, UNDEFINED),
+        ((~measured | flat) & one, ONE_CLUSTER),
+        (flat, ZERO_VARIANCE),
+        (~measured, NO_INTERVAL),
+        (found & within, FOUND_SMALL),
+        (found, FOUND),
+        (within, SHOWN),
+        (floored & np.isnan(floors), NO_FLOOR),
+        (reached, BELOW_FLOOR),
+        (np.isnan(qs), NO_TEST),
+        (np.isnan(margins), NO_MARGIN),
+    ]
+    return Verdicts(verdict, within, _first(reasons, otherwise=OPEN))
+
+
+def _first(choices: Sequence[tuple[Flags, str]], otherwise: str) -> Objects:
+    """The first choice that holds, element by element; objects, so that a `Verdict` stays one."""
+    conditions = [where for where, _ in choices]
+    return np.select(conditions, [np.array(say, dtype=object) for _, say in choices], np.array(otherwise, dtype=object))

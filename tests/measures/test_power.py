@@ -1,0 +1,141 @@
+"""Power, against a library and by simulation."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from facevalue.errors import UnknownNameError
+from facevalue.measures import power
+
+
+@pytest.mark.parametrize("clusters", [3, 5, 10, 30, 100, 500])
+@pytest.mark.parametrize("alpha", [0.05, 0.005, 0.0001])
+def test_the_detectable_effect_agrees_with_statsmodels(clusters: int, alpha: float) -> None:
+    from statsmodels.stats.power import TTestPower
+
+    effect = float(power.detectable(1.0, clusters, alpha))
+    detected = TTestPower().power(effect, clusters, alpha / 2, alternative="larger")  # in its own direction
+    assert detected == pytest.approx(0.8, abs=1e-4)
+
+
+@pytest.mark.parametrize(("sd", "effect"), [(0.2, 0.05), (0.3, 0.02), (1.0, 1.5), (0.2, 0.13)])
+def test_the_clusters_needed_agree_with_statsmodels(sd: float, effect: float) -> None:
+    from statsmodels.stats.power import TTestPower
+
+    expected = TTestPower().solve_power(effect / sd, alpha=0.05, power=0.8)
+    assert power.clusters_needed(sd, effect) == np.ceil(expected)
+
+
+@pytest.mark.parametrize("clusters", [5, 30, 100])
+def test_the_detectable_effect_is_detected_as_often_as_promised(clusters: int) -> None:
+    effect = float(power.detectable(0.2, clusters))
+    x = np.random.default_rng(clusters).normal(effect, 0.2, size=(8000, clusters))
+    test = stats.ttest_1samp(x, 0, axis=1)
+    assert np.mean((test.pvalue < 0.05) & (test.statistic > 0)) == pytest.approx(0.8, abs=0.015)
+
+
+@pytest.mark.parametrize(("n1", "n2", "sd2"), [(10, 10, 0.2), (12, 60, 0.5), (100, 20, 0.1)])
+def test_the_detectable_difference_is_detected_by_welchs_test_as_often_as_promised(
+    n1: int, n2: int, sd2: float
+) -> None:
+    effect = float(power.detectable_difference(0.2, n1, sd2, n2))
+    rng = np.random.default_rng(n1)
+    a, b = rng.normal(effect, 0.2, size=(8000, n1)), rng.normal(0, sd2, size=(8000, n2))
+    p = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue
+    assert np.mean(p < 0.05) == pytest.approx(0.8, abs=0.02)
+
+
+def test_two_equal_groups_agree_with_statsmodels() -> None:
+    from statsmodels.stats.power import TTestIndPower
+
+    effect = float(power.detectable_difference(1.0, 25, 1.0, 25, alpha=0.01))
+    assert TTestIndPower().power(effect, 25, 0.01) == pytest.approx(0.8, abs=1e-4)
+
+
+@given(
+    sd=st.floats(0.01, 2),
+    effect=st.floats(0.005, 1),
+    alpha=st.sampled_from([0.05, 0.01, 0.0005]),
+    wanted=st.sampled_from([0.5, 0.8, 0.95]),
+)
+def test_the_clusters_needed_are_the_fewest_that_detect(sd: float, effect: float, alpha: float, wanted: float) -> None:
+    need = float(power.clusters_needed(sd, effect, alpha, wanted))
+    assert need == int(need) >= 2
+    assert power.detectable(sd, need, alpha, wanted) <= effect * (1 + 2e-6)
+    if need > 2:
+        assert power.detectable(sd, need - 1, alpha, wanted) > effect
+
+
+@given(sd=st.floats(0.01, 2), clusters=st.integers(2, 2000))
+def test_more_clusters_detect_less_and_more_variance_detects_more(sd: float, clusters: int) -> None:
+    assert power.detectable(sd, clusters + 1) < power.detectable(sd, clusters) < power.detectable(sd * 1.1, clusters)
+
+
+def test_a_run_and_a_plan_agree() -> None:
+    assert power.minimum_detectable(0.2 / np.sqrt(40), 39) == power.detectable(0.2, 40)
+
+
+def test_t_becomes_normal_without_a_step() -> None:
+    below, above, limit = power.minimum_detectable(1.0, [99_999, 100_001, np.inf])
+    assert below == pytest.approx(above, rel=1e-4)
+    assert above == limit == pytest.approx(stats.norm.ppf(0.8) + stats.norm.ppf(0.975))
+
+
+@pytest.mark.parametrize(("df", "alpha"), [(1, 0.001), (1, 5e-5), (1, 1e-9), (2, 1e-7), (3, 1e-9)])
+def test_few_clusters_in_a_large_family_are_right_and_fast(df: int, alpha: float) -> None:
+    start = time.perf_counter()
+    delta = float(power.minimum_detectable(1.0, df, alpha))
+    assert time.perf_counter() - start < 1
+    rng = np.random.default_rng(4)
+    t = (delta + rng.normal(size=400_000)) / np.sqrt(rng.chisquare(df, size=400_000) / df)
+    assert np.mean(t > stats.t.isf(alpha / 2, df)) == pytest.approx(0.8, abs=0.004)
+
+
+def test_the_asymptotic_form_meets_the_exact_one() -> None:
+    alpha = 2 * stats.t.sf([199.9, 200.1], 2)
+    exact, asymptotic = power.minimum_detectable(1.0, 2, alpha)
+    assert asymptotic / exact == pytest.approx(200.1 / 199.9, rel=3e-5)
+
+
+def test_missing_and_zero_variance_promise_nothing() -> None:
+    assert np.isnan(power.minimum_detectable([np.nan, 0.0, 0.1, 0.1], [9, 9, np.nan, 0])).all()
+    assert np.isnan(power.detectable([0.0, np.nan, 0.1, 0.1], [9, 9, 1, np.nan])).all()
+    assert np.isnan(power.detectable_difference([0.0, 0.1, 0.1], [9, 1, 9], [0.0, 0.1, 0.1], [9, 9, np.nan])).all()
+    assert np.isnan(power.clusters_needed([0.0, np.nan, 0.1], [0.1, 0.1, np.nan])).all()
+    assert np.isposinf(power.clusters_needed(0.1, 0.0))
+
+
+def test_one_group_without_variance_still_has_the_others() -> None:
+    assert power.detectable_difference(0.2, 30, 0.0, 30) == pytest.approx(power.detectable(0.2, 30))
+
+
+@pytest.mark.parametrize(("alpha", "wanted"), [(0.0, 0.8), (0.6, 0.8), (np.nan, 0.8), (0.05, 1.0), (0.05, 0.3)])
+def test_levels_and_powers_out_of_range_are_errors(alpha: float, wanted: float) -> None:
+    with pytest.raises(ValueError, match="must"):
+        power.minimum_detectable(0.1, 9, alpha, wanted)
+
+
+def test_a_negative_standard_deviation_is_an_error() -> None:
+    with pytest.raises(ValueError, match="never negative"):
+        power.detectable(-0.1, 9)
+
+
+def test_family_levels() -> None:
+    assert power.family_level(0.05, 1, "holm") == (0.05, 0.05)
+    assert power.family_level(0.05, 20, "bh") == pytest.approx((0.0025, 0.05))
+    assert power.family_level(0.05, 3, "by").optimistic == pytest.approx(0.05 / (1 + 1 / 2 + 1 / 3))
+    with pytest.raises(UnknownNameError, match="holm"):
+        power.family_level(0.05, 3, "holmes")
+    with pytest.raises(ValueError, match="at least one"):
+        power.family_level(0.05, 0, "holm")
+
+
+def test_ten_thousand_comparisons_take_no_time() -> None:
+    df = np.random.default_rng(0).uniform(1.5, 500, 10_000)
+    start = time.perf_counter()
+    assert np.isfinite(power.minimum_detectable(0.1, df)).all()
+    assert time.perf_counter() - start < 5
