@@ -6,7 +6,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -98,6 +98,9 @@ class Misbehaving:
         self.most_at_once = 0
         self.url = ""
         self._at_once = 0
+        self._connections: set[socket.socket] = set()
+        self._dead = False
+        self._server: ThreadingHTTPServer | None = None
         self._lock = threading.Lock()
         self._released = threading.Event()
 
@@ -136,14 +139,43 @@ class Misbehaving:
 
         return wait
 
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.rpartition(":")[2].split("/")[0])
+
+    def die(self) -> None:
+        """End at once, as a process does that is killed: nobody listens, and open connections break."""
+        assert self._server is not None
+        self._server.socket.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            self._dead = True
+            for connection in self._connections:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        self._server.shutdown()
+        self._server.server_close()
+
     @contextmanager
-    def served(self) -> Iterator["Misbehaving"]:
-        """Serve on a free port of the loopback interface."""
+    def served(self, port: int = 0) -> Iterator["Misbehaving"]:
+        """Serve on this port of the loopback interface, a free one by default."""
         state = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
+
+            def setup(self) -> None:
+                super().setup()
+                with state._lock:
+                    state._connections.add(self.connection)
+                    if state._dead:
+                        self.connection.shutdown(socket.SHUT_RDWR)
+
+            def finish(self) -> None:
+                with state._lock:
+                    state._connections.discard(self.connection)
+                super().finish()
 
             def do_GET(self) -> None:
                 Exchange(self, {}, state._released).json(200, state.models)
@@ -166,7 +198,7 @@ class Misbehaving:
             def handle_error(self, request: object, client_address: object) -> None:
                 """Keep quiet about connections that were meant to break."""
 
-        server = Quiet(("127.0.0.1", 0), Handler)
+        server = self._server = Quiet(("127.0.0.1", port), Handler)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         self.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
