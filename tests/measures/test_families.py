@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures import families
-from facevalue.measures.families import Family, adjust, apply, max_statistic, parse_preregistration
+from facevalue.measures.families import Family, adjust, apply, max_statistic
 from facevalue.measures.power import family_level
+from facevalue.measures.preregistration import MAX_BYTES, parse_preregistration, read_preregistration
 
 Array = npt.NDArray[np.float64]
 
@@ -206,7 +207,7 @@ alpha = 0.05
 def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
     path = tmp_path / "declared.toml"
     path.write_bytes(FILE.encode())
-    declared = families.read_preregistration(path, measures=["sbs", "vs"])
+    declared = read_preregistration(path, measures=["sbs", "vs"])
     assert declared.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert declared.text == FILE
     assert declared.margins == {"sbs": 0.02}
@@ -245,7 +246,7 @@ def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
         ("[[family]]\nname = 'a'\nmeasure = 'sbs'\n" * 2, "Two families have the name 'a'"),
         ("x = " + "[" * 5000, "not valid TOML"),
         ("\x00", "not valid TOML"),
-        ("#" + "x" * families.MAX_BYTES, "larger than 256 KiB"),
+        ("#" + "x" * MAX_BYTES, "larger than 256 KiB"),
     ],
 )
 def test_what_is_wrong_with_a_preregistration_is_named(text: str, says: str) -> None:
@@ -260,7 +261,7 @@ def test_other_encodings_and_missing_files_are_errors(tmp_path: Path) -> None:
         parse_preregistration("[margin]\n'é' = 1".encode("latin-1"))
     for path in (tmp_path, tmp_path / "none.toml"):
         with pytest.raises(DataError, match="There is no pre-registration file"):
-            families.read_preregistration(path)
+            read_preregistration(path)
 
 
 @given(data=st.binary(max_size=200))

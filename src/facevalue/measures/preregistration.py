@@ -1,0 +1,204 @@
+"""What was declared before the run: families of tests, margins, level.
+
+Pre-registration is a TOML file. The run keeps its SHA-256 hash, so that anybody can check that it was not changed
+afterwards::
+
+    alpha = 0.05                 # level of every family that names none; .05 if left out
+
+    [margin]                     # largest difference that would not matter, by measure, in its unit
+    sbs = 0.02
+
+    [[family]]                   # one table per family of tests
+    name = "tattoos and fashion"
+    measure = "sbs"
+    method = "holm"              # "holm" (default), "bh" or "by"
+
+    [family.where]               # rows of the estimates; a column that is not named is not restricted
+    attribute = ["tattoos", "fashion_style"]
+    scenario = []                # empty: rows over all scenarios
+    group = ["*"]                # a star: rows of any single group
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.measures.families import ALPHA, Family, check_distinct, located
+from facevalue.measures.verdicts import check_margin
+
+MAX_BYTES = 256 * 1024
+"""Largest pre-registration file that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preregistration:
+    """What was declared before the run.
+
+    Attributes
+    ----------
+    families:
+        Confirmatory all.
+    margins:
+        Largest difference that would not matter, by measure.
+    alpha:
+        Level of what names none.
+    sha256:
+        Hash of the file's bytes, in hexadecimal.
+    text:
+        The file.
+    """
+
+    families: tuple[Family, ...]
+    margins: Mapping[str, float]
+    alpha: float
+    sha256: str
+    text: str
+
+
+def read_preregistration(path: Path, measures: Iterable[str] | None = None) -> Preregistration:
+    """Read a pre-registration file; the format is at the top of this module.
+
+    Parameters
+    ----------
+    path:
+        TOML, UTF-8, at most 256 KiB.
+    measures:
+        Names that measures may have, if known: others are errors at once and not after the run.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        For a file that cannot be read or understood; each says what to mend.
+    """
+    if not path.is_file():
+        raise DataError(f"There is no pre-registration file {path}.")
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"The pre-registration {path} cannot be read: {error.strerror or error}.") from error
+    return parse_preregistration(data, measures, name=str(path))
+
+
+def parse_preregistration(
+    data: bytes, measures: Iterable[str] | None = None, *, name: str = "pre-registration"
+) -> Preregistration:
+    """Understand the bytes of a pre-registration file; see `read_preregistration`.
+
+    Examples
+    --------
+    >>> declared = parse_preregistration(b'''
+    ... [margin]
+    ... sbs = 0.02
+    ... [[family]]
+    ... name = "tattoos"
+    ... measure = "sbs"
+    ... [family.where]
+    ... attribute = ["tattoos"]
+    ... scenario = []
+    ... ''')
+    >>> declared.families[0].where, declared.families[0].method, declared.margins
+    ({'attribute': ('tattoos',), 'scenario': None}, 'holm', {'sbs': 0.02})
+    >>> parse_preregistration(b"[margins]")
+    Traceback (most recent call last):
+    facevalue.errors.UnknownNameError: pre-registration: Unknown key 'margins'. Did you mean 'margin'? \
+Known: alpha, family, margin.
+    """
+    if len(data) > MAX_BYTES:
+        raise DataError(f"{name} is larger than {MAX_BYTES // 1024} KiB, so it is not read as a pre-registration.")
+    try:
+        text = data.decode("utf-8")
+        document = tomllib.loads(text)
+    except UnicodeDecodeError:
+        raise DataError(f"{name} is not text in UTF-8.") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name} is not valid TOML: {error}.") from error
+    known = None if measures is None else tuple(measures)
+    try:
+        _known_keys("key", document, ("alpha", "family", "margin"))
+        alpha = _level(document.get("alpha", ALPHA))
+        margins = _margins(document.get("margin", {}), known)
+        tables = document.get("family", [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise DataError("families are written as [[family]] tables, one for each.")
+        families = tuple(_family(table, number, alpha, known) for number, table in enumerate(tables, start=1))
+        check_distinct(families)
+        if not families and not margins:
+            raise DataError("it declares neither a family nor a margin, so nothing could be confirmed by it.")
+    except FaceValueError as error:
+        raise located(error, name) from None
+    return Preregistration(families, margins, alpha, hashlib.sha256(data).hexdigest(), text)
+
+
+def _known_keys(kind: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise UnknownNameError(kind, key, known)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:  # TOML has integers of any size
+        return None
+
+
+def _level(value: object) -> float:
+    number = _number(value)
+    if number is None or not 0 < number < 1:
+        raise DataError(f"alpha is {value!r}, and must be a number between 0 and 1.")
+    return number
+
+
+def _margins(table: object, measures: Sequence[str] | None) -> dict[str, float]:
+    if not isinstance(table, dict):
+        raise DataError("[margin] is a table: one line per measure, such as sbs = 0.02.")
+    out: dict[str, float] = {}
+    for measure, value in table.items():
+        if measures is not None and measure not in measures:
+            raise UnknownNameError("measure", measure, measures)
+        number = _number(value)
+        if number is None:
+            raise DataError(f"the margin of {measure!r} is {value!r}, and must be a number above 0.")
+        try:
+            out[measure] = float(check_margin(number))
+        except ValueError as error:
+            raise DataError(f"the margin of {measure!r} is {value!r}. {error}") from None
+    return out
+
+
+def _family(table: Mapping[str, Any], number: int, alpha: float, measures: Sequence[str] | None) -> Family:
+    name = table.get("name")
+    place = f"family {name!r}" if name else f"family {number}"
+    try:
+        _known_keys("key", table, ("name", "measure", "method", "alpha", "where"))
+        for key in ("name", "measure"):
+            if not isinstance(table.get(key), str) or not table[key]:
+                raise DataError(f"{key!r} is missing or not text.")
+        measure, method = table["measure"], table.get("method", "holm")
+        if measures is not None and measure not in measures:
+            raise UnknownNameError("measure", measure, measures)
+        where = table.get("where", {})
+        if not isinstance(where, dict):
+            raise DataError('[family.where] is a table: one line per factor column, such as attribute = ["hair"].')
+        levels = {column: _levels(column, value) for column, value in where.items()}
+        return Family(
+            name=str(name), kind="confirmatory", measure=measure, where=levels, method=str(method),
+            alpha=_level(table.get("alpha", alpha)),
+        )  # fmt: skip
+    except FaceValueError as error:
+        raise located(error, place) from None
+
+
+def _levels(column: str, value: object) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list) or not all(isinstance(level, str) for level in value):
+        raise DataError(f"the levels of {column!r} are a list of texts; an empty one means the rows over all levels.")
+    return tuple(value) or None
