@@ -624,6 +624,13 @@ def test_probe_of_a_server_that_can_everything(server: Misbehaving, make: Make) 
     assert server.bodies[0]["messages"][0]["content"][0]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
 
 
+@pytest.mark.parametrize("at", [0, 1])
+def test_probe_takes_one_fault_for_an_accident(server: Misbehaving, make: Make, at: int) -> None:
+    server.script, server.otherwise = [answer] * at + [error(500)], answer
+    able = make().capabilities
+    assert (able.probabilities, able.images_per_request) == ("top-k", 2)
+
+
 def test_probe_of_a_server_that_ignores_logprobs(make: Make) -> None:
     assert make().capabilities.probabilities == "none"
 
