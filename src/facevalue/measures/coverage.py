@@ -1,11 +1,12 @@
-"""Simulation of intervals and tests where the truth is known: docs/coverage.csv, from which docs/inference.md is written.
+"""Simulation of intervals and tests where the truth is known: docs/coverage.csv, the numbers of docs/inference.md.
 
 `python -m facevalue.measures.coverage --out docs/coverage.csv` takes minutes; `--quick` seconds.
 
 People are sampled; each answers the study's prompts (fixed, as a study's are) through a picture. On the logit scale:
 logit P(yes) = base + effect + person + prompt + picture, where person and picture are drawn, normal with mean 0, anew
-for each person and picture. Two designs: the same people before and after a change of the picture (paired), and one
-group of people against another (two groups). One answer in twenty is missing.
+for each person and picture. Designs: the same people before and after a change of the picture (paired); one group of
+people against another (two groups), also five times as large (two groups, 1:5); and the share of one group, where
+nothing is compared, so that there is coverage only. One answer in twenty is missing.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import special, stats
 
@@ -25,19 +27,24 @@ from facevalue.measures.comparison import BOOTSTRAP, WELCH, Interval, T
 from facevalue.measures.inference import LEVEL, RESAMPLES, Array
 
 CLUSTERS = (5, 10, 30, 100, 500)
-DESIGNS = ("paired", "two groups")
+DESIGNS = ("paired", "two groups", "two groups, 1:5", "one group")
 TYPE1 = (0.035, 0.065)
 COVERAGE = (0.93, 0.97)
 """What the method that the product chooses keeps to."""
 EFFECT = 0.5
 """The moderate effect, on the logit scale."""
+MOST_UNEQUAL = 100
+"""Clusters of the smaller group up to which groups of unequal size are simulated: nothing happens beyond."""
 PROMPTS, ANSWERS, MISSING = 10, 2, 0.05  # answers to each prompt: the two orders of its options
 NAIVE = "answers as independent"
 PERCENTILE = "percentile cluster bootstrap"
 BCA = "BCa cluster bootstrap"
 GEE = "GEE, bias-reduced"
-PERMUTATION = {"paired": "sign flip", "two groups": "label permutation"}
+SIGN_FLIP = "sign flip of clusters"
+PERMUTATION = "label permutation"
 WILCOXON = "Wilcoxon over cluster means"
+Floats = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
 _BLOCK = 100  # repetitions that share one set of bootstrap weights
 _SEED = 20260101
 
@@ -109,13 +116,17 @@ class Sample:
         return self.sums, self.counts
 
 
-def truth(setting: Setting, effect: float) -> float:
-    """Marginal effect: difference of the probability of yes, over people, prompts and pictures (Gauss-Hermite)."""
+def chance(setting: Setting, effect: float) -> float:
+    """Probability of yes over people, prompts and pictures (Gauss-Hermite)."""
     points, weights = np.polynomial.hermite_e.hermegauss(80)
     spread = np.hypot(setting.person, setting.picture) * points
-    logits = setting.base + setting.prompts[:, None] + spread
-    gain = special.expit(logits + effect) - special.expit(logits)
-    return float((gain @ weights / weights.sum()).mean())
+    yes = special.expit(setting.base + effect + setting.prompts[:, None] + spread)
+    return float((yes @ weights / weights.sum()).mean())
+
+
+def truth(setting: Setting, design: str, effect: float) -> float:
+    """What an interval should hold: the marginal effect, or the probability of one group."""
+    return chance(setting, effect) - (0.0 if design == "one group" else chance(setting, 0.0))
 
 
 def simulate(
@@ -132,38 +143,44 @@ def simulate(
     rng:
         Source of all randomness.
     """
-    step = max(1, 2_000_000 // (clusters * PROMPTS * ANSWERS))
-    blocks: list[list[Sample]] = []
-    for start in range(0, repetitions, step):
-        shape = (clusters, min(step, repetitions - start))
-        people = setting.person * rng.standard_normal(shape, dtype=np.float32)
-        before = _answers(setting, people, 0.0, rng)
-        if design == "paired":
-            after = _answers(setting, people, effect, rng)
-            both = before[1] & after[1]
-            rose, fell = _count(after[0] & ~before[0] & both), _count(before[0] & ~after[0] & both)
-            blocks.append([Sample(rose - fell, _count(both), rose + fell)])
-        else:
-            others = setting.person * rng.standard_normal(shape, dtype=np.float32)
-            after = _answers(setting, others, effect, rng)
-            groups = [(_count(yes & seen), _count(seen)) for yes, seen in (before, after)]
-            blocks.append([Sample(sums, counts, sums) for sums, counts in groups])
+    largest = 5 if design.endswith("1:5") else 1
+    step = max(1, 2_000_000 // (clusters * largest * PROMPTS * ANSWERS))
+    blocks = [
+        _simulate(setting, design, (clusters, clusters * largest), effect, min(step, repetitions - start), rng)
+        for start in range(0, repetitions, step)
+    ]
     return [
-        Sample(*(np.concatenate([getattr(block[g], name) for block in blocks], axis=1) for name in Sample.__slots__))
-        for g in range(len(blocks[0]))
+        Sample(*(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in Sample.__slots__))
+        for parts in zip(*blocks, strict=True)
     ]
 
 
-def _answers(setting: Setting, people: Array, effect: float, rng: np.random.Generator) -> tuple[Array, Array]:
+def _simulate(
+    setting: Setting, design: str, sizes: tuple[int, int], effect: float, repetitions: int, rng: np.random.Generator
+) -> list[Sample]:
+    scale = np.float32(setting.person)
+    people, others = (scale * rng.standard_normal((size, repetitions), dtype=np.float32) for size in sizes)
+    if design == "paired":
+        (before, seen), (after, too) = _answers(setting, people, 0.0, rng), _answers(setting, people, effect, rng)
+        both = seen & too
+        rose, fell = _count(after & ~before & both), _count(before & ~after & both)
+        return [Sample(rose - fell, _count(both), rose + fell)]
+    groups = [_answers(setting, others, effect, rng)]
+    if design != "one group":
+        groups.insert(0, _answers(setting, people, 0.0, rng))
+    return [Sample(_count(yes & seen), _count(seen), _count(yes & seen)) for yes, seen in groups]
+
+
+def _answers(setting: Setting, people: Floats, effect: float, rng: np.random.Generator) -> tuple[Flags, Flags]:
     """Answers (yes or no) and whether there is one, each of shape (clusters, repetitions, prompts, answers)."""
-    pictures = setting.picture * rng.standard_normal(people.shape, dtype=np.float32)
+    pictures = np.float32(setting.picture) * rng.standard_normal(people.shape, dtype=np.float32)
     logits = (people + pictures)[..., None] + (setting.base + effect + setting.prompts).astype(np.float32)
-    chance = np.float32(MISSING) + np.float32(1 - MISSING) * special.expit(logits)
-    drawn = rng.random((*chance.shape, ANSWERS), dtype=np.float32)
-    return drawn < chance[..., None], drawn >= MISSING
+    bound = np.float32(MISSING) + np.float32(1 - MISSING) * special.expit(logits)
+    drawn = rng.random((*bound.shape, ANSWERS), dtype=np.float32)
+    return drawn < bound[..., None], drawn >= MISSING
 
 
-def _count(answers: Array) -> Array:
+def _count(answers: Flags) -> Array:
     return np.count_nonzero(answers, axis=(2, 3)).astype(np.float64)
 
 
@@ -263,31 +280,36 @@ def _joined(parts: Sequence[Interval]) -> Interval:
 
 def methods(samples: list[Sample], design: str, how: Repetitions, rng: np.random.Generator) -> dict[str, Interval]:
     """Intervals and p-values of each method, for as many repetitions as it gets."""
-    paired = design == "paired"
     parts = [sample.part for sample in samples]
-    out = {NAIVE: naive(samples), T if paired else WELCH: comparison.t_interval(parts), GEE: gee(samples)}
+    t = WELCH if len(samples) > 1 else T
+    out = {NAIVE: naive(samples), t: comparison.t_interval(parts), GEE: gee(samples)}
     booted: dict[str, list[Interval]] = {}
     for block in _blocks(how.bootstrap):
         for name, interval in bootstraps([sample[block] for sample in samples], how.resamples, rng).items():
             booted.setdefault(name, []).append(interval)
     out |= {name: _joined(intervals) for name, intervals in booted.items()}
-    permuted = []
-    for block in _blocks(how.permutation):
-        few = [sample[block] for sample in samples]
-        if paired:
-            permuted.append(sign_flip(few[0], how.resamples, rng))
-        else:
-            sums, counts = (np.concatenate([getattr(s, name) for s in few]) for name in ("sums", "counts"))
-            group = np.repeat([0, 1], len(few[0].sums))
-            permuted.append(comparison.permutation_p(sums, counts, group, int(rng.integers(2**32)), how.resamples))
-    out[PERMUTATION[design]] = _only_p(np.concatenate(permuted))
-    if paired:
+    if design == "paired":
+        blocks = [sign_flip(samples[0][block], how.resamples, rng) for block in _blocks(how.permutation)]
+        out[SIGN_FLIP] = _only_p(np.concatenate(blocks))
         few = samples[0][slice(0, how.permutation)]
         out[WILCOXON] = _only_p(inference.wilcoxon(few.sums, few.counts))
+    elif len(samples) > 1:
+        sums, counts = (np.concatenate([getattr(sample, name) for sample in samples]) for name in ("sums", "counts"))
+        group = np.repeat([0, 1], [len(sample.sums) for sample in samples])
+        blocks = [
+            comparison.permutation_p(sums[:, block], counts[:, block], group, int(rng.integers(2**32)), how.resamples)
+            for block in _blocks(how.permutation)
+        ]
+        out[PERMUTATION] = _only_p(np.concatenate(blocks))
     return out
 
 
-def _share(hits: Array) -> tuple[float, float]:
+def chosen(design: str, clusters: int) -> str:
+    """Which method the product takes."""
+    return comparison.method_for(clusters, paired=design == "paired", level=design == "one group")
+
+
+def _share(hits: Flags) -> tuple[float, float]:
     """Share and its Monte-Carlo standard error, with half a hit added on each side, so that none has no error."""
     n = hits.size
     padded = (hits.sum() + 0.5) / (n + 1)
@@ -299,27 +321,28 @@ def rows(
 ) -> Iterator[dict[str, object]]:
     """Rows of the table for one design: type I error, coverage, power and width of each method."""
     found: list[dict[str, Interval]] = []
-    truths = [0.0, truth(setting, EFFECT)]
+    truths = [truth(setting, design, effect) for effect in (0.0, EFFECT)]
     place = [s.name for s in SETTINGS].index(setting.name), DESIGNS.index(design), clusters
     for which, effect in enumerate((0.0, EFFECT)):
         rng = np.random.default_rng([seed, *place, which])
         found.append(methods(simulate(setting, design, clusters, effect, how.cheap, rng), design, how, rng))
-    chosen = comparison.method_for(clusters, paired=design == "paired")
     for method, null in found[0].items():
         moved = found[1][method]
         row: dict[str, object] = {"design": design, "clusters": clusters, "setting": setting.name, "method": method}
-        row |= {"chosen": method == chosen, "repetitions": null.p.size}
-        row["type1"], row["type1_se"] = _share(null.p < 1 - LEVEL)
-        row["power"], row["power_se"] = _share(moved.p < 1 - LEVEL)
+        row |= {"chosen": method == chosen(design, clusters), "repetitions": null.p.size}
+        for name, interval in (("type1", null), ("power", moved)):  # of one group's share there is nothing to test
+            share = (None, None) if design == "one group" else _share(interval.p < 1 - LEVEL)
+            row[name], row[f"{name}_se"] = share
         for name, interval, true in zip(("zero", "effect"), (null, moved), truths, strict=True):
             known = np.isfinite(interval.low)
             covered = (interval.low <= true) & (true <= interval.high)
             share = _share(covered[known]) if known.any() else (None, None)
+            row[f"true_{name}"] = true
             row[f"coverage_{name}"], row[f"coverage_{name}_se"] = share
         known = np.isfinite(moved.low)
-        row["width"] = float((moved.high - moved.low)[known].mean()) if known.any() else None
+        row["width"] = float(np.median((moved.high - moved.low)[known])) if known.any() else None
         row["undefined"] = float(np.mean(~np.isfinite(moved.p)))
-        row |= {"effect": truths[1], "person_sd": setting.person, "prompt_sd": setting.prompt}
+        row |= {"person_sd": setting.person, "prompt_sd": setting.prompt}
         yield row | {"picture_sd": setting.picture, "base_rate": float(special.expit(setting.base))}
 
 
@@ -330,7 +353,7 @@ def table(
     clusters: Sequence[int] = CLUSTERS,
     designs: Sequence[str] = DESIGNS,
     seed: int = _SEED,
-    say: Callable[[str], object] = lambda line: None,
+    say: Callable[[str], object] = str,
 ) -> pl.DataFrame:
     """Simulate everything.
 
@@ -348,6 +371,8 @@ def table(
     out: list[dict[str, object]] = []
     start = time.perf_counter()
     for design, size, setting in product(designs, clusters, settings):
+        if design.endswith("1:5") and size > MOST_UNEQUAL:
+            continue
         out += rows(setting, design, size, how, seed)
         say(f"{time.perf_counter() - start:5.0f} s  {design}, {size} clusters, {setting.name}")
     return pl.DataFrame(out, infer_schema_length=None)
@@ -355,7 +380,7 @@ def table(
 
 def outside(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows of chosen methods, in the promised settings, that leave the bounds."""
-    kept = pl.col("type1").is_between(*TYPE1)
+    kept = pl.col("type1").is_between(*TYPE1).fill_null(pl.col("design") == "one group")
     for name in ("coverage_zero", "coverage_effect"):
         kept &= pl.col(name).is_between(*COVERAGE)
     return frame.filter(pl.col("chosen") & pl.col("setting").is_in(PROMISED) & ~kept)
@@ -366,11 +391,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m facevalue.measures.coverage", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="CSV to write")
     parser.add_argument("--quick", action="store_true", help="few repetitions: seconds, and only a smoke test")
-    chosen = parser.parse_args()
-    frame = table(QUICK if chosen.quick else FULL, say=lambda line: print(line, file=sys.stderr, flush=True))
-    chosen.out.write_text(frame.write_csv(float_precision=4))
+    asked = parser.parse_args()
+    frame = table(QUICK if asked.quick else FULL, say=lambda line: print(line, file=sys.stderr, flush=True))
+    asked.out.write_text(frame.write_csv(float_precision=4))
     wrong = outside(frame)
-    print(f"{chosen.out}: {frame['chosen'].sum()} chosen rows, {wrong.height} outside of the bounds", file=sys.stderr)
+    print(f"{asked.out}: {frame['chosen'].sum()} chosen rows, {wrong.height} outside of the bounds", file=sys.stderr)
 
 
 if __name__ == "__main__":
