@@ -246,6 +246,6 @@ def test_a_study_that_constrains_asks_so_and_its_answers_are_no_others(tmp_path:
     free, held = (set(scan_responses(tmp_path / name).collect()["request"]) for name in ("free", "held"))
     assert len(free) == len(held) == 12
     assert not free & held
-    with pytest.raises(RunError, match="changed|other settings"):
+    with pytest.raises(RunError, match=r"changed|other settings"):
         run(replace(study, constrain=True), model, tmp_path / "free")
     assert conditions_hash(Sampling(), 1, False, False) == conditions_hash(Sampling(), 1, False)
