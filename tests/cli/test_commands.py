@@ -263,3 +263,41 @@ def test_missing_images_are_named_before_anything_is_asked(facevalue: Command) -
     assert outcome.status == 1
     assert "a0.png" in outcome.err
     assert not list(Path("x").glob("responses/*.parquet"))
+
+
+def test_what_is_declared_before_a_run_is_kept_with_its_hash(facevalue: Command) -> None:
+    declared = Path("declared.toml")
+    declared.write_text('[margin]\nsbs = 0.3\n[[family]]\nname = "glasses"\nmeasure = "sbs"\n[family.where]\n'
+                        'variation = ["sunglasses"]\nscenario = []\ngroup = []\ncategory = []\n', encoding="utf-8")  # fmt: skip
+    args = ("run", "stylisticbias", "--model", "sim/default", "--out", "p", *SMALL)
+    assert facevalue(*args, "--preregister", "declared.toml").status == 0
+    assert facevalue("measure", "p").status == 0
+    kept = pl.read_parquet("p/estimates.parquet").filter(pl.col("kind") == "confirmatory")
+    assert kept["variation"].to_list() == ["sunglasses"]
+    assert kept["declared"].all()
+    again = facevalue(*args)
+    assert again.status == 1
+    assert "pre-registration" in again.err
+    stored = Path("p/preregistration.toml")
+    stored.write_text(stored.read_text(encoding="utf-8").replace("0.3", "0.4"), encoding="utf-8")
+    changed = facevalue("measure", "p")
+    assert changed.status == 1
+    assert "changed" in changed.err
+
+
+def test_a_declaration_that_names_no_measure_is_refused_before_the_run(facevalue: Command) -> None:
+    Path("d.toml").write_text('[[family]]\nname = "x"\nmeasure = "sbz"\n', encoding="utf-8")
+    args = ("run", "stylisticbias", "--model", "sim/default", "--out", "p", *SMALL, "--preregister", "d.toml")
+    outcome = facevalue(*args)
+    assert outcome.status == 2
+    assert "sbs" in outcome.err
+    assert not Path("p").exists()
+
+
+def test_a_margin_chosen_after_the_run_is_marked(facevalue: Command, finished: Path) -> None:
+    assert facevalue("measure", str(finished), "--margin", "sbs=0.5").status == 0
+    kept = pl.read_parquet(finished / "estimates.parquet").filter(pl.col("margin").is_not_null())
+    assert kept.height
+    assert not kept["declared"].any()
+    assert facevalue("measure", str(finished), "--margin", "sbs=0").status == 1
+    assert facevalue("measure", str(finished), "--margin", "sbs").status == 2

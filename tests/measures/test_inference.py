@@ -98,7 +98,7 @@ def test_cluster_sums_leave_out_missing_values_and_items_of_no_cell() -> None:
 
 def test_bca_of_a_mean_is_close_to_the_t_interval() -> None:
     values = np.random.default_rng(4).normal(0.1, 1, 150)
-    value, low, high = inference.bca(values[:, None], np.ones((150, 1)), inference.ratio, seed=0)
+    value, low, high, _ = inference.bca(values[:, None], np.ones((150, 1)), inference.ratio, seed=0)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert value.item() == pytest.approx(values.mean())
     assert low.item() == pytest.approx(expected.low, abs=0.03)
@@ -107,7 +107,7 @@ def test_bca_of_a_mean_is_close_to_the_t_interval() -> None:
 
 def test_jackknife_of_a_mean_is_the_t_interval_cut_at_zero() -> None:
     values = np.random.default_rng(5).normal(0.1, 1, 50)
-    _, low, high = inference.jackknife(values[:, None], np.ones((50, 1)), inference.ratio)
+    _, low, high, _ = inference.jackknife(values[:, None], np.ones((50, 1)), inference.ratio)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert low.item() == pytest.approx(max(expected.low, 0))
     assert high.item() == pytest.approx(expected.high)

@@ -1,5 +1,6 @@
 """`facevalue measure`, `report` and `export`: what a run's answers amount to."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -12,6 +13,10 @@ from facevalue.run.stored import StoredRun, estimate
 from facevalue.store.files import write_whole
 
 _FOLDER = click.Path(path_type=Path)
+_MARGIN = click.option(
+    "--margin", multiple=True, metavar="MEASURE=SIZE",
+    help="Largest difference that would not matter (sbs=0.02), if none was declared before the run.",
+)  # fmt: skip
 
 
 @click.command()
@@ -20,7 +25,8 @@ _FOLDER = click.Path(path_type=Path)
     "--to", type=click.Path(path_type=Path, dir_okay=False), help="Also write the estimates here (.csv, .parquet)."
 )
 @click.option("--explain", metavar="MEASURE", help="Say what a measure is: equation, unit, source.")
-def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None) -> None:
+@_MARGIN
+def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin: tuple[str, ...]) -> None:
     """Estimate from the answers in RUNS: every measure with n, interval and method.
 
     The estimates of a single run are kept in its folder as estimates.parquet.
@@ -31,7 +37,7 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None) -> Non
         return
     if to is not None:
         _writer(to)
-    estimates, _ = estimate(opened)
+    estimates, _ = estimate(opened, _margins(margin))
     if len(opened) == 1:
         _keep(estimates, opened[0].folder / "estimates.parquet")
     if to is not None:
@@ -64,22 +70,23 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
 )
-def report(runs: tuple[Path, ...], out: Path | None) -> None:
+@_MARGIN
+def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...]) -> None:
     """Write the report of RUNS as one HTML file that needs no network.
 
     With several runs of one study, models are compared.
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
-    write_report([StoredRun.open(folder) for folder in runs], out or runs[0] / "report.html")
+    write_report([StoredRun.open(folder) for folder in runs], out or runs[0] / "report.html", _margins(margin))
 
 
-def write_report(runs: list[StoredRun], out: Path) -> None:
+def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> None:
     """Measure, gather and write; says where the report is."""
     from facevalue.report import write  # noqa: PLC0415
     from facevalue.report.gather import gather  # noqa: PLC0415
 
-    estimates, tallies = estimate(runs)
+    estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
         _keep(estimates, runs[0].folder / "estimates.parquet")
     write(out, gather(runs, estimates, tallies))
@@ -95,6 +102,17 @@ def export(run: Path, to: Path) -> None:
 
     rows = write_table(StoredRun.open(run), to)
     click.echo(f"{rows:,} responses: {to}")
+
+
+def _margins(given: tuple[str, ...]) -> dict[str, float]:
+    out = {}
+    for text in given:
+        name, _, size = text.partition("=")
+        try:
+            out[name.strip()] = float(size)
+        except ValueError:
+            raise click.BadParameter(f"{text!r}: write MEASURE=SIZE, such as sbs=0.02", param_hint="--margin") from None
+    return out
 
 
 def _writer(path: Path) -> str:

@@ -30,12 +30,20 @@ def _run(
     exact: bool,
     price_in: float | None,
     price_out: float | None,
+    preregister: Path | None,
     **reach: Any,
 ) -> int:
     study = entry.build(options)
+    declared = None
+    if preregister is not None:
+        from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
+
+        declared = read_preregistration(preregister, [m.name for m in study.measures])
     asked = load(model, ModelOptions(**reach))
     folder = out or default_folder(entry.name, model)
-    settings = RunSettings(sample=sample, seed=seed, exact=exact, price_in=price_in, price_out=price_out)
+    settings = RunSettings(
+        sample=sample, seed=seed, exact=exact, preregistration=declared, price_in=price_in, price_out=price_out
+    )
     try:
         return execute(study, asked, folder, settings)
     finally:
@@ -99,6 +107,8 @@ run = StudyGroup(
         SAMPLE,
         SEED,
         EXACT,
+        click.Option(["--preregister"], type=click.Path(path_type=Path, dir_okay=False),
+                     help="A TOML file that declares families of tests and margins before the run."),
         *PRICES,
         click.Option(["--concurrency"], type=click.IntRange(1, 1024), default=16, show_default=True,
                      help="Most requests in flight at once."),

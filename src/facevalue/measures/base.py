@@ -25,6 +25,8 @@ class Measure:
         Whether it compares stimuli of the same cluster.
     signed:
         Whether it has a direction. Unsigned measures are positive without any effect, and stand beside a noise floor.
+    comparison:
+        Whether it says that things differ, so that there is a verdict to give; a rate by itself is none.
     """
 
     name: str
@@ -35,3 +37,4 @@ class Measure:
     source: str
     paired: bool = False
     signed: bool = True
+    comparison: bool = False

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.base import Measure
+from facevalue.measures.bounds import Bounds
 from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
 
 FACTORS = ("model", "other_model", "attribute", "variation", "category", "scenario", "dimension", "group")
@@ -20,13 +21,22 @@ SCHEMA: dict[str, pl.DataType] = {
     "low": pl.Float64(),
     "high": pl.Float64(),
     "level": pl.Float64(),
+    "se": pl.Float64(),
     "n": pl.UInt64(),
     "clusters": pl.UInt64(),
     "p": pl.Float64(),
     "q": pl.Float64(),
     "family": pl.String(),
+    "kind": pl.String(),
     "floor": pl.Float64(),
     "floor_high": pl.Float64(),
+    "mde": pl.Float64(),
+    "margin": pl.Float64(),
+    "declared": pl.Boolean(),
+    "verdict": pl.String(),
+    "why": pl.String(),
+    "bound_low": pl.Float64(),
+    "bound_high": pl.Float64(),
     "unit": pl.String(),
     "method": pl.String(),
     "source": pl.String(),
@@ -35,7 +45,11 @@ SCHEMA: dict[str, pl.DataType] = {
 
 `value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in
 `clusters` units that were sampled. `p` by the protocol's own test, `q` within `family`. `floor` and `floor_high`:
-mean and 95th percentile of the measure where there is no effect, for unsigned measures.
+mean and 95th percentile of the measure where there is no effect, for unsigned measures. `se`: standard error over
+clusters. `mde`: smallest effect that would be detected with 80% power at the family's level. `margin`: largest
+difference that would not matter, `declared` before the run or not; `verdict` and `why`: what may be said, see
+`verdicts`; `kind` of the family, confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing
+answers had gone one way or the other.
 """
 
 
@@ -63,6 +77,7 @@ class EstimateTable:
         q: Array | None = None,
         family: str | None = None,
         floor: Floor | None = None,
+        bounds: Bounds | None = None,
         keep: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         """Add a family of estimates, one per label row.
@@ -77,8 +92,10 @@ class EstimateTable:
             Arrays of that length.
         family:
             Within which family q holds.
+        bounds:
+            Worst cases for missing answers.
         keep:
-            Which rows to store; by default those with at least one observation.
+            Which rows apply; all by default. A row that applies but was not measured is stored as not measurable.
         """
         columns: dict[str, object] = {name: list(values) for name, values in labels.items()}
         low, high = estimates.low, estimates.high
@@ -86,6 +103,10 @@ class EstimateTable:
             low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
         columns |= {"value": estimates.value, "low": low, "high": high}
         columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": _methods(estimates)}
+        if estimates.se is not None:
+            columns["se"] = estimates.se
+        if bounds is not None:
+            columns |= {"bound_low": bounds.low, "bound_high": bounds.high}
         if p is not None:
             columns["p"] = p
         if q is not None:
@@ -94,7 +115,9 @@ class EstimateTable:
             columns |= {"floor": floor.mean, "floor_high": floor.high}
             if p is None:
                 columns["p"] = floor.p
-        frame = pl.DataFrame(columns, strict=False).filter(estimates.n > 0 if keep is None else keep)
+        frame = pl.DataFrame(columns, strict=False)
+        if keep is not None:
+            frame = frame.filter(keep)
         constants = {"study": self._study, "measure": measure.name, "unit": measure.unit, "source": measure.source}
         frame = frame.with_columns(pl.lit(LEVEL).alias("level"), *(pl.lit(v).alias(k) for k, v in constants.items()))
         if "model" not in frame.columns:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.estimates import FACTORS
 from facevalue.measures.inference import Array
 

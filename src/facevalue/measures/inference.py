@@ -39,6 +39,8 @@ class Estimates:
         Clusters behind it.
     method:
         How the interval was made.
+    se:
+        Standard error over clusters; None where the method gives none.
     """
 
     value: Array
@@ -47,6 +49,7 @@ class Estimates:
     n: npt.NDArray[np.int64]
     clusters: npt.NDArray[np.int64]
     method: npt.NDArray[np.object_]
+    se: Array | None = None
 
 
 def cluster_sums(
@@ -140,7 +143,7 @@ def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> 
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
         method[many] = "studentised cluster bootstrap"
-    return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method)
+    return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se)
 
 
 def _studentised(sums: Array, counts: Array, weights: Array, value: Array) -> tuple[Array, Array]:
@@ -162,7 +165,7 @@ def _studentised(sums: Array, counts: Array, weights: Array, value: Array) -> tu
 
 def bca(
     sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = RESAMPLES
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Bias-corrected and accelerated cluster bootstrap of any statistic of the cell totals.
 
     Parameters
@@ -176,7 +179,7 @@ def bca(
 
     Returns
     -------
-    value, low, high, each of shape (estimates,).
+    value, low, high, standard error, each of shape (estimates,).
 
     Notes
     -----
@@ -196,16 +199,16 @@ def bca(
         accelerate = np.where(np.isfinite(accelerate), accelerate, 0.0)
         z = special.ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))[:, None]
         places = special.ndtr(z0 + (z0 + z) / (1 - accelerate * (z0 + z)))
-    low = np.full(value.shape, np.nan)
-    high = np.full(value.shape, np.nan)
+    low, high, se = (np.full(value.shape, np.nan) for _ in range(3))
     for i in np.flatnonzero(np.isfinite(value)):
         drawn = boot[np.isfinite(boot[:, i]), i]
         if drawn.size > resamples / 2:
             low[i], high[i] = np.quantile(drawn, places[:, i])
-    return value, low, high
+            se[i] = drawn.std(ddof=1)
+    return value, low, high, se
 
 
-def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, Array, Array]:
+def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, Array, Array, Array]:
     """Interval of an unsigned statistic: delete-one-cluster standard error, never below zero.
 
     Spreads and maxima are biased upwards, in the sample and again in each resample, so that bootstrap intervals slide
@@ -214,20 +217,21 @@ def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, 
 
     Returns
     -------
-    value, low, high, each of shape (estimates,).
+    value, low, high, standard error, each of shape (estimates,).
     """
     totals = sums.sum(axis=0), counts.sum(axis=0)
     value = statistic(*totals)
     used = np.flatnonzero(counts.sum(axis=1) > 0)
     size = used.size
     if size < 2:
-        return value, np.full(value.shape, np.nan), np.full(value.shape, np.nan)
+        none = np.full(value.shape, np.nan)
+        return value, none, none, none
     left_out = statistic(totals[0] - sums[used], totals[1] - counts[used])
     squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(squares * (size - 1) / size)
     spread = stats.t.ppf(0.5 + LEVEL / 2, size - 1) * se
-    return value, np.maximum(value - spread, 0.0), value + spread
+    return value, np.maximum(value - spread, 0.0), value + spread, se
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,15 @@ class Cells:
         Shape (clusters, cells).
     labels:
         Factor columns of the cells.
+    shown:
+        How many items belong to each cell, measured or not: a cell without any is not applicable, which is another
+        thing than not measurable.
     """
 
     sums: Array
     counts: Array
     labels: Labels
+    shown: npt.NDArray[np.int64]
 
 
 def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, clusters: int) -> Cells:
@@ -59,7 +63,8 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
     sums, counts = inference.cluster_sums(values.ravel(), who.ravel(), cell.ravel(), clusters, total)
     left = {k: [v for v in vs for _ in range(len(columns))] for k, vs in rows.labels.items()}
     right = {k: list(vs) * len(rows) for k, vs in columns.labels.items()}
-    return Cells(sums, counts, left | right)
+    shown = np.bincount(cell[cell >= 0], minlength=total)
+    return Cells(sums, counts, left | right, shown)
 
 
 def magnitude(signed: Estimates) -> Estimates:
@@ -69,7 +74,19 @@ def magnitude(signed: Estimates) -> Estimates:
     high = np.maximum(np.abs(signed.low), np.abs(signed.high))
     low = np.where(np.isfinite(signed.low), low, np.nan)
     method = np.array([f"{m}, of the absolute value" for m in signed.method], dtype=object)
-    return Estimates(np.abs(signed.value), low, high, signed.n, signed.clusters, method)
+    return Estimates(np.abs(signed.value), low, high, signed.n, signed.clusters, method, signed.se)
+
+
+def corrected(size: Estimates) -> Estimates:
+    """|estimate| without the part that chance adds on average, never below zero.
+
+    Equation
+    --------
+    E[x²] = mu² + se² for an unbiased x, so mu² is estimated by x² - se² (FaceValue; not in any paper).
+    """
+    assert size.se is not None
+    value = np.sqrt(np.maximum(size.value**2 - size.se**2, 0.0))
+    return Estimates(value, size.low, size.high, size.n, size.clusters, size.method, size.se)
 
 
 def absolute(sums: Array, counts: Array) -> Array:

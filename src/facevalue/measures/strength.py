@@ -95,3 +95,46 @@ def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:
         else:
             out[scenario] = stats.kruskal(*samples).pvalue
     return out
+
+
+def with_squares(face_phi: Array, group: Codes, groups: int) -> tuple[Array, Array]:
+    """Cells for `corrected_strength`: each face's scores, then their squares, by group and scenario.
+
+    Returns
+    -------
+    sums, counts of shape (faces, 2 x groups x scenarios).
+    """
+    member = (group[:, None] == np.arange(groups)).astype(np.float64)
+    seen = np.isfinite(face_phi).astype(np.float64)
+    values = np.nan_to_num(face_phi)
+    counts = (member[:, :, None] * seen[:, None, :]).reshape(len(group), -1)
+    parts = [(member[:, :, None] * x[:, None, :]).reshape(len(group), -1) for x in (values, values**2)]
+    return np.concatenate(parts, axis=1), np.concatenate([counts, counts], axis=1)
+
+
+def corrected_strength(groups: int, scenarios: int) -> inference.Statistic:
+    """VS without the spread that the sampling of faces adds by itself.
+
+    Equation
+    --------
+    mean over scenarios of sqrt(max(0, s²_g(phi_ig) - mean_g s²_ig / n_ig)), with s²_ig the variance between the n_ig
+    faces of group g: the expected square of a spread of means is the true one plus the mean squared error (ours).
+    """
+
+    def statistic(sums: Array, counts: Array) -> Array:
+        shape = (*sums.shape[:-1], 2, groups, scenarios)
+        total, n = sums.reshape(shape), counts.reshape(shape)[..., 0, :, :]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total[..., 0, :, :] / n
+            variance = (total[..., 1, :, :] - n * mean**2) / (n - 1)
+            error = np.where(n > 1, np.maximum(variance, 0) / n, np.nan)
+            seen = np.isfinite(error)
+            k = seen.sum(axis=-2)
+            centre = np.where(seen, mean, 0).sum(axis=-2) / k
+            spread = np.where(seen, (mean - centre[..., None, :]) ** 2, 0).sum(axis=-2) / (k - 1)
+            excess = spread - np.where(seen, error, 0).sum(axis=-2) / k
+            each = np.where(k > 1, np.sqrt(np.maximum(excess, 0)), np.nan)
+            measured = np.isfinite(each)
+            return (np.where(measured, each, 0).sum(axis=-1) / measured.sum(axis=-1))[..., None]
+
+    return statistic

@@ -20,7 +20,7 @@ from facevalue.run.numbers import TrialNumbers
 from facevalue.run.progress import Meter, Progress, SilentProgress, Snapshot
 from facevalue.run.reasks import count_na
 from facevalue.run.settings import RunSettings, RunSummary
-from facevalue.store.files import MANIFEST, STIMULI, make_folder, write_whole
+from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, versions, write_manifest
 from facevalue.store.shards import shard_paths
@@ -111,6 +111,7 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         end=None,
         counts=Counts(),
         sessions=(),
+        preregistration=settings.preregistration.sha256 if settings.preregistration else None,
     )
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
@@ -119,6 +120,8 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         table = io.BytesIO()
         study.manifest.write_parquet(table, compression="zstd")
         write_whole(folder / STIMULI, table.getvalue())
+        if settings.preregistration:
+            write_whole(folder / PREREGISTRATION, settings.preregistration.text.encode())
         return asked
     known = read_manifest(folder)
     if changed := differences(known, asked):

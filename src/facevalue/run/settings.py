@@ -1,6 +1,10 @@
 """What a run is told, and what it tells in the end."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from facevalue.measures.preregistration import Preregistration
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,8 @@ class RunSettings:
     exact:
         Read the probability of every option once per trial instead of drawing replies; the seeds of the protocol are
         then free, and only repeat 0 is asked.
+    preregistration:
+        What is declared before the run; kept in its folder with its hash.
     check:
         Look at every image to be shown before the first request is paid for.
     price_in, price_out:
@@ -31,6 +37,7 @@ class RunSettings:
     sample: int | None = None
     seed: int = 0
     exact: bool = False
+    preregistration: "Preregistration | None" = None
     check: bool = True
     price_in: float | None = None
     price_out: float | None = None

@@ -1,15 +1,20 @@
 """A run folder opened again: its study rebuilt, its answers understood, its measures taken."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.store import RunManifest, read_manifest, scan_responses
+from facevalue.store.files import PREREGISTRATION
 from facevalue.studies import Study
+
+if TYPE_CHECKING:
+    from facevalue.measures.preregistration import Preregistration
 
 _ROWS = 1_000_000  # responses understood at a time: bounds memory at a few hundred MB
 
@@ -31,6 +36,23 @@ class StoredRun:
     folder: Path
     facts: RunManifest
     study: Study
+
+    def declared(self) -> "Preregistration | None":
+        """What was declared before the run; None if nothing was.
+
+        Raises
+        ------
+        RunError
+            The file in the folder is not the one that was declared.
+        """
+        from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
+
+        if self.facts.preregistration is None:
+            return None
+        found = read_preregistration(self.folder / PREREGISTRATION, [m.name for m in self.study.measures])
+        if found.sha256 != self.facts.preregistration:
+            raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
+        return found
 
     @property
     def model(self) -> str:
@@ -137,8 +159,17 @@ def _first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:
     return first.with_columns(pl.col("asked_for").alias("repeat")).drop("asked_for", "order")
 
 
-def estimate(runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, dict[str, Tally]]:
-    """Take the study's measures on one or several runs of it.
+def estimate(
+    runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None
+) -> tuple[pl.DataFrame, dict[str, Tally]]:
+    """Take the study's measures on one or several runs of it, and judge them.
+
+    Parameters
+    ----------
+    runs:
+        Of one study, asked the same.
+    margins:
+        Largest differences that would not matter, by measure, if chosen after the run.
 
     Returns
     -------
@@ -163,4 +194,7 @@ def estimate(runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, dict[str, Tally]]
         if run.study.name != first.study.name or differing or not run.study.manifest.equals(first.study.manifest):
             what = ", ".join(sorted(differing)) or "the study or its images"
             raise RunError(f"{run.folder} and {first.folder} were not asked the same: {what} differs.")
-    return first.study.analyse({run.model: answers(run, tallies[run.model]) for run in runs}), tallies
+    from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    estimates = first.study.analyse({run.model: answers(run, tallies[run.model]) for run in runs})
+    return judge(estimates, first.study.measures, first.declared(), margins), tallies

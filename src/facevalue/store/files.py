@@ -8,6 +8,7 @@ from facevalue.errors import RunError
 
 MANIFEST = "run.toml"
 STIMULI = "manifest.parquet"
+PREREGISTRATION = "preregistration.toml"
 RESPONSES_FOLDER = "responses"
 LOCK = ".lock"
 ASIDE = ".tmp"

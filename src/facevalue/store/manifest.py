@@ -100,6 +100,8 @@ class RunManifest:
     """How far it got."""
     sessions: tuple[Session, ...]
     """Each time the run was started or resumed, oldest first."""
+    preregistration: str | None = None
+    """SHA-256 of what was declared before the run (`preregistration.toml` beside this file); None if nothing was."""
     format: int = FORMAT
     """Version of this file's layout."""
 
@@ -147,6 +149,7 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
     yield "seeds", list(manifest.seeds)
     yield "re-asks", manifest.reasks
     yield "trials of the design", manifest.trials
+    yield "pre-registration", manifest.preregistration or "none"
 
 
 def _shown(name: str, settings: Mapping[str, object]) -> str:
@@ -175,6 +178,7 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
         "exact": manifest.exact,
         "sample": manifest.sample,
         "seed": manifest.seed,
+        "preregistration": manifest.preregistration,
         "study": {
             "name": manifest.study,
             "version": manifest.study_version,
@@ -249,6 +253,7 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
             )
             for session in document["sessions"]
         ),
+        preregistration=document.get("preregistration"),
     )
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import inference, shift, strength
+from facevalue.measures import families, inference, shift, strength
 from facevalue.measures.base import Measure
+from facevalue.measures.bounds import Bounds, Replies, shift_bounds
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Array, Estimates, Statistic
 from facevalue.measures.shift import Cells
@@ -98,44 +99,67 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
     shifts = {model: Shifts(faces, s.phi, scenarios) for model, s in scores.items()}
     for model, own in shifts.items():
         table = EstimateTable(STUDY, model)
-        _shifts(table, own)
+        _shifts(table, own, scores[model])
         _shares(table, own, scores[model])
         _strength(table, own)
         _instrument(table, own, scores[model], orderings)
-        parts.append(table.frame())
+        parts.append(_dimensions(table.frame()))
     if len(shifts) > 1:
         stack = np.stack([own.phi for own in shifts.values()])
         table = EstimateTable(STUDY, POOLED)
         pooled = Shifts(faces, stack.mean(axis=0), scenarios)  # NaN where a model has no answer: pairs all models share
-        _shifts(table, pooled)
+        _shifts(table, pooled, None)
         _strength(table, pooled)
         _between(table, shifts)
-        parts.append(table.frame())
+        parts.append(_dimensions(table.frame()))
     return pl.concat(parts)
+
+
+def _dimensions(estimates: pl.DataFrame) -> pl.DataFrame:
+    """VS of the dimensions, judged together by their permutation p-values."""
+    if not (estimates["measure"] == m.VS.name).any():
+        return estimates
+    return families.apply([families.Family("dimensions", "exploratory", m.VS.name, method="bh")], estimates)
 
 
 def _labels(cells: Cells, size: int) -> Labels:
     return cells.labels or {"variation": [None] * size}
 
 
-def _signed(table: EstimateTable, cells: Cells, family: str | None) -> Estimates:
+def _signed(table: EstimateTable, cells: Cells, family: str | None, bounds: Bounds | None = None) -> Estimates:
     """Add SBS of these cells; p and q only where a family is named."""
     estimates = inference.means(cells.sums, cells.counts, SEED)
     labels = _labels(cells, estimates.value.size)
-    if family is None:
-        table.add(m.SBS, labels, estimates)
-    else:
+    p = q = None
+    if family is not None:
         p = inference.wilcoxon(cells.sums, cells.counts)
-        table.add(m.SBS, labels, estimates, p=p, q=inference.adjust(p), family=family)
+        q = inference.adjust(p)
+    table.add(m.SBS, labels, estimates, p=p, q=q, family=family, bounds=bounds, keep=cells.shown > 0)
     return estimates
 
 
 def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
     floor = inference.sign_flip_floor(cells.sums, cells.counts, shift.absolute, SEED)
-    table.add(m.ABS_SBS, _labels(cells, signed.value.size), shift.magnitude(signed), floor=floor)
+    labels, keep = _labels(cells, signed.value.size), cells.shown > 0
+    size = shift.magnitude(signed)
+    table.add(m.ABS_SBS, labels, size, floor=floor, keep=keep)
+    if signed.se is not None:
+        table.add(m.ABS_CORRECTED, labels, shift.corrected(size), keep=keep)
 
 
-def _shifts(table: EstimateTable, s: Shifts) -> None:
+def _bounds(s: Shifts, scores: Scores, rows: Slicing) -> Bounds:
+    """Worst cases: all missing answers about the variants went one way, all about their bases the other."""
+    weight, valid, asked = scores.totals
+    base = s.faces.base[s.cluster]
+
+    def replies(at: npt.NDArray[np.int64]) -> Replies:
+        parts = [np.where(base >= 0, x[at].sum(axis=1), np.nan)[:, None] for x in (weight, valid, asked)]
+        return Replies(*(s.cells(rows, values=part).sums for part in parts))
+
+    return shift_bounds(replies(base), replies(s.faces.varied))
+
+
+def _shifts(table: EstimateTable, s: Shifts, scores: Scores | None) -> None:
     everything, variation, attribute = s.by(), s.by("attribute", "variation"), s.by("attribute")
     for rows, columns, family in (
         (everything, None, "overall"),
@@ -147,7 +171,8 @@ def _shifts(table: EstimateTable, s: Shifts) -> None:
         (variation, s.by_scenario, "variations x scenarios"),
     ):
         cells = s.cells(rows, columns)
-        signed = _signed(table, cells, family)
+        bounds = _bounds(s, scores, rows) if columns is None and scores is not None else None
+        signed = _signed(table, cells, family, bounds)
         _unsigned(table, cells, signed)
         if columns is None:
             _cohens_d(table, cells)
@@ -173,6 +198,7 @@ def _grid(table: EstimateTable, s: Shifts, variation: Slicing) -> None:
         np.concatenate([part.sums for part in parts], axis=1),
         np.concatenate([part.counts for part in parts], axis=1),
         {name: [value for part in parts for value in part.labels[name]] for name in names},
+        np.concatenate([part.shown for part in parts]),
     )
     _signed(table, cells, "variations x groups (Table 12)")
 
@@ -183,7 +209,7 @@ def _cohens_d(table: EstimateTable, cells: Cells) -> None:
     d = shift.cohens_d(means)
     low, high = shift.cohens_d_interval(d, n)
     method = np.full(d.size, "large-sample standard error over face means", dtype=object)
-    table.add(m.COHENS_D, _labels(cells, d.size), Estimates(d, low, high, n, n, method))
+    table.add(m.COHENS_D, _labels(cells, d.size), Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
 
 
 def _derived(
@@ -201,13 +227,13 @@ def _derived(
 ) -> None:
     """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
     if measure.signed or measure is m.STEPS_80:
-        value, low, high = inference.bca(cells.sums, cells.counts, statistic, SEED)
+        value, low, high, se = inference.bca(cells.sums, cells.counts, statistic, SEED)
         how = "BCa cluster bootstrap"
     else:
-        value, low, high = inference.jackknife(cells.sums, cells.counts, statistic)
+        value, low, high, se = inference.jackknife(cells.sums, cells.counts, statistic)
         how = "cluster jackknife"
     clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
-    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object))
+    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object), se)
     table.add(measure, labels, result, floor=floor, p=p, q=q, family=family)
 
 
@@ -262,7 +288,7 @@ def _shares(table: EstimateTable, s: Shifts, scores: Scores) -> None:
             with np.errstate(invalid="ignore", divide="ignore"):
                 high = mean + 1.645 * np.sqrt(variance) / expected.counts.sum(axis=0)
             floor = inference.Floor(mean, high, np.full(mean.size, np.nan))
-            table.add(measure, _labels(cells, mean.size), estimates, floor=floor)
+            table.add(measure, _labels(cells, mean.size), estimates, floor=floor, keep=cells.shown > 0)
 
 
 def _strength(table: EstimateTable, s: Shifts) -> None:
@@ -299,7 +325,18 @@ def _strength(table: EstimateTable, s: Shifts) -> None:
         own, mean = floor.split(len(s.scenarios))
         _derived(table, m.VS_SCENARIO, labels, cells, each, n, floor=own, p=p, q=q, family=family)
         _derived(table, m.VS, {"dimension": [dimension]}, cells, average, np.array([n.sum()]), floor=mean)
+        _corrected_strength(table, s.base, codes, len(groups), dimension)
         _significant(table, dimension, q, int((codes >= 0).sum()))
+
+
+def _corrected_strength(
+    table: EstimateTable, base: Array, codes: npt.NDArray[np.int64], groups: int, dimension: str
+) -> None:
+    size = base.shape[1]
+    sums, counts = strength.with_squares(base, codes, groups)
+    cells = Cells(sums, counts, {}, np.ones(sums.shape[1], dtype=np.int64))
+    n = np.array([np.isfinite(base[codes >= 0]).sum()], dtype=np.float64)
+    _derived(table, m.VS_CORRECTED, {"dimension": [dimension]}, cells, strength.corrected_strength(groups, size), n)
 
 
 def _significant(table: EstimateTable, dimension: str, q: Array, clusters: int) -> None:
@@ -354,7 +391,10 @@ def _between(table: EstimateTable, shifts: Mapping[str, Shifts]) -> None:
     scenarios = next(iter(shifts.values())).by_scenario
     size = len(scenarios)
     cells = Cells(
-        np.concatenate([p.sums for p in parts], axis=1), np.concatenate([p.counts for p in parts], axis=1), {}
+        np.concatenate([p.sums for p in parts], axis=1),
+        np.concatenate([p.counts for p in parts], axis=1),
+        {},
+        np.concatenate([p.shown for p in parts]),
     )
 
     def by_model(sums: Array, counts: Array) -> Array:

@@ -17,6 +17,7 @@ PHI = _measure(
 SBS = _measure(
     "sbs", "Signed bias shift", "SBS = mean over image-scenario pairs of phi_i(x_v) - phi_i(x_b)",
     "probability", f"{PAPER}, section 4.4; Wilcoxon and Benjamini-Hochberg as in Table 12", paired=True,
+    comparison=True,
 )  # fmt: skip
 SBS_GROUPS = _measure(
     "sbs_over_groups", "SBS averaged over the groups of a dimension", "mean over groups g of SBS_g",
@@ -25,6 +26,10 @@ SBS_GROUPS = _measure(
 ABS_SBS = _measure(
     "abs_sbs", "|SBS|", "absolute value of SBS at the level reported",
     "probability", f"{PAPER}, section 4.4", paired=True, signed=False,
+)  # fmt: skip
+ABS_CORRECTED = _measure(
+    "abs_sbs_corrected", "|SBS| without the part that chance adds", "sqrt(max(0, SBS² - se²))",
+    "probability", OURS, paired=True, signed=False,
 )  # fmt: skip
 STEPS_80 = _measure(
     "variations_to_80", "Variations that reach 80% of the total |SBS|",
@@ -50,12 +55,17 @@ REVERSAL = _measure(
 )  # fmt: skip
 VS = _measure(
     "vs", "Variation strength", "VS_d = 1/|S| sum_i std_g(phi_ig), ddof 1, on base faces",
-    "probability", f"{PAPER}, section 4.4, Table 2", signed=False,
+    "probability", f"{PAPER}, section 4.4, Table 2", signed=False, comparison=True,
 )  # fmt: skip
 VS_SCENARIO = _measure(
     "vs_scenario", "Spread between groups, one scenario", "std_g(phi_ig), ddof 1, on base faces",
     "probability", f"{PAPER}, section 4.4; Kruskal-Wallis, Mann-Whitney and Benjamini-Hochberg as in Table 11",
-    signed=False,
+    signed=False, comparison=True,
+)  # fmt: skip
+VS_CORRECTED = _measure(
+    "vs_corrected", "Variation strength without the part that chance adds",
+    "1/|S| sum_i sqrt(max(0, var_g(phi_ig) - mean_g se²_ig)), on base faces",
+    "probability", OURS, signed=False,
 )  # fmt: skip
 SIGNIFICANT = _measure(
     "significant_share", "Share of scenarios with a significant group difference",
@@ -90,6 +100,7 @@ MODEL_VARIANCE = _measure(
 )  # fmt: skip
 
 MEASURES = (
-    PHI, SBS, SBS_GROUPS, ABS_SBS, STEPS_80, COHENS_D, ZERO_SHARE, LARGE_SHARE, REVERSAL, VS, VS_SCENARIO, SIGNIFICANT,
+    PHI, SBS, SBS_GROUPS, ABS_SBS, ABS_CORRECTED, STEPS_80, COHENS_D, ZERO_SHARE, LARGE_SHARE, REVERSAL, VS,
+    VS_CORRECTED, VS_SCENARIO, SIGNIFICANT,
     POSITION, LETTER, NA_RATE, REFUSAL_RATE, SLOPE, CORRELATION, MODEL_VARIANCE,
 )  # fmt: skip

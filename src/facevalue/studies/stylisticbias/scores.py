@@ -109,6 +109,14 @@ class Scores:
             return np.where(n > 0, total / n, np.nan)
 
     @cached_property
+    def totals(self) -> tuple[npt.NDArray[np.float64], ...]:
+        """Weight of the favourable pole, mass of valid answers and number asked, each of shape (images, scenarios)."""
+        asked = self.reasons != NOT_ASKED
+        valid = np.where(asked, self.mass, 0).astype(np.float64)
+        weight = np.where(np.isfinite(self.weights), self.weights * valid, 0.0)
+        return weight.sum(axis=2), valid.sum(axis=2), asked.sum(axis=2).astype(np.float64)
+
+    @cached_property
     def na_rate(self) -> npt.NDArray[np.float64]:
         """Expected share of an image-scenario pair's replies without a valid answer; NaN if not asked."""
         asked = self.reasons != NOT_ASKED

@@ -1,0 +1,110 @@
+"""What may be said of estimates: verdicts, detectable effects, declared families and margins."""
+
+import polars as pl
+import pytest
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.judgment import judge
+from facevalue.measures.preregistration import parse_preregistration
+
+SBS = Measure("sbs", "shift", "mean", "probability", "identity", "FaceValue", paired=True, comparison=True)
+VS = Measure("vs", "spread", "sd", "probability", "identity", "FaceValue", signed=False, comparison=True)
+RATE = Measure("na_rate", "missing", "share", "share", "identity", "FaceValue")
+MEASURES = (SBS, VS, RATE)
+
+
+def row(**values: object) -> dict[str, object]:
+    base: dict[str, object] = {
+        "study": "s", "measure": "sbs", "model": "m", "value": 0.1, "low": 0.05, "high": 0.15, "level": 0.95, "se": 0.025,
+        "n": 100, "clusters": 40, "p": 0.001, "q": 0.002, "family": "variations", "unit": "probability", "method": "t",
+        "source": "x",
+    }  # fmt: skip
+    return base | values
+
+
+def table(*rows: dict[str, object]) -> pl.DataFrame:
+    return pl.DataFrame([{name: r.get(name) for name in SCHEMA} for r in rows], schema=SCHEMA)
+
+
+def verdict(estimates: pl.DataFrame, **kwargs: object) -> str | None:
+    return judge(estimates, MEASURES, **kwargs)["verdict"][0]  # type: ignore[arg-type, no-any-return]
+
+
+def test_a_small_q_is_a_difference_found() -> None:
+    assert verdict(table(row())) == "difference found"
+
+
+def test_a_large_q_without_margin_is_inconclusive_and_says_why() -> None:
+    judged = judge(table(row(q=0.6)), MEASURES)
+    assert judged["verdict"][0] == "inconclusive"
+    assert "margin" in judged["why"][0]
+
+
+def test_a_narrow_interval_within_the_margin_is_equivalent() -> None:
+    small = row(value=0.001, low=-0.004, high=0.006, se=0.0025, q=0.7)
+    judged = judge(table(small), MEASURES, margins={"sbs": 0.02})
+    assert judged["verdict"][0] == "equivalent within the margin"
+    assert judged["declared"].to_list() == [False]
+    assert judged["margin"].to_list() == [0.02]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"value": None, "low": None, "high": None, "se": None, "q": None, "n": 0, "clusters": 0},
+        {"low": None, "high": None, "se": None, "q": None, "clusters": 1},
+        {"value": 0.2, "low": 0.2, "high": 0.2, "se": 0.0, "q": None},
+    ],
+    ids=["no answers", "one cluster", "zero variance"],
+)
+def test_what_cannot_be_judged_is_not_measurable_and_says_why(values: dict[str, object]) -> None:
+    judged = judge(table(row(**values)), MEASURES)
+    assert judged["verdict"][0] == "not measurable"
+    assert judged["why"][0]
+    assert judged["mde"][0] is None
+
+
+def test_an_unsigned_measure_must_rise_above_its_floor() -> None:
+    below = row(measure="vs", value=0.05, floor=0.04, floor_high=0.06)
+    above = row(measure="vs", value=0.09, floor=0.04, floor_high=0.06)
+    assert verdict(table(below)) == "inconclusive"
+    assert verdict(table(above)) == "difference found"
+
+
+def test_a_rate_is_no_comparison_and_gets_no_verdict() -> None:
+    judged = judge(table(row(measure="na_rate", q=None, p=None, family=None)), MEASURES)
+    assert judged["verdict"][0] is None
+    assert judged["mde"][0] is None
+
+
+def test_the_detectable_effect_grows_with_the_family() -> None:
+    one = judge(table(row()), MEASURES)["mde"][0]
+    many = judge(table(*(row(variation=f"v{i}") for i in range(30))), MEASURES)["mde"][0]
+    assert 0.025 * 2.8 < one < 0.025 * 3.0
+    assert many > 1.2 * one
+
+
+def test_declared_families_are_judged_strictly_and_declared_margins_are_marked() -> None:
+    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "sbs"\n[family.where]\nvariation = ["cap"]\n'
+    declared = parse_preregistration(text)
+    estimates = table(row(variation="cap", p=0.04, q=0.3), row(variation="beanie", p=0.04, q=0.3))
+    judged = judge(estimates, MEASURES, declared, {"sbs": 0.5})
+    assert judged["kind"].to_list() == ["confirmatory", "exploratory"]
+    assert judged["q"].to_list() == [0.04, 0.3]
+    assert judged["margin"].to_list() == [0.02, 0.02]
+    assert judged["declared"].to_list() == [True, True]
+
+
+def test_a_family_that_selects_nothing_is_an_error() -> None:
+    text = b'[[family]]\nname = "hats"\nmeasure = "sbs"\n[family.where]\nvariation = ["hat"]\n'
+    with pytest.raises(UnknownNameError, match="cap"):
+        judge(table(row(variation="cap")), MEASURES, parse_preregistration(text))
+
+
+def test_a_margin_of_zero_or_for_no_measure_is_an_error() -> None:
+    with pytest.raises(DataError, match="above zero"):
+        judge(table(row()), MEASURES, margins={"sbs": 0.0})
+    with pytest.raises(UnknownNameError, match="sbs"):
+        judge(table(row()), MEASURES, margins={"sbz": 0.1})
