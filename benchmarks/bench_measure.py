@@ -1,8 +1,8 @@
 """How long the measures of a full-size run take: 4.7 million answers about 15,726 pictures, and their base faces.
 
-Run with `python -m benchmarks.bench_measure`. The run itself, by a simulated respondent, is made first, in a folder of its
-own that is removed in the end; then its stored responses are read, parsed and measured, each time in a fresh process on
-two cores.
+Run with `python -m benchmarks.bench_measure`. The run itself, by a simulated respondent, is made first, in a folder of
+its own that is removed in the end; then its stored responses are read, parsed and measured, each time in a fresh
+process on two cores.
 """
 
 import tempfile

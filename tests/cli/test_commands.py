@@ -268,7 +268,7 @@ def test_missing_images_are_named_before_anything_is_asked(facevalue: Command) -
 def test_what_is_declared_before_a_run_is_kept_with_its_hash(facevalue: Command) -> None:
     declared = Path("declared.toml")
     declared.write_text('[margin]\nsbs = 0.3\n[[family]]\nname = "glasses"\nmeasure = "sbs"\n[family.where]\n'
-                        'variation = ["sunglasses"]\nscenario = []\ngroup = []\ncategory = []\n', encoding="utf-8")  # fmt: skip
+                        'variation = ["sunglasses"]\nscenario = []\ngroup = []\ncategory = []\n')  # fmt: skip
     args = ("run", "stylisticbias", "--model", "sim/default", "--out", "p", *SMALL)
     assert facevalue(*args, "--preregister", "declared.toml").status == 0
     assert facevalue("measure", "p").status == 0

@@ -103,7 +103,7 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         reasks=study.reasks,
         sampling=study.sampling,
         model=model.name,
-        model_settings=model.settings(),
+        model_settings=_facts(study, model, settings),
         exact=settings.exact,
         sample=settings.sample,
         seed=settings.seed,
@@ -130,6 +130,15 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         )
     check_stimuli_table(study, folder)
     return known
+
+
+def _facts(study: Study, model: Model, settings: RunSettings) -> dict[str, str | int | float | bool]:
+    """What changes what the model says; where replies are to be constrained, also whether they are."""
+    facts = dict(model.settings())
+    if study.constrain and not settings.exact:
+        find: Callable[[], bool] | None = getattr(model, "structured", None)
+        facts["structured"] = find() if find is not None else model.capabilities.structured
+    return facts
 
 
 def _now() -> datetime:
