@@ -18,8 +18,8 @@ MEASURES = (SBS, VS, RATE)
 def row(**values: object) -> dict[str, object]:
     base: dict[str, object] = {
         "study": "s", "measure": "sbs", "model": "m", "value": 0.1, "low": 0.05, "high": 0.15, "level": 0.95,
-        "se": 0.025, "n": 100, "clusters": 40, "p": 0.001, "q": 0.002, "family": "variations", "unit": "probability", "method": "t",
-        "source": "x",
+        "se": 0.025, "n": 100, "clusters": 40, "p": 0.001, "q": 0.002, "family": "variations", "unit": "probability",
+        "method": "t", "source": "x",
     }  # fmt: skip
     return base | values
 
