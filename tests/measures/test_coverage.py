@@ -69,14 +69,16 @@ def test_all_sign_changes_of_few_clusters_are_tried() -> None:
     assert coverage.sign_flip(sample, 2000, np.random.default_rng(0)).tolist() == [0.25, 1.0]
 
 
-def test_outside_names_what_leaves_the_bounds_in_promised_settings() -> None:
-    row: dict[str, object] = {"design": "paired", "setting": "middling", "chosen": True, "type1": 0.05}
+def test_outside_names_what_leaves_the_bounds_where_they_are_promised() -> None:
+    row: dict[str, object] = {"design": "paired", "setting": "middling", "clusters": 5, "chosen": True, "type1": 0.05}
     row |= {"coverage_zero": 0.95, "coverage_effect": 0.95}
     bad: list[dict[str, object]] = [{"type1": 0.07}, {"coverage_zero": 0.9}, {"coverage_effect": 0.98}]
+    bad.append({"design": "one group", "type1": None, "clusters": 10, "coverage_zero": 0.9})
     fine: list[dict[str, object]] = [{}, {"setting": "rare", "type1": 0.5}, {"chosen": False, "type1": 0.5}]
-    fine.append({"design": "one group", "type1": None})
-    frame = pl.DataFrame([row | change for change in (*fine, *bad)], infer_schema_length=None)
+    fine += [{"design": "one group", "type1": None}, {"design": "one group", "coverage_zero": 0.9}]
+    frame = coverage.judged(pl.DataFrame([row | change for change in (*fine, *bad)], infer_schema_length=None))
     assert coverage.outside(frame).height == len(bad)
+    assert frame["promised"].to_list() == [True, False, False, False, False] + [True] * 4
 
 
 def test_the_command_writes_the_table(
@@ -106,6 +108,8 @@ def test_the_committed_table_is_whole_and_marks_what_the_product_chooses() -> No
     ]
     assert frame["chosen"].to_list() == marked
     assert frame["chosen"].sum() == cells.height
+    assert_frame_equal(coverage.judged(frame.drop("promised", "within")), frame)
+    assert frame.filter("promised")["repetitions"].min() >= 2000  # type: ignore[operator]
 
 
 def test_what_the_product_chooses_keeps_its_bounds_in_the_committed_table() -> None:
@@ -137,7 +141,7 @@ def test_closed_form_gee_is_that_of_statsmodels() -> None:
 
 @pytest.mark.slow
 def test_a_fresh_smaller_simulation_agrees_with_the_committed_table() -> None:
-    """Other seed, fewer repetitions. 4.5 standard errors of the difference: about 1 in 300 for some 500 numbers."""
+    """Other seed, fewer repetitions. 4.5 standard errors of the difference, for about a thousand numbers."""
     how = Repetitions(2000, 600, 600, 1000)
     fresh = coverage.table(how, settings=SETTINGS[:3], clusters=(5, 10, 30, 100), seed=77)
     both = fresh.join(committed(), on=["design", "clusters", "setting", "method"], suffix="_committed")
