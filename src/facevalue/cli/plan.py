@@ -1,7 +1,8 @@
 """`facevalue studies` and `facevalue plan`: what there is, and what it takes."""
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -11,7 +12,11 @@ from facevalue.cli.study_command import StudyGroup
 from facevalue.run.plan import IMAGE_TOKENS, Plan
 from facevalue.run.plan import plan as make_plan
 from facevalue.studies import STUDIES, StudyEntry
+from facevalue.studies.base import Precision
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.run.power import Detection
 
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask only about this many requests; all by default.")
 SEED = click.Option(["--seed"], type=int, default=0, show_default=True, help="Which sample.")
@@ -35,12 +40,50 @@ def studies() -> None:
     Console().print(table)
 
 
-def _plan(study: StudyEntry, options: dict[str, OptionValue], as_json: bool, **choices: Any) -> None:
-    made = make_plan(study.build(options), **choices)
+def _plan(
+    entry: StudyEntry,
+    options: dict[str, OptionValue],
+    as_json: bool,
+    detect: float | None,
+    pilot: Path | None,
+    **choices: Any,
+) -> None:
+    study = entry.build(options)
+    made = make_plan(study, **choices)
+    found: Detection | None = None
+    if detect is not None or pilot is not None or choices["sample"] is not None:
+        from facevalue.run.power import detection  # noqa: PLC0415 - slow to import
+        from facevalue.run.stored import StoredRun  # noqa: PLC0415
+
+        shared = {name: choices[name] for name in ("sample", "seed", "exact")}
+        run = None if pilot is None else StoredRun.open(pilot)
+        found = detection(study, requests=made.asked, effect=detect, pilot=run, **shared)
     if as_json:
-        click.echo(json.dumps(made.json(), indent=2))
-    else:
-        show(made, sampled=choices["sample"] is not None)
+        power = {} if found is None else {"detection": found.json()}
+        click.echo(json.dumps({**made.json(), **power}, indent=2))
+        return
+    show(made, sampled=choices["sample"] is not None)
+    if found is not None:
+        _show_detection(found, study.precision)
+
+
+def _show_detection(found: "Detection", precision: Precision) -> None:
+    console = Console()
+    per = f"{found.clusters:,} {precision.cluster} with {found.items:.3g} {precision.item} each"
+    reach = "nothing for sure" if found.detectable is None else f"{found.detectable:.3f} or more"
+    console.print(f"\nWith {per}, this detects {found.what} of {reach}.", highlight=False)
+    if found.effect is not None:
+        console.print(
+            f"To detect {abs(found.effect):g} takes {found.needed:,} {precision.cluster}: about {found.requests:,} requests.",
+            style="bold",
+            highlight=False,
+        )
+    console.print(
+        f"80% power; two-sided level {found.level:.4f}, that is .05 over {found.tests} tests; SD between "
+        f"{precision.cluster} {found.sd:.3f} ({found.source}).",
+        style="dim",
+        highlight=False,
+    )
 
 
 def show(made: Plan, sampled: bool) -> None:
@@ -76,6 +119,10 @@ plan = StudyGroup(
         click.Option(["--image-tokens"], type=click.IntRange(0), default=IMAGE_TOKENS, show_default=True,
                      help="Tokens that the model spends on one picture."),
         *PRICES,
+        click.Option(["--detect"], type=float, metavar="SHIFT",
+                     help="Also say how many units detect this shift with 80% power."),
+        click.Option(["--pilot"], type=click.Path(path_type=Path, file_okay=False),
+                     help="A run to take the spread from, instead of a stated default."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the plan as JSON."),
     ),
     help="Say what a study takes before anything is spent.",

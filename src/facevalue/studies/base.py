@@ -14,6 +14,73 @@ from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far what is measured differs between the units that are sampled.
+
+    Attributes
+    ----------
+    mean:
+        SD between clusters (faces) of their mean over `items` items (scenarios).
+    within:
+        SD between the items of one cluster; NaN if not known.
+    items:
+        Over how many items the means were taken.
+    source:
+        Where the numbers are from, for people.
+    """
+
+    mean: float
+    within: float
+    items: float
+    source: str
+
+    def at(self, items: float) -> float:
+        """SD between clusters where each has so many items, drawn without replacement from those there are.
+
+        Equation
+        --------
+        sd²(k) = sd²(K) + within² (1/k - 1/K): the items that are left out add their share of the variance between items
+        (Cochran, Sampling Techniques, 1977, section 10.3). NaN where fewer items are planned and `within` is not known.
+        """
+        if items >= self.items:
+            return self.mean
+        return float(np.sqrt(self.mean**2 + self.within**2 * (1 / items - 1 / self.items)))
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What a planner must know of a study to say what it can detect.
+
+    Attributes
+    ----------
+    what:
+        The effect that is planned for.
+    tests:
+        Tests in its family.
+    clusters, items:
+        Units sampled, and items of each, in the whole study.
+    cluster, item:
+        What these are, in the plural.
+    units:
+        From trial numbers to clusters, and items of each.
+    spread:
+        From a pilot's answers and where it is to its spread.
+    default:
+        What is assumed without a pilot.
+    """
+
+    what: str
+    tests: int
+    clusters: int
+    items: float
+    cluster: str
+    item: str
+    units: Callable[[npt.NDArray[np.int64]], tuple[int, float]]
+    spread: Callable[[Iterator[pl.DataFrame], str], Spread]
+    default: Spread
+
+
 @dataclass(frozen=True)
 class Study:
     """Everything a run, a measurement and a report need to know of a study. Does no I/O and calls no model.
@@ -54,6 +121,8 @@ class Study:
         From each model's answers, in chunks, to estimates.
     measures:
         Definitions of the measures that `analyse` takes.
+    precision:
+        What power analysis needs; None if the study says nothing of it.
     titles:
         Per factor column the wording of its levels for people, where it isn't the level itself. A level of `variation`
         may be written "attribute/variation".
@@ -77,6 +146,7 @@ class Study:
     answer: Callable[[pl.DataFrame], pl.DataFrame]
     analyse: Callable[[Mapping[str, Iterator[pl.DataFrame]]], pl.DataFrame]
     measures: tuple[Measure, ...]
+    precision: Precision | None = None
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasks: int = 0
     constrain: bool = False

@@ -19,6 +19,7 @@ from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.stylisticbias_folders import read_stylisticbias_folders
 from facevalue.studies.base import Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias.measures import MEASURES
+from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.scores import Faces, collect
 from facevalue.studies.stylisticbias.tables import (
     JUDGMENT,
@@ -121,6 +122,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         measures=MEASURES,
+        precision=precision(design, faces, names, orderings, len(seeds)),
         titles=TITLES,
         reasks=2 if options["prompts"] == "released" else 0,
     )
