@@ -63,7 +63,7 @@ def _plan(
         click.echo(json.dumps({**made.json(), **power}, indent=2))
         return
     show(made, sampled=choices["sample"] is not None)
-    if found is not None:
+    if found is not None and study.precision is not None:
         _show_detection(found, study.precision)
 
 
@@ -74,7 +74,7 @@ def _show_detection(found: "Detection", precision: Precision) -> None:
     console.print(f"\nWith {per}, this detects {found.what} of {reach}.", highlight=False)
     if found.effect is not None:
         console.print(
-            f"To detect {abs(found.effect):g} takes {found.needed:,} {precision.cluster}: about {found.requests:,} requests.",
+            f"To detect {abs(found.effect):g}: {found.needed:,} {precision.cluster}, about {found.requests:,} requests",
             style="bold",
             highlight=False,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from facevalue.errors import DataError
 from facevalue.run.stored import StoredRun, answers
 from facevalue.studies import Study
-from facevalue.studies.base import Spread
+from facevalue.studies.base import Precision, Spread
 
 ALPHA, POWER = 0.05, 0.8
 
@@ -96,7 +96,9 @@ def detection(
     if effect is not None and not (np.isfinite(effect) and 0 < abs(effect) <= 1):
         raise DataError(f"A shift to detect lies between 0 and 1, not {effect:g}.")
     plan = study.precision
-    spread = plan.default if pilot is None else _pilot(study, pilot)
+    if plan is None:
+        raise DataError(f"{study.name} does not say what its power analysis would need.")
+    spread = plan.default if pilot is None else _pilot(plan, study, pilot)
     clusters, items = plan.clusters, plan.items
     if sample is not None:
         clusters, items = plan.units(study.sample(sample, seed, 1 if exact else study.repeats))
@@ -124,13 +126,13 @@ def detection(
     )
 
 
-def _pilot(study: Study, pilot: StoredRun) -> Spread:
-    if pilot.study.name != study.name:
+def _pilot(plan: Precision, study: Study, pilot: StoredRun) -> Spread:
+    if pilot.study.name != study.name or pilot.study.precision is None:
         raise DataError(f"The pilot {pilot.folder} is a run of {pilot.study.name}, not of {study.name}.")
     found = pilot.study.precision.spread(answers(pilot), f"pilot {pilot.folder.name}, {pilot.model}")
     if not (np.isfinite(found.mean) and found.mean > 0):
         raise DataError(
-            f"The pilot {pilot.folder} says nothing of the spread between {study.precision.cluster}: it has fewer than two "
-            "with valid answers, or all are the same."
+            f"The pilot {pilot.folder} says nothing of the spread between {plan.cluster}: it has fewer than two with "
+            "valid answers, or all are the same."
         )
     return found

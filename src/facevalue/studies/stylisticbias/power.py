@@ -16,9 +16,9 @@ DEFAULT = Spread(
     within=0.216,
     items=len(scenarios()),
     source=(
-        "simulated respondent sim/default, 500 faces, 12 replies per picture and scenario: medians over the 34 variations. "
-        "The paper's Table 7 implies .023 to .057 (SBS / d) for a face's mean over all variations. A pilot of your own model "
-        "is better: --pilot RUN"
+        "simulated respondent sim/default, 500 faces, 12 replies per picture and scenario: medians over 34 variations; "
+        "the paper's Table 7 implies .023 to .057, SBS / d, for a face's mean over all variations; a pilot of your own "
+        "model is better: --pilot RUN"
     ),
 )
 
