@@ -345,7 +345,8 @@ def rows(
         row["width"] = float(np.median((moved.high - moved.low)[known])) if known.any() else None
         row["undefined"] = float(np.mean(~np.isfinite(moved.p)))
         row |= {"person_sd": setting.person, "prompt_sd": setting.prompt}
-        yield row | {"picture_sd": setting.picture, "base_rate": float(special.expit(setting.base))}
+        row |= {"picture_sd": setting.picture, "base_rate": float(special.expit(setting.base))}
+        yield {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
 
 
 def table(
@@ -377,7 +378,7 @@ def table(
             continue
         out += rows(setting, design, size, how, seed)
         say(f"{time.perf_counter() - start:5.0f} s  {design}, {size} clusters, {setting.name}")
-    return judged(pl.DataFrame(out, infer_schema_length=None).with_columns(pl.col(pl.Float64).round(4)))
+    return judged(pl.DataFrame(out, infer_schema_length=None))
 
 
 def judged(frame: pl.DataFrame) -> pl.DataFrame:
