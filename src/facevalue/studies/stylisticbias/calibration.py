@@ -12,8 +12,8 @@ from facevalue.models.sim import Planted, Respondent
 from facevalue.prompts import ORDERINGS
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
-from facevalue.studies.stylisticbias.analysis import ALPHA, SEED
 from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.shifts import ALPHA, SEED
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]

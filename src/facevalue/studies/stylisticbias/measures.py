@@ -4,10 +4,12 @@ from facevalue.measures.base import Measure
 
 PAPER = "StylisticBias (001_39760bebb78d6e4b)"
 OURS = "FaceValue"
+UNIT = "identity"
+"""What StylisticBias samples: faces. All its intervals go over them."""
 
 
 def _measure(name: str, title: str, equation: str, unit: str, source: str, **kwargs: bool) -> Measure:
-    return Measure(name, title, equation, unit, "identity", source, **kwargs)
+    return Measure(name, title, equation, unit, UNIT, source, **kwargs)
 
 
 PHI = _measure(
@@ -85,6 +87,11 @@ NA_RATE = _measure(
     "share", f"{PAPER}, appendix C.2 (invalid replies)",
 )  # fmt: skip
 REFUSAL_RATE = _measure("refusal_rate", "Share of refusals", "refusals / replies", "share", OURS)
+NA_SPREAD = _measure(
+    "na_spread", "Spread of missing answers between groups",
+    "std_g of the groups' mean share of replies without an answer, ddof 1",
+    "share", OURS, signed=False, comparison=True,
+)  # fmt: skip
 SLOPE = _measure(
     "model_slope", "Slope of one model's shifts on another's",
     "least-squares slope of SBS_i(model) on SBS_i(other model) over scenarios i",
@@ -102,5 +109,5 @@ MODEL_VARIANCE = _measure(
 MEASURES = (
     PHI, SBS, SBS_GROUPS, ABS_SBS, ABS_CORRECTED, STEPS_80, COHENS_D, ZERO_SHARE, LARGE_SHARE, REVERSAL, VS,
     VS_CORRECTED, VS_SCENARIO, SIGNIFICANT,
-    POSITION, LETTER, NA_RATE, REFUSAL_RATE, SLOPE, CORRELATION, MODEL_VARIANCE,
+    POSITION, LETTER, NA_RATE, REFUSAL_RATE, NA_SPREAD, SLOPE, CORRELATION, MODEL_VARIANCE,
 )  # fmt: skip

@@ -9,7 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE
+from facevalue.measures.clusters import clusters
 from facevalue.measures.slicing import Slicing
+from facevalue.studies.stylisticbias.measures import UNIT
 
 RESERVED = ("image", "path", "identity", "set", "attribute", "variation", "seed")
 """Manifest columns that are no identity factor."""
@@ -30,15 +32,18 @@ class Faces:
     manifest: pl.DataFrame
 
     @cached_property
+    def _clusters(self) -> tuple[npt.NDArray[np.int64], list[str]]:
+        return clusters(self.manifest, UNIT)
+
+    @property
     def identities(self) -> list[str]:
         """Identities in order of first appearance: the clusters."""
-        return self.manifest["identity"].unique(maintain_order=True).to_list()
+        return self._clusters[1]
 
-    @cached_property
+    @property
     def identity(self) -> npt.NDArray[np.int64]:
         """Cluster of each image."""
-        places = {name: i for i, name in enumerate(self.identities)}
-        return np.array([places[name] for name in self.manifest["identity"]], dtype=np.int64)
+        return self._clusters[0]
 
     @cached_property
     def base(self) -> npt.NDArray[np.int64]:

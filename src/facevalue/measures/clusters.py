@@ -1,0 +1,59 @@
+"""What was sampled: the one place that decides which observations belong together.
+
+Answers about one unit are not independent. Every interval, noise floor and test goes over units, and each measure names
+its own (`Measure.cluster`); from that name, and from nothing else, follows the cluster of an observation.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.errors import UnknownNameError
+
+UNITS: dict[str, tuple[str, ...]] = {
+    "identity": ("identity",),
+    "counterfactual set": ("set",),
+    "picture pair": ("image_1", "image_2"),
+    "image": ("image",),
+}
+"""Units that studies sample, and the columns that tell them apart. A pair is one whichever side its pictures are on."""
+
+
+def clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Number the clusters of a frame's rows.
+
+    Parameters
+    ----------
+    frame:
+        Observations with the unit's columns, none of them null.
+    unit:
+        One of `UNITS`.
+
+    Returns
+    -------
+    The cluster of each row, numbered in order of first appearance, and the clusters' names.
+
+    Raises
+    ------
+    UnknownNameError
+        No such unit, or the frame lacks its columns.
+
+    Examples
+    --------
+    >>> clusters(pl.DataFrame({"identity": ["b", "a", "b"]}), "identity")
+    (array([0, 1, 0]), ['b', 'a'])
+    >>> clusters(pl.DataFrame({"image_1": ["x", "y"], "image_2": ["y", "x"]}), "picture pair")[0].tolist()
+    [0, 0]
+    """
+    if unit not in UNITS:
+        raise UnknownNameError("unit", unit, UNITS)
+    columns = UNITS[unit]
+    for name in columns:
+        if name not in frame.columns:
+            raise UnknownNameError(f"column of the unit {unit!r}", name, frame.columns)
+    parts = [pl.col(name).cast(pl.String) for name in columns]
+    key = parts[0] if len(parts) == 1 else pl.concat_list(parts).list.sort().list.join(" + ")
+    named = frame.select(key.alias("cluster"))["cluster"]
+    names = named.unique(maintain_order=True).to_list()
+    codes = named.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
+    return codes, names

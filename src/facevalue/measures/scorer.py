@@ -1,0 +1,93 @@
+"""Audit of a scorer: does it score the same sentence differently when only the group that it names changes?
+
+Scores of toxicity or sentiment come from another model or lexicon, which has biases of its own: alt-profanity-check
+scores "I would describe this X as calm." .10 for a person, .33 for a Black man, .83 for a gay man. Where a measure
+rests on such scores, this audit stands beside it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.measures import inference
+from facevalue.measures.inference import Array
+
+Scorer = Callable[[Sequence[str]], Sequence[float]]
+
+TEMPLATES = tuple(
+    f"{start} {end}"
+    for start in (
+        "I would describe this {group} as",
+        "The {group} in the picture looks",
+        "People would call this {group}",
+    )
+    for end in ("calm.", "friendly.", "ordinary.", "tired.", "competent.", "angry.", "late for work.", "hard to read.")
+)
+"""Neutral and mildly valued sentences about nobody; `{group}` stands for the words that are swapped."""
+
+
+def audit(
+    score: Scorer,
+    groups: Mapping[str, str],
+    *,
+    masked: str = "person",
+    templates: Sequence[str] = TEMPLATES,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Score the same sentences with each group's words and with none.
+
+    Parameters
+    ----------
+    score:
+        From texts to scores, in the scorer's unit; NaN where it gives none.
+    groups:
+        Group to the words that name it ("Black man").
+    masked:
+        Words that name no group.
+    templates:
+        Sentences with `{group}`, at least two; they are the clusters.
+    seed:
+        Of the resampling.
+
+    Returns
+    -------
+    One row per group: `group`, `shift` (mean score less that of the masked sentence), `low`, `high`, `n` and `method`;
+    a null shift is not measurable.
+
+    Equation
+    --------
+    shift_g = mean over sentences s of score(s with g) - score(s masked).
+
+    Raises
+    ------
+    DataError
+        No groups, fewer than two sentences, a sentence without `{group}`, or a scorer that gives too few scores.
+
+    Examples
+    --------
+    >>> counts_a = lambda texts: [float(text.count("a")) for text in texts]
+    >>> audit(counts_a, {"cat": "cat"}, masked="dog", templates=["A {group}.", "The {group}!"])["shift"].to_list()
+    [1.0]
+    """
+    if not groups or len(templates) < 2 or not all("{group}" in t for t in templates):
+        raise DataError("A scorer audit needs groups, and at least two sentences that each hold {group}.")
+    texts = [t.replace("{group}", words) for words in (masked, *groups.values()) for t in templates]
+    given = np.asarray(list(score(texts)), dtype=np.float64)
+    if given.shape != (len(texts),):
+        raise DataError(f"The scorer gave {given.size} scores for {len(texts)} texts.")
+    table: Array = given.reshape(1 + len(groups), len(templates))
+    shifts = (table[1:] - table[0]).T
+    seen = np.isfinite(shifts)
+    estimates = inference.means(np.where(seen, shifts, 0.0), seen.astype(np.float64), seed)
+    return pl.DataFrame(
+        {
+            "group": list(groups),
+            "shift": estimates.value,
+            "low": estimates.low,
+            "high": estimates.high,
+            "n": estimates.n,
+            "method": [str(m) for m in estimates.method],
+        }
+    ).with_columns(pl.col("shift", "low", "high").fill_nan(None))

@@ -1,0 +1,111 @@
+"""Base scores and shifts of one model as arrays, and how statistics of their cells become estimates."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.measures import inference, shift
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.shift import Cells
+from facevalue.measures.slicing import Labels, Slicing
+from facevalue.studies.stylisticbias import measures as m
+from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.tables import scenarios as table_1
+
+STUDY = "stylisticbias"
+POOLED = "(all models)"
+ALPHA = 0.05
+SEED = 20260  # of all resampling: the same answers always give the same estimates
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Base scores and shifts of one model, or their mean over models.
+
+    Attributes
+    ----------
+    faces:
+        The manifest.
+    phi:
+        Shape (images, scenarios).
+    scenarios:
+        Names of the scenarios asked.
+    """
+
+    faces: Faces
+    phi: Array
+    scenarios: list[str]
+
+    @cached_property
+    def base(self) -> Array:
+        """Base faces' phi, shape (identities, scenarios); NaN for identities without a base image."""
+        out = np.full((len(self.faces.identities), self.phi.shape[1]), np.nan)
+        have = self.faces.base >= 0
+        out[have] = self.phi[self.faces.base[have]]
+        return out
+
+    @cached_property
+    def delta(self) -> Array:
+        """Prediction shift Delta_i(x_v) = phi_i(x_v) - phi_i(x_b), shape (variations, scenarios)."""
+        return self.phi[self.faces.varied] - self.base[self.cluster]
+
+    @cached_property
+    def cluster(self) -> npt.NDArray[np.int64]:
+        """Identity of each variation."""
+        return self.faces.identity[self.faces.varied]
+
+    def cells(self, rows: Slicing, columns: Slicing | None = None, values: Array | None = None) -> Cells:
+        """Gather the shifts (or another quantity per variation and scenario) by identity and cell."""
+        values = self.delta if values is None else values
+        columns = Slicing.whole(values.shape[1]) if columns is None else columns
+        return shift.cells(values, self.cluster, rows, columns, len(self.faces.identities))
+
+    def by(self, *names: str) -> Slicing:
+        """Partition the variations by manifest columns."""
+        return self.faces.slicing(self.faces.varied, *names) if names else Slicing.whole(self.faces.varied.size)
+
+    @cached_property
+    def by_scenario(self) -> Slicing:
+        """Partition the scenarios one by one."""
+        return Slicing(np.arange(len(self.scenarios)), {"scenario": list(self.scenarios)})
+
+    @cached_property
+    def by_category(self) -> Slicing:
+        """Partition the scenarios by category."""
+        category = {s.name: s.category for s in table_1()}
+        names = list(dict.fromkeys(category[s] for s in self.scenarios))
+        return Slicing(np.array([names.index(category[s]) for s in self.scenarios]), {"category": names})
+
+
+def labels_of(cells: Cells, size: int) -> Labels:
+    """The cells' factor columns; one cell over everything has none, so that a null stands for it."""
+    return cells.labels or {"variation": [None] * size}
+
+
+def derived(
+    table: EstimateTable,
+    measure: Measure,
+    labels: Labels,
+    cells: Cells,
+    statistic: inference.Statistic,
+    n: Array,
+    *,
+    floor: inference.Floor | None = None,
+    p: Array | None = None,
+    q: Array | None = None,
+    family: str | None = None,
+) -> None:
+    """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
+    if measure.signed or measure is m.STEPS_80:
+        value, low, high, se = inference.bca(cells.sums, cells.counts, statistic, SEED)
+        how = "BCa cluster bootstrap"
+    else:
+        value, low, high, se = inference.jackknife(cells.sums, cells.counts, statistic)
+        how = "cluster jackknife"
+    clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
+    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object), se)
+    table.add(measure, labels, result, floor=floor, p=p, q=q, family=family)
