@@ -100,11 +100,12 @@ def strip(
     high: float | None,
     *,
     band: tuple[float, float] | None = None,
+    margins: Sequence[float] = (),
     shape: int = 0,
     class_: str = "",
     title: str = "",
 ) -> Markup:
-    """One row of an interval plot: a dot, its interval, the zero line and the shaded noise floor.
+    """One row of an interval plot: a dot, its interval, the zero line, margins and the shaded noise floor.
 
     Parameters
     ----------
@@ -114,6 +115,8 @@ def strip(
         Estimate and interval; nothing is drawn for what is None.
     band:
         The noise floor.
+    margins:
+        Where dashed lines stand; those beyond the axis are left out.
     shape, class_:
         Look of the dot.
     title:
@@ -130,6 +133,7 @@ def strip(
     parts += [_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t]
     if over.low <= 0 <= over.high:
         parts.append(_line(over.at(0), 0, over.at(0), _STRIP, "zero"))
+    parts += [_line(over.at(m), 0, over.at(m), _STRIP, "margin") for m in margins if over.low <= m <= over.high]
     if low is not None and high is not None:
         parts.append(_line(over.at(low), middle, over.at(high), middle, f"whisker {class_}"))
     if value is not None:

@@ -7,6 +7,7 @@ from datetime import datetime
 import polars as pl
 
 from facevalue.measures.base import Measure
+from facevalue.measures.families import Family
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling
 
@@ -68,6 +69,10 @@ class RunFacts:
         Of everything that took part: package, model, server, renderer.
     sample:
         How the trials asked were sampled, in words; empty if all of them were to be asked.
+    preregistration:
+        SHA-256 of the file in which families and margins were declared before the run; empty if there was none.
+    families:
+        Families declared in it.
     """
 
     model: str
@@ -87,6 +92,8 @@ class RunFacts:
     ended: datetime | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     sample: str = ""
+    preregistration: str = ""
+    families: tuple[Family, ...] = ()
 
     @property
     def complete(self) -> bool | None:

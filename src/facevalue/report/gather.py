@@ -8,6 +8,7 @@ import polars as pl
 
 from facevalue import __version__
 from facevalue.errors import FaceValueError
+from facevalue.measures.verdicts import Verdict
 from facevalue.report.data import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
@@ -55,6 +56,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
 
 def _facts(run: StoredRun, tally: Tally) -> RunFacts:
     facts, counts = run.facts, run.facts.counts
+    declared = run.declared()
     return RunFacts(
         model=run.model,
         folder=run.folder.name,
@@ -73,6 +75,8 @@ def _facts(run: StoredRun, tally: Tally) -> RunFacts:
         ended=facts.end,
         versions=dict(facts.sessions[-1].versions) if facts.sessions else {},
         sample="" if facts.sample is None else f"{facts.sample:,} requests wanted, seed {facts.seed}",
+        preregistration=facts.preregistration or "",
+        families=declared.families if declared is not None else (),
     )
 
 
@@ -111,7 +115,9 @@ def _examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Exampl
     run = runs[0]
     own = estimates.filter((pl.col("model") == run.model) & (pl.col("measure") == "sbs") & pl.col("group").is_null())
     cues = own.filter(pl.col("variation").is_not_null() & pl.col("scenario").is_null() & pl.col("value").is_not_null())
-    found = (pl.col("q") < _ALPHA).fill_null(value=False)
+    judged = pl.col("verdict") if "verdict" in own.columns else pl.lit(None, pl.String)
+    found = pl.when(judged.is_null()).then(pl.col("q") < _ALPHA).otherwise(judged == Verdict.DIFFERENCE.value)
+    found = found.fill_null(value=False)
     cues = cues.sort(found, pl.col("value").abs(), descending=True).head(_EXAMPLES)
     out = []
     for cue in cues.iter_rows(named=True):

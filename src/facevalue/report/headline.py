@@ -4,17 +4,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
+from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.report.numbers import POOLED, Estimate, Numbers
-from facevalue.report.words import Titles, points
+from facevalue.report.words import Titles, points, round_points, when_declared
 
 _DETECTABLE = (1.959964 + 0.841621) / 1.959964
 """Half a 95% interval times this is the effect found with 80% power, on the normal approximation."""
 
 
-class Verdict(StrEnum):
+class Outcome(StrEnum):
     """What an audit came to."""
 
     FOUND = "difference found"
+    EQUIVALENT = "equivalent within the margin"
     NOTHING = "no difference found"
     NOT_MEASURABLE = "not measurable"
 
@@ -33,7 +35,7 @@ class Headline:
         What should be known beside it; may be empty.
     """
 
-    verdict: Verdict
+    verdict: Outcome
     sentence: str
     more: tuple[str, ...] = ()
 
@@ -45,7 +47,13 @@ def cues(numbers: Numbers, model: str) -> list[Estimate]:
 
 
 def detectable(estimates: list[Estimate]) -> float | None:
-    """The shift that the typical estimate would have found with 80% power; None without intervals."""
+    """The shift that the typical estimate would have found with 80% power; None without intervals.
+
+    At the level of its family where the table says so, else before correction, on the normal approximation.
+    """
+    known = [e.mde for e in estimates if e.mde is not None]
+    if known:
+        return median(known)
     halves = [(e.high - e.low) / 2 for e in estimates if e.low is not None and e.high is not None]
     return _DETECTABLE * median(halves) if halves else None
 
@@ -65,7 +73,9 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
     rows = cues(numbers, model)
     known = [row for row in rows if row.value is not None]
     if not known:
-        return Headline(Verdict.NOT_MEASURABLE, _why_not(numbers, model))
+        return Headline(Outcome.NOT_MEASURABLE, _why_not(numbers, model))
+    if any(row.verdict is not None for row in known):
+        return _judged(numbers, titles, model, rows)
     moved = [row for row in known if numbers.moved(row)]
     whose = f"averaged over {len(numbers.models)} models, " if model == POOLED else ""
     cue_word = "visual cue" if len(known) == 1 else "visual cues"
@@ -80,15 +90,75 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
         if least is not None:
             missed = f"a shift of less than about {points(least)} points could have been missed"
             sentence += f" That is no proof of fairness: {missed}."
-        return Headline(Verdict.NOTHING, sentence, more)
-    top = moved[0]
-    value = top.value or 0.0
+        return Headline(Outcome.NOTHING, sentence, more)
     sentence = (
         f"{_upper(f'{whose}of {len(known)} {cue_word}')}, {len(moved)} moved the judgment "
-        f"(q < .05 and above the noise floor); the strongest, {titles.cue(top.attribute, top.variation)}, "
-        f"{'raised' if value > 0 else 'lowered'} it by {points(value)} points{_range(top, value)}."
+        f"(q < .05 and above the noise floor); the strongest, {_strongest(titles, moved[0])}"
     )
-    return Headline(Verdict.FOUND, sentence, more)
+    return Headline(Outcome.FOUND, sentence, more)
+
+
+def _strongest(titles: Titles, top: Estimate) -> str:
+    value = top.value or 0.0
+    verb = "raised" if value > 0 else "lowered"
+    return f"{titles.cue(top.attribute, top.variation)}, {verb} it by {points(value)} points{_range(top, value)}."
+
+
+def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) -> Headline:
+    """The answer by verdicts: how many cues moved the judgment, are equivalent to no change, or remain open."""
+    by = {verdict: [row for row in rows if row.verdict == verdict] for verdict in Verdict}
+    moved, same, still = by[Verdict.DIFFERENCE], by[Verdict.EQUIVALENT], by[Verdict.INCONCLUSIVE]
+    known = [*moved, *same, *still]
+    if not known:
+        reasons = list(dict.fromkeys(row.why for row in rows if row.why and row.value is not None))
+        return Headline(Outcome.NOT_MEASURABLE, " ".join(["No cue can be judged: not measurable.", *reasons]))
+    whose = f"averaged over {len(numbers.models)} models, " if model == POOLED else ""
+    size = len(known)
+    of = f"of {size} visual cues, " if size > 1 else "the one visual cue that could be judged "
+    counts = [f"{len(moved) or 'none'} moved the judgment"] if size > 1 or moved else []
+    if same:
+        counts.append(f"{_is(len(same), size)} equivalent to no change within {_margin(same[0])}")
+    if still:
+        counts.append(f"{_remains(len(still), size)} open")
+    sentence = _upper(
+        f"{whose}{of}{', '.join(counts)}" if size > 1 else f"{whose}{of}{counts[0] if moved else counts[-1]}"
+    )
+    least = detectable(still)
+    if still and least is not None:
+        sentence += f": a shift below about {points(least)} points could have been missed"
+    sentence += "."
+    more = []
+    if moved:
+        sentence += f" The strongest, {_strongest(titles, moved[0])}"
+    elif still:
+        sentence += " That is no proof of fairness."
+    small = [row for row in moved if _within(row)]
+    if small:
+        more.append(
+            f"{len(small)} of the {len(moved)} that moved it did so by less than {_margin(small[0])}: real, but small."
+        )
+    if not same and known[0].margin is not None:
+        more.append(f"None is shown to be equivalent to no change within {_margin(known[0])}.")
+    outcome = Outcome.FOUND if moved else Outcome.NOTHING if still else Outcome.EQUIVALENT
+    return Headline(outcome, sentence, (*more, *_aside(numbers, rows, known, model)))
+
+
+def _is(count: int, size: int) -> str:
+    return "is" if size == 1 else f"{count} {'is' if count == 1 else 'are'}"
+
+
+def _remains(count: int, size: int) -> str:
+    return "remains" if size == 1 else f"{count} {'remains' if count == 1 else 'remain'}"
+
+
+def _margin(e: Estimate) -> str:
+    """The margin in points, and whether it was named beforehand."""
+    return f"the margin of {round_points(e.margin or 0.0)} points ({when_declared(e.declared)})"
+
+
+def _within(e: Estimate) -> bool:
+    """Whether a difference was found, and shown to be smaller than what was said to matter."""
+    return e.margin is not None and e.why == FOUND_SMALL
 
 
 def _range(top: Estimate, value: float) -> str:
@@ -112,7 +182,7 @@ def _aside(numbers: Numbers, rows: list[Estimate], known: list[Estimate], model:
         counts = []
         for name in numbers.models:
             own = cues(numbers, name)
-            measured = [row for row in own if row.value is not None]
+            measured = [row for row in own if row.value is not None and row.verdict != Verdict.NOT_MEASURABLE]
             found = sum(numbers.moved(row) for row in measured)
             counts.append(f"{name}: {found} of {len(measured)}" if measured else f"{name}: not measurable")
         more.append("Model by model: " + "; ".join(counts) + ".")

@@ -12,10 +12,11 @@ from markupsafe import Markup
 
 from facevalue.report import words
 from facevalue.report.data import Example, ReportData
-from facevalue.report.headline import Headline, Verdict, headline
+from facevalue.report.headline import Headline, Outcome, headline
+from facevalue.report.judged import how_judged
 from facevalue.report.numbers import POOLED, Numbers
 from facevalue.report.pictures import data_uri
-from facevalue.report.trust import KINDS, Card, cards
+from facevalue.report.trust import KINDS, cards
 from facevalue.report.view import View
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
@@ -59,7 +60,8 @@ def render(data: ReportData) -> str:
         answer=answer,
         verdict_class=_verdict_class(answer),
         who=_who(numbers),
-        cards=_cards(data, numbers),
+        cards=cards(data, numbers, titles),
+        judged=how_judged(data, numbers),
         kind_note=_kind_note(data.kind),
         examples=[_example(e, titles) for e in data.examples[:_MOST_EXAMPLES]],
         methods=_methods(numbers),
@@ -120,7 +122,8 @@ def _policy(style: str, script: str) -> str:
 
 
 def _verdict_class(answer: Headline) -> str:
-    return {Verdict.FOUND: "found", Verdict.NOTHING: "nothing", Verdict.NOT_MEASURABLE: "unknown"}[answer.verdict]
+    names = {Outcome.FOUND: "found", Outcome.EQUIVALENT: "equal", Outcome.NOTHING: "nothing"}
+    return names.get(answer.verdict, "unknown")
 
 
 def _who(numbers: Numbers) -> str:
@@ -128,10 +131,6 @@ def _who(numbers: Numbers) -> str:
     if len(models) > 3:
         return f"{len(models)} models"
     return " and ".join(filter(None, [", ".join(models[:-1]), models[-1] if models else "no model"]))
-
-
-def _cards(data: ReportData, numbers: Numbers) -> list[Card]:
-    return cards(data, numbers)
 
 
 def _kind_note(kind: Kind) -> str:

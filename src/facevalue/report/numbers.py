@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import polars as pl
 
 from facevalue.measures.estimates import FACTORS, SCHEMA
+from facevalue.measures.verdicts import Verdict
 
 POOLED = "(all models)"
 ALPHA = 0.05
@@ -28,13 +29,22 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     level: float | None = None
+    se: float | None = None
     n: int | None = None
     clusters: int | None = None
     p: float | None = None
     q: float | None = None
     family: str | None = None
+    kind: str | None = None
     floor: float | None = None
     floor_high: float | None = None
+    mde: float | None = None
+    margin: float | None = None
+    declared: bool | None = None
+    verdict: str | None = None
+    why: str | None = None
+    bound_low: float | None = None
+    bound_high: float | None = None
     unit: str = ""
     method: str | None = None
     source: str | None = None
@@ -44,9 +54,20 @@ class Estimate:
         """Whether both ends of the interval are known."""
         return self.low is not None and self.high is not None
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether it is known what missing answers could have changed."""
+        return self.bound_low is not None and self.bound_high is not None
+
+    @property
+    def sign_open(self) -> bool:
+        """Whether missing answers, had they all gone one way, could have turned the sign round."""
+        return self.bound_low is not None and self.bound_high is not None and self.bound_low < 0 < self.bound_high
+
 
 _NAMES = [f.name for f in fields(Estimate)]
 _FLOATS = [name for name in _NAMES if SCHEMA[name] == pl.Float64()]
+_BESIDE = ("abs_sbs", "abs_sbs_corrected", "vs_corrected")
 _LABELS = [name for name in FACTORS if name != "model"]
 
 
@@ -72,16 +93,18 @@ class Numbers:
             labels = frozenset(name for name in _LABELS if getattr(estimate, name) is not None)
             self._index.setdefault((estimate.measure, estimate.model, labels), []).append(estimate)
         seen = [m for m in frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
-        self._sizes = {
-            (e.model, frozenset((name, getattr(e, name)) for name in labels)): e
+        self._beside = {
+            (measure, e.model, frozenset((name, getattr(e, name)) for name in labels)): e
             for (measure, _, labels), rows in self._index.items()
-            if measure == "abs_sbs"
+            if measure in _BESIDE
             for e in rows
         }
         self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
         """Models asked, the mean over them not included."""
         self.pooled = POOLED in frame["model"]
         """Whether there are estimates of the mean over models."""
+        self.judged: bool = frame["verdict"].is_not_null().any()
+        """Whether the estimates say what may be said of them."""
 
     @property
     def primary(self) -> str:
@@ -114,11 +137,22 @@ class Numbers:
             yield from rows
 
     def moved(self, estimate: Estimate) -> bool:
-        """Whether a signed shift is a finding: q < .05, and beyond the noise floor of its size."""
-        if estimate.value is None or estimate.q is None or estimate.q >= ALPHA:
+        """Whether a signed shift is a finding.
+
+        Its verdict says so. Tables without verdicts: q < .05, and beyond the noise floor of its size.
+        """
+        if estimate.verdict is not None:
+            return estimate.verdict == Verdict.DIFFERENCE
+        if not self.tested(estimate):
             return False
         floor = self.floor(estimate)
-        return floor is None or abs(estimate.value) > floor
+        return floor is None or abs(estimate.value or 0.0) > floor
+
+    def tested(self, estimate: Estimate) -> bool:
+        """Whether a difference was found by its test alone; by its verdict, where there is one."""
+        if estimate.verdict is not None:
+            return estimate.verdict == Verdict.DIFFERENCE
+        return estimate.value is not None and estimate.q is not None and estimate.q < ALPHA
 
     def floor(self, estimate: Estimate) -> float | None:
         """95th percentile of the size that a shift has without any effect; None if unknown."""
@@ -127,5 +161,14 @@ class Numbers:
 
     def size(self, estimate: Estimate) -> Estimate | None:
         """The |SBS| that goes with a signed shift."""
+        return self.beside("abs_sbs", estimate)
+
+    def corrected(self, estimate: Estimate) -> Estimate | None:
+        """The same size without the part that chance adds; None if there is none."""
+        names = {"sbs": "abs_sbs_corrected", "abs_sbs": "abs_sbs_corrected", "vs": "vs_corrected"}
+        return self.beside(names.get(estimate.measure, ""), estimate)
+
+    def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
+        """Another measure of the same cell."""
         fixed = {name: getattr(estimate, name) for name in _LABELS if getattr(estimate, name) is not None}
-        return self._sizes.get((estimate.model, frozenset(fixed.items())))
+        return self._beside.get((measure, estimate.model, frozenset(fixed.items())))

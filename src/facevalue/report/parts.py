@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from facevalue.measures.base import Measure
+from facevalue.measures.verdicts import Verdict
 from facevalue.report import charts
 from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.verdict import LOOKS, SHORT, verdict_of
 from facevalue.report.words import (
     DASH,
     NOT_MEASURABLE,
@@ -19,11 +21,15 @@ from facevalue.report.words import (
     is_signed,
     number,
     share_of_chance,
+    when_declared,
     why_no_interval,
+    worst_case,
 )
 
 STRONG, MODERATE = 0.10, 0.04
 """Limits of the colour categories of Table 12."""
+_FAR = 1.5
+"""A margin farther out than this many times the rest of a plot is not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +44,19 @@ class StripRow:
     detail: str
     sort: float
     moved: bool
+    verdict: str
+    icon: Markup
 
 
 @dataclass(frozen=True, slots=True)
 class Strips:
-    """An interval plot: its axis and its rows."""
+    """An interval plot: its axis and its rows; `margin` in words if lines are drawn for one."""
 
     axis: Markup
     rows: list[StripRow]
     what: str
+    judged: bool = False
+    margin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +72,20 @@ class Line:
     q: str
     floor: str
     method: str
+    verdict: str = DASH
+    mde: str = DASH
+    bounds: str = DASH
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A table of numbers."""
+    """A table of numbers; `judged` if any has a verdict, `bounded` if any has worst-case bounds."""
 
     heads: tuple[str, ...]
     rows: list[Line]
+    judged: bool = False
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +146,9 @@ class Parts:
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """A tooltip."""
         floor = self.numbers.size(e) if e.measure == "sbs" else None
-        return detail(e, signed=self.signed(e.measure), unit_name=self.unit_name, floor=floor, brief=brief)
+        corrected = self.numbers.corrected(e)
+        signed = self.signed(e.measure)
+        return detail(e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief)
 
     def text(self, e: Estimate | None) -> str:
         """A value, or a dash."""
@@ -145,7 +163,10 @@ class Parts:
     def lines(self, heads: tuple[str, ...], pairs: Iterable[tuple[tuple[str, ...], Estimate]]) -> Lines:
         """A table of numbers from labels and estimates."""
         rows = []
+        judged = bounded = False
         for labels, e in pairs:
+            judged |= e.verdict is not None
+            bounded |= e.has_bounds
             noise = self.numbers.size(e) if e.measure == "sbs" else e
             floor = DASH
             if noise is not None and noise.floor_high is not None:
@@ -161,9 +182,13 @@ class Parts:
                     share_of_chance(e.q),
                     floor,
                     e.method or DASH,
+                    e.verdict or DASH,
+                    number(e.mde, e.unit),
+                    worst_case(e, signed=self.signed(e.measure)),
+                    e.why or "",
                 )
             )
-        return Lines(heads, rows)
+        return Lines(heads, rows, judged, bounded)
 
     def strips(
         self,
@@ -195,21 +220,39 @@ class Parts:
         noise = [self._band(e) for e in known]
         ends = [v for e in known for v in (e.value, e.low, e.high) if v is not None]
         ends += [v for band in noise if band for v in band]
+        signed = self.signed(known[0].measure)
+        margin = next((e.margin for e in known if e.margin is not None), None)
+        margins = () if margin is None else (-margin, margin) if signed else (margin,)
+        if margin is not None and margin <= _FAR * max(map(abs, ends)):  # else the lines would push the rest together
+            ends += margins
         over = charts.scale(min([*ends, 0.0] if zero else ends), max([*ends, 0.0] if zero else ends))
         unit = known[0].unit
-        ticks = [_tick(t, unit, signed=self.signed(known[0].measure)) for t in over.ticks]
+        ticks = [_tick(t, unit, signed=signed) for t in over.ticks]
         out = []
         for e in rows:
+            verdict = verdict_of(e.verdict)
             shape, class_ = look(e) if look else (0, side(e, self.signed(e.measure)))
+            if verdict is not None:
+                sign = LOOKS[verdict]
+                shape, class_ = shape if look else sign[0], f"{class_} {sign[1]}"
             title = self.detail(e)
             text, note = label(e)
             svg = charts.strip(
-                over, e.value, e.low, e.high, band=self._band(e), shape=shape, class_=class_, title=f"{text}: {title}"
-            )
-            moved = e.measure == "sbs" and self.numbers.moved(e)
+                over, e.value, e.low, e.high, band=self._band(e), margins=margins, shape=shape, class_=class_,
+                title=f"{text}: {title}",
+            )  # fmt: skip
             sort = e.value if e.value is not None else float("-inf")
-            out.append(StripRow(text, note, svg, self.text(e), self.interval(e), title, sort, moved))
-        return Strips(charts.axis(over, ticks), out, what)
+            word, icon = ("", Markup("")) if verdict is None else (SHORT[verdict], verdict_icon(verdict))
+            moved = e.measure == "sbs" and self.numbers.moved(e)
+            out.append(StripRow(text, note, svg, self.text(e), self.interval(e), title, sort, moved, word, icon))
+        judged = any(row.verdict for row in out)
+        drawn = margin is not None and over.low <= margin <= over.high
+        return Strips(charts.axis(over, ticks), out, what, judged, self._margin_words(known) if drawn else "")
+
+    def _margin_words(self, known: Sequence[Estimate]) -> str:
+        e = next(e for e in known if e.margin is not None)
+        sign = "±" if self.signed(e.measure) else ""
+        return f"{sign}{e.margin:g}, {when_declared(e.declared)}"
 
     def _band(self, e: Estimate) -> tuple[float, float] | None:
         if e.measure == "sbs":
@@ -226,7 +269,9 @@ class Parts:
             return HeatCell(DASH, "none", NOT_MEASURABLE, None)
         classes = [shade(e.value)]
         if e.q is not None:
-            classes.append("sure" if e.q < 0.001 else "unsure" if e.q >= 0.05 else "")
+            classes.append("unsure" if not self.numbers.tested(e) else "sure" if e.q < 0.001 else "")
+        elif e.verdict is not None and not self.numbers.tested(e):
+            classes.append("unsure")
         return HeatCell(self.text(e), " ".join(filter(None, classes)), self.detail(e, brief=True), e.value)
 
     def heat(self, found: Sequence[Estimate], row: str, column: str, heads: tuple[str, ...] = ()) -> Heat | None:
@@ -285,8 +330,18 @@ def side(e: Estimate, signed: bool) -> str:
     return "up" if e.value > 0 else "down"
 
 
+def verdict_icon(verdict: Verdict) -> Markup:
+    """A verdict's sign, for beside its word."""
+    shape, class_ = LOOKS[verdict]
+    return Markup('<svg class="key" width="12" height="12" aria-hidden="true">{}</svg>').format(
+        charts.mark(50, 6, shape, f"dot {class_}")
+    )
+
+
 def above_floor(e: Estimate) -> tuple[int, str]:
-    """How an unsigned estimate looks: within its noise floor, or above."""
+    """How an unsigned estimate looks: by its verdict if it has one, else within its noise floor, or above."""
+    if e.verdict is not None:
+        return 0, "plain"
     return 0, "plain" if e.value is not None and e.value > (e.floor_high or 0.0) else "within"
 
 

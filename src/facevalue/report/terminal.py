@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.measures.base import Measure
-from facevalue.report.headline import Verdict, cues, headline
+from facevalue.report.headline import Outcome, cues, headline
 from facevalue.report.numbers import POOLED, Estimate, Numbers
 from facevalue.report.trust import FEW_FACES
 from facevalue.report.words import (
@@ -27,7 +27,6 @@ _HEADLINES = (
     "sbs", "cohens_d", "zero_share", "large_share", "variations_to_80", "position_bias", "letter_bias", "na_rate",
     "refusal_rate",
 )  # fmt: skip
-_STYLES = {Verdict.FOUND: "bold", Verdict.NOTHING: "bold", Verdict.NOT_MEASURABLE: "bold yellow"}
 
 
 def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: int = 10) -> Group:
@@ -52,7 +51,9 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     known = {m.name: m for m in measures}
     model = numbers.primary
     answer = headline(numbers, titles, model)
-    parts: list[RenderableType] = [Text(answer.sentence, style=_STYLES[answer.verdict])]
+    parts: list[RenderableType] = [
+        Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
+    ]
     parts += [Text(more) for more in answer.more]
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if models:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
-from facevalue.report.data import ReportData, RunFacts
+from facevalue.report.data import ReportData, RunFacts, StudyFacts
 from facevalue.report.headline import cues, detectable
 from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.words import NOT_MEASURABLE, count, interval, is_signed, number, points
+from facevalue.report.words import NOT_MEASURABLE, Titles, count, interval, is_signed, number, points, worst_case
 from facevalue.stimuli.base import Kind
 
 FEW_FACES = 30
@@ -71,26 +71,31 @@ class Card:
     lines: tuple[str, ...] = ()
 
 
-def cards(data: ReportData, numbers: Numbers) -> list[Card]:
+def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
     """All cards, in the order in which they are shown."""
     signed = {m.name: is_signed(m) for m in data.study.measures}
     return [
         _per_model(
             numbers, "na_rate", "Replies without an answer", _rate,
-            "Replies in which no valid choice could be read. They are left out, never counted as zero.", signed,
+            "Replies in which no valid choice could be read. They are left out, never counted as zero. "
+            "Worrying: 5% or more, or one group's interval above another's (see Answers missing).", signed,
         ),
         _refusals(data.runs, _per_model(
-            numbers, "refusal_rate", "Refusals", _rate, "Of all replies. By group: see below.", signed,
+            numbers, "refusal_rate", "Refusals", _rate, "Of all replies. Worrying: 5% or more, or one group "
+            "refused more often than another (see Answers missing).", signed,
         )),
         _per_model(
             numbers, "position_bias", "Preference for the first option", _bias,
             "Share of choices of the option shown first, less one half. All orderings are asked, so it cancels in "
-            "shifts; a strong one leaves the pictures little room to matter.", signed,
+            "shifts. Worrying: beyond ±0.05; from ±0.15 the place leaves the pictures little room to matter.", signed,
         ),
         _per_model(
             numbers, "letter_bias", "Preference for the letter (a)", _bias,
-            "Share of choices of the option lettered (a), less one half.", signed,
+            "Share of choices of the option lettered (a), less one half. Worrying: beyond ±0.05; from ±0.15 the letter "
+            "may decide more than the picture.", signed,
         ),
+        *_bounds(numbers, titles),
+        *_considered(data.study),
         _floor(numbers),
         _faces(numbers),
         _kind(data.kind),
@@ -141,12 +146,62 @@ def _refusals(runs: Sequence[RunFacts], card: Card) -> Card:
     return replace(card, status=Status.NOTE if card.value == NOT_MEASURABLE else Status.CAUTION, note=note)
 
 
+def _bounds(numbers: Numbers, titles: Titles) -> list[Card]:
+    """Cues whose sign hangs on what the missing answers were; no card where that is not known."""
+    rows = [(model, e) for model in numbers.models for e in cues(numbers, model) if e.has_bounds]
+    if not rows:
+        return []
+    title = "If missing answers went one way"
+    found = [(model, e) for model, e in rows if numbers.moved(e)]
+    turned = [(model, e) for model, e in found if e.sign_open]
+    rule = "Worst case: every missing answer one way on the base faces and the other way on the variations."
+    if not found:
+        return [Card("bounds", title, "No difference to check", rule, Status.NOTE)]
+    if not turned:
+        note = f"{rule} Each shift found keeps its sign, whatever the missing answers were."
+        return [Card("bounds", title, "Every sign holds", note, Status.OK)]
+    many = len(numbers.models) > 1
+    lines = tuple(
+        f"{model + ': ' if many else ''}{titles.cue(e.attribute, e.variation)}: "
+        f"{worst_case(e, signed=True)}" for model, e in turned
+    )  # fmt: skip
+    note = (
+        f"{rule} The direction of the shifts named here is not certain: a difference found may be due to who answered."
+    )
+    return [Card("bounds", title, f"{len(turned)} of {len(found)} signs not certain", note, Status.CAUTION, lines)]
+
+
+def _considered(study: StudyFacts) -> list[Card]:
+    """Audits of the instrument that do not apply to the protocol, so that an auditor sees they were considered."""
+    names = {m.name for m in study.measures}
+    out = []
+    if not any("paraphrase" in name for name in names):
+        note = (
+            "Each question is asked in one wording. How far the results hang on it cannot be told from this run; "
+            "worrying would be shifts that change sign between wordings."
+        )
+        out.append(Card("paraphrases", "Other wordings", "No paraphrases in this protocol", note, Status.NOTE))
+    if not any("scorer" in name for name in names):
+        note = (
+            "No second model and no word list scores the answers, so none can bring a bias of its own into the "
+            "numbers. Worrying would be scores that change when only the group words of a sentence are swapped."
+        )
+        out.append(Card("scorer", "Scores", "No scores by another model", note, Status.OK))
+    return out
+
+
 def _floor(numbers: Numbers) -> Card:
     rows = cues(numbers, numbers.primary)
     floors = [f for f in map(numbers.floor, rows) if f is not None]
     title = "Noise floor"
     if not floors:
         return Card("floor", title, NOT_MEASURABLE, "Nothing to set a floor by.", Status.PROBLEM)
+    if numbers.judged:
+        note = "Without any effect, the typical cue's shift stays within this in 95 of 100 audits."
+        least = detectable(rows)
+        if least is not None:
+            note += f" For the typical cue, a shift is found with 80% power from about {points(least)} points up."
+        return Card("floor", title, f"±{points(median(floors))} points", note, Status.NOTE)
     above = sum(1 for e in rows if e.value is not None and abs(e.value) > (numbers.floor(e) or 0.0))
     note = (
         f"Without any effect, the typical cue's shift stays below this in 95 of 100 audits. {above} of {len(rows)} "

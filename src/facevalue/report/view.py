@@ -1,19 +1,40 @@
 """From numbers to what the template shows: rows, strips and heat maps, with every text ready-made."""
 
+from dataclasses import dataclass
 from itertools import accumulate
 
 from markupsafe import Markup
 
 from facevalue.report import charts
 from facevalue.report.headline import cues
-from facevalue.report.numbers import ALPHA, POOLED, Estimate
-from facevalue.report.parts import Heat, HeatRow, Lines, Parts, Strips, above_floor, short
+from facevalue.report.numbers import POOLED, Estimate
+from facevalue.report.parts import Heat, HeatRow, Lines, Parts, Strips, above_floor, short, verdict_icon
+from facevalue.report.verdict import verdict_of
 from facevalue.report.words import (
+    DASH,
     NOT_MEASURABLE,
     group_key,
     number,
     points,
+    worst_case,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class VsRow:
+    """Variation strength of one dimension, in words."""
+
+    model: str
+    dimension: str
+    value: str
+    interval: str
+    corrected: str
+    corrected_interval: str
+    floor: str
+    verdict: str
+    icon: Markup
+    why: str
+    share: str
 
 
 class View(Parts):
@@ -81,8 +102,8 @@ class View(Parts):
         """
         signs: dict[tuple[str | None, str | None, str | None], set[bool]] = {}
         for e in self.numbers.all("sbs", model, "attribute", "variation", "dimension", "group"):
-            if e.value is not None and e.q is not None and e.q < ALPHA:
-                signs.setdefault((e.attribute, e.variation, e.dimension), set()).add(e.value > 0)
+            if self.numbers.tested(e):
+                signs.setdefault((e.attribute, e.variation, e.dimension), set()).add((e.value or 0.0) > 0)
         rows = [
             e
             for e in self.numbers.all("reversal_depth", model, "attribute", "variation", "dimension")
@@ -179,6 +200,33 @@ class View(Parts):
             return self.titles.get("dimension", e.dimension), note
 
         return self.strips(self.numbers.all("vs", model, "dimension"), label, what="VS", look=above_floor)
+
+    def vs_rows(self) -> list[VsRow]:
+        """Variation strength of every model and dimension: value, corrected value, floor, verdict."""
+        models = [*self.numbers.models, *([POOLED] if self.numbers.pooled else [])]
+        return [self._vs_row(e) for model in models for e in self.numbers.all("vs", model, "dimension")]
+
+    def _vs_row(self, e: Estimate) -> VsRow:
+        corrected = self.numbers.corrected(e)
+        share = self.numbers.one("significant_share", e.model, dimension=e.dimension or "")
+        verdict = verdict_of(e.verdict)
+        noise = f"{number(e.floor, e.unit)}, 95% below {number(e.floor_high, e.unit)}"
+        tally = NOT_MEASURABLE
+        if share is not None and share.value is not None and share.n is not None:
+            tally = f"{round(share.value * share.n)} of {share.n} scenarios"
+        return VsRow(
+            model=e.model,
+            dimension=self.titles.get("dimension", e.dimension),
+            value=self.text(e),
+            interval=self.interval(e),
+            corrected=self.text(corrected),
+            corrected_interval=self.interval(corrected) if corrected is not None else "",
+            floor=DASH if e.floor_high is None else noise,
+            verdict=DASH if verdict is None else verdict.value,
+            icon=Markup("") if verdict is None else verdict_icon(verdict),
+            why=e.why or "",
+            share=tally,
+        )
 
     def vs_lines(self, model: str) -> Lines:
         """Spread between groups, scenario by scenario (Table 11)."""
@@ -286,10 +334,23 @@ class View(Parts):
         )
         return self.strips(rows, self._scenario, what="Variance", look=above_floor)
 
-    def worst_case(self, model: str) -> str | None:
-        """How far missing answers could mislead, in points; None if none is missing, or all are."""
+    def worst_case_words(self, model: str) -> str:
+        """What missing answers could have changed in the overall shift; empty if none is missing, or all are."""
         rate = self.numbers.one("na_rate", model)
-        return None if rate is None or not rate.value or rate.value >= 1 else points(min(2 * rate.value, 1.0))
+        if rate is None or not rate.value or rate.value >= 1:
+            return ""
+        e = self.numbers.one("sbs", model)
+        if e is None or not e.has_bounds:
+            most = points(min(2 * rate.value, 1.0))
+            return (
+                "Worst case: had every missing answer gone one way on the base faces and the other way on the "
+                f"variations, an overall shift could be off by up to {most} points."
+            )
+        return (
+            f"Worst case: had every missing answer gone one way on the base faces and the other way on the variations, "
+            f"the overall shift of {self.text(e)} would be in the range of {worst_case(e, signed=True)}. "
+            "The same for each cue is in the table of the strongest cues."
+        )
 
     def missing_lines(self, model: str) -> Lines:
         """The numbers behind N/A and refusals."""

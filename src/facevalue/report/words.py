@@ -69,6 +69,17 @@ def points(value: float, *, signed: bool = False) -> str:
     return text if text.startswith(MINUS) else f"+{text}"
 
 
+def round_points(value: float) -> str:
+    """Write a margin in points of a hundred, with no more digits than it was given.
+
+    Examples
+    --------
+    >>> round_points(0.02), round_points(0.025)
+    ('2', '2.5')
+    """
+    return f"{100 * value:.6g}"
+
+
 def share_of_chance(value: float | None) -> str:
     """Write a p- or q-value.
 
@@ -120,13 +131,32 @@ def detail(
     signed: bool = False,
     unit_name: str = "faces",
     floor: Estimate | None = None,
+    corrected: Estimate | None = None,
     brief: bool = False,
 ) -> str:
-    """Everything about an estimate in one line, for tooltips; `brief` leaves out how its interval was made."""
+    """Everything about an estimate in one line, for tooltips.
+
+    Parameters
+    ----------
+    estimate:
+        What it is about.
+    signed:
+        Whether values are written with their sign.
+    unit_name:
+        What clusters are called.
+    floor:
+        The estimate that has its noise floor, if it is another one.
+    corrected:
+        Its size without the part that chance adds.
+    brief:
+        Leave out how the interval was made, why the verdict, and what missing answers could have changed.
+    """
     value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.unit, signed=signed)
     parts = [value]
     if estimate.has_interval:
         parts[0] += f" {interval(estimate, signed=signed)} ({100 * (estimate.level or 0.95):g}%)"
+    if estimate.verdict is not None and estimate.value is not None:
+        parts.append(estimate.verdict if brief or not estimate.why else f"{estimate.verdict}: {_clause(estimate.why)}")
     parts.append(f"n = {count(estimate.n)} in {count(estimate.clusters)} {unit_name}")
     if estimate.q is not None:
         parts.append(f"q {_equal(estimate.q)}")
@@ -136,11 +166,38 @@ def detail(
     if noise.floor_high is not None:
         mean, high = (number(v, noise.unit) for v in (noise.floor, noise.floor_high))
         parts.append(f"noise floor {mean}, 95% below {high}")
+    if corrected is not None and corrected.value is not None and not brief:
+        parts.append(f"size without what chance adds {number(corrected.value, corrected.unit)}")
+    if estimate.mde is not None:
+        parts.append(f"found with 80% power from {number(estimate.mde, estimate.unit)} up")
+    if estimate.margin is not None and not brief:
+        parts.append(f"margin ±{number(estimate.margin, estimate.unit)}, {when_declared(estimate.declared)}")
+    if estimate.has_bounds and not brief:
+        parts.append(f"with missing answers counted worst-case {worst_case(estimate, signed=signed)}")
     if not estimate.has_interval and estimate.value is not None:
         parts.append(why_no_interval(estimate))
     elif estimate.method and not brief:
         parts.append(estimate.method)
     return "; ".join(parts)
+
+
+def worst_case(estimate: Estimate, *, signed: bool = False) -> str:
+    """Write what a value would be had all missing answers gone one way or the other."""
+    if not estimate.has_bounds:
+        return DASH
+    ends = (number(v, estimate.unit, signed=signed) for v in (estimate.bound_low, estimate.bound_high))
+    return " to ".join(ends)
+
+
+def when_declared(declared: bool | None) -> str:
+    """Say whether a margin was named before the answers were seen."""
+    return "declared before the run" if declared else "chosen after the run"
+
+
+def _clause(sentence: str) -> str:
+    """A sentence as the end of another one."""
+    text = sentence.rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 def _equal(value: float) -> str:

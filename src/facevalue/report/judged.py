@@ -1,0 +1,144 @@
+"""How the numbers were judged: families, level, margins, pre-registration and the four verdicts, in plain language."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from facevalue.measures.families import ALPHA, Family
+from facevalue.measures.verdicts import Verdict
+from facevalue.report.data import ReportData, RunFacts
+from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.parts import verdict_icon
+from facevalue.report.verdict import MEANINGS
+from facevalue.report.words import number, when_declared
+
+_METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
+
+
+@dataclass(frozen=True, slots=True)
+class HowJudged:
+    """What to know about the verdicts.
+
+    Attributes
+    ----------
+    verdicts:
+        Sign, word and meaning of each.
+    facts:
+        Name and paragraphs.
+    """
+
+    verdicts: list[tuple[Markup, str, str]]
+    facts: list[tuple[str, list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A family that was declared before the run, and what came of it."""
+
+    name: str
+    model: str
+    tests: int
+    found: int
+
+
+def how_judged(data: ReportData, numbers: Numbers) -> HowJudged | None:
+    """Say how the verdicts came about; None for estimates without verdicts."""
+    if not numbers.judged:
+        return None
+    facts = [
+        ("Declared before the run", _confirmatory(data.runs, numbers)),
+        ("Looked at besides", _exploratory(numbers)),
+        ("Margins", margins(numbers)),
+        ("Level", [_level(data.runs)]),
+        ("Pre-registration", _registered(data.runs)),
+        (
+            "At the edge",
+            [
+                "The verdict is that of the protocol's own test, adjusted for the number of tests; interval and noise "
+                "floor are of one mean shift. Close to the edge they can differ a little: an interval that just "
+                "reaches zero may stand beside either word."
+            ],
+        ),
+    ]
+    return HowJudged([(verdict_icon(v), v.value, MEANINGS[v]) for v in Verdict], facts)
+
+
+def declared_families(numbers: Numbers) -> list[Declared]:
+    """Families declared before the run, by model, in the order of the table."""
+    rows: dict[tuple[str, str], list[Estimate]] = {}
+    for e in numbers.everything():
+        if e.kind == "confirmatory" and e.family is not None:
+            rows.setdefault((e.family, e.model), []).append(e)
+    return [
+        Declared(name, model, len(part), sum(e.verdict == Verdict.DIFFERENCE for e in part))
+        for (name, model), part in rows.items()
+    ]
+
+
+def margins(numbers: Numbers) -> list[str]:
+    """The margin of each measure that has one."""
+    found = {e.measure: e for e in numbers.everything() if e.margin is not None}
+    if not found:
+        return [
+            "None was named. Nothing can be called equivalent to no change: where no difference was found, the verdict "
+            "is inconclusive."
+        ]
+    out = [f"{name}: {number(e.margin, e.unit)} either way, {when_declared(e.declared)}." for name, e in found.items()]
+    out.append(
+        "A margin is the largest difference that would not matter. Equivalence is tested for each comparison on its "
+        "own by two one-sided tests, at the level below, and not adjusted for the number of comparisons."
+    )
+    if any(not e.declared for e in found.values()):
+        out.append("A margin chosen after the run can be fitted to the answers: take its verdicts as exploratory.")
+    return out
+
+
+def _confirmatory(runs: Sequence[RunFacts], numbers: Numbers) -> list[str]:
+    rules: dict[str, Family] = {family.name: family for run in runs for family in run.families}
+    out = []
+    for family in declared_families(numbers):
+        rule = rules.get(family.name)
+        method = _METHODS[rule.method] if rule else "Holm"
+        level = f", level {rule.alpha:g}" if rule else ""
+        whose = f", {family.model}" if len(numbers.models) > 1 else ""
+        tests = "1 test" if family.tests == 1 else f"{family.tests} tests"
+        out.append(f"{family.name} ({method}{level}{whose}): a difference found in {family.found} of {tests}.")
+    if not out:
+        return ["No family of tests: everything below is exploratory, and wants confirming in a run of its own."]
+    out.append(
+        "Confirmatory families: with Holm's adjustment the chance of even one false finding in a family is at most "
+        "its level."
+    )
+    return out
+
+
+def _exploratory(numbers: Numbers) -> list[str]:
+    names = dict.fromkeys(e.family for e in numbers.everything() if e.family and e.kind != "confirmatory")
+    if not names:
+        return ["Nothing."]
+    return [
+        "; ".join(str(name) for name in names) + ".",
+        "Exploratory families, by Benjamini-Hochberg: of the differences found in a family, at most about one in "
+        "twenty is expected to be false. They say where to look next.",
+    ]
+
+
+def _level(runs: Sequence[RunFacts]) -> str:
+    own = sorted({family.alpha for run in runs for family in run.families} - {ALPHA})
+    other = f" Declared families have their own: {', '.join(f'{a:g}' for a in own)}." if own else ""
+    return f"{ALPHA:g}.{other} Smallest detectable effects are for 80% power at the level of a test's family."
+
+
+def _registered(runs: Sequence[RunFacts]) -> list[str]:
+    hashes = {run.model: run.preregistration for run in runs}
+    if not any(hashes.values()):
+        return ["None: nothing was declared in a file before the run."]
+    if len(set(hashes.values())) == 1:
+        return [f"SHA-256 {next(iter(hashes.values()))}. Whoever has the file can check that it is the one declared."]
+    out = [f"{model}: {'SHA-256 ' + found if found else 'none'}." for model, found in hashes.items()]
+    first = next(iter(hashes))
+    out.append(
+        f"The runs differ: families and margins are those declared for {first}, and hold as declared for it only."
+    )
+    return out
