@@ -15,49 +15,15 @@ import numpy.typing as npt
 from scipy import stats
 
 from facevalue.measures import inference
-from facevalue.measures.inference import FEW, LEVEL, RESAMPLES, Array, Estimates
+from facevalue.measures.inference import LEVEL, RESAMPLES, Array, Estimates
+from facevalue.measures.method import BOOTSTRAP, method_for
 
 Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
 Codes = npt.NDArray[np.int64]
 
-NONE = "no interval: fewer than two clusters"
-T = "t over cluster means"
-WELCH = "Welch t over cluster means"
-BOOTSTRAP = "studentised cluster bootstrap"
-ENOUGH = 100
-"""Clusters (per group) from which the bootstrap is right for differences, also of rare answers."""
 _ENUMERATED = 20_000  # relabelings up to which all are tried: 8 against 8 clusters
 _BLOCK = 2**21  # elements of one matrix of resamples x cells: bounds the work space at about 200 MB
-
-
-def method_for(clusters_per_group: int, *, paired: bool, level: bool = False) -> str:
-    """Say how an interval and its p-value are made: the one place that decides it.
-
-    Parameters
-    ----------
-    clusters_per_group:
-        Clusters that were observed, of the smaller group where there are two.
-    paired:
-        Whether each cluster is compared with itself (one sample of shifts), or one group of clusters with another.
-    level:
-        Whether nothing is compared: the mean or share of one group.
-
-    Notes
-    -----
-    The clusters are what was sampled, so their number decides, not that of the answers. Few clusters make too few
-    different resamples to know the tails; t adds the missing width by its degrees of freedom (Welch's for two groups,
-    which may then differ in size and spread). Many let the studentised bootstrap follow the skewness of the cluster
-    means. When they are enough depends on the question: a share near 0 or 1 is skewed, and t too short on one side,
-    so that the bootstrap is better from `FEW`. In a difference the skewness of both sides cancels, t holds, and the
-    bootstrap of rare answers finds 8% where 5% is right until `ENOUGH`. docs/inference.md has the numbers, also of the
-    methods that are not chosen.
-    """
-    if clusters_per_group < 2:
-        return NONE
-    if clusters_per_group >= (FEW if level else ENOUGH):
-        return BOOTSTRAP
-    return T if paired or level else WELCH
 
 
 class Interval(NamedTuple):

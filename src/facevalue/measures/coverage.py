@@ -23,8 +23,9 @@ import polars as pl
 from scipy import special, stats
 
 from facevalue.measures import comparison, inference
-from facevalue.measures.comparison import BOOTSTRAP, WELCH, Interval, T
+from facevalue.measures.comparison import Interval
 from facevalue.measures.inference import LEVEL, RESAMPLES, Array
+from facevalue.measures.method import BOOTSTRAP, WELCH, T, method_for
 
 CLUSTERS = (5, 10, 30, 100, 500)
 DESIGNS = ("paired", "two groups", "two groups, 1:5", "one group")
@@ -308,7 +309,7 @@ def methods(samples: list[Sample], design: str, how: Repetitions, rng: np.random
 
 def chosen(design: str, clusters: int) -> str:
     """Which method the product takes."""
-    return comparison.method_for(clusters, paired=design == "paired", level=design == "one group")
+    return method_for(clusters, paired=design == "paired", level=design == "one group")
 
 
 def _share(hits: Flags) -> tuple[float, float]:

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
+from facevalue.measures.method import BOOTSTRAP, method_for
+
 Array = npt.NDArray[np.float64]
 Statistic = Callable[[Array, Array], Array]
 """From totals of sums and counts, shape (..., cells), to estimates, shape (..., estimates)."""
 
 LEVEL = 0.95
 RESAMPLES = 2000
-FEW = 30
-"""Below this many clusters the bootstrap is too narrow (.133 false findings at 5 clusters, .075 at 10)."""
 _ENUMERATED, _EXACT = 13, 50  # clusters up to which all sign changes are tried, and untied ranks are exact
 _BLOCK = 2**21  # elements of one bootstrap matrix: bounds the work space at about 100 MB
 
@@ -111,11 +111,11 @@ def bootstrap_weights(clusters: int, resamples: int, seed: int) -> Array:
     return out
 
 
-def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> Estimates:
+def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES, *, level: bool = False) -> Estimates:
     """Mean of each cell with a cluster interval.
 
-    From `FEW` clusters up a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); from 2 clusters a t
-    interval with the cluster-robust standard error and G - 1 degrees of freedom; one cluster has no interval.
+    The method is that of `method.method_for`: t with the cluster-robust standard error and G - 1 degrees of freedom, or
+    a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); one cluster has no interval.
 
     Parameters
     ----------
@@ -125,6 +125,8 @@ def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> 
         Of the resampling.
     resamples:
         How many bootstrap samples.
+    level:
+        Whether the cells are means or shares of their own rather than paired shifts.
     """
     total_s, total_n = sums.sum(axis=0), counts.sum(axis=0)
     value = ratio(total_s, total_n)
@@ -132,17 +134,19 @@ def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> 
     groups = (counts > 0).sum(axis=0)
     spread = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
     low, high = value - spread, value + spread
-    method = np.where(groups > 1, "t over cluster means", "no interval: fewer than two clusters").astype(object)
-    many = np.flatnonzero((groups >= FEW) & (se > 0))
+    sizes, which = np.unique(groups, return_inverse=True)
+    method = np.array([method_for(int(size), paired=not level, level=level) for size in sizes], dtype=object)[which]
+    rounding = 1e-12 * ratio(np.sqrt((sums**2).sum(axis=0)), total_n)  # clusters that are equal but for rounding
+    many = np.flatnonzero((method == BOOTSTRAP) & (se > rounding))
     step = max(1, _BLOCK // max(resamples, 1))
     if many.size:
         weights = bootstrap_weights(sums.shape[0], resamples, seed)
         for start in range(0, many.size, step):
             cells = many[start : start + step]
-            t_low, t_high = _studentised(sums[:, cells], counts[:, cells], weights, value[cells])
+            residuals = sums[:, cells] - value[cells] * counts[:, cells]  # or small spreads drown in rounding
+            t_low, t_high = _studentised(residuals, counts[:, cells], weights, np.zeros(cells.size))
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
-        method[many] = "studentised cluster bootstrap"
     return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se)
 
 

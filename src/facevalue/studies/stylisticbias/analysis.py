@@ -191,7 +191,7 @@ def _shares(table: EstimateTable, s: Shifts, scores: Scores) -> None:
         chance = shift.exchange_probability(differences, threshold).reshape(s.delta.shape)
         for rows in (everything, variation):
             cells, expected = s.cells(rows, values=hit), s.cells(rows, values=chance)
-            estimates = inference.means(cells.sums, cells.counts, SEED)
+            estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
             mean = inference.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
             variance = s.cells(rows, values=chance * (1 - chance)).sums.sum(axis=0)
             with np.errstate(invalid="ignore", divide="ignore"):

@@ -25,7 +25,7 @@ def judge_instrument(table: EstimateTable, s: Shifts, scores: Scores, orderings:
     for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
         own = _balanced(np.where(favourable, scores.weights, 1 - scores.weights), favourable) - 0.5
         cells = shift.cells(own, faces.identity, whole, columns, identities)
-        estimates = inference.means(cells.sums, cells.counts, SEED)
+        estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
         table.add(measure, labels_of(cells, 1), estimates)
     _missing_by_group(table, faces, scores.na_rate)
     rows = np.arange(faces.manifest.height)
@@ -34,7 +34,7 @@ def judge_instrument(table: EstimateTable, s: Shifts, scores: Scores, orderings:
     for measure, rate in ((m.NA_RATE, scores.na_rate), (m.REFUSAL_RATE, scores.refusal_rate)):
         for part in slicings:
             cells = shift.cells(rate, faces.identity, part, columns, identities)
-            estimates = inference.means(cells.sums, cells.counts, SEED)
+            estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
             table.add(measure, labels_of(cells, estimates.value.size), estimates)
 
 

@@ -20,7 +20,7 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
     have = s.faces.base >= 0
     for columns in (Slicing.whole(len(s.scenarios)), s.by_category, s.by_scenario):
         cells = shift.cells(s.base, who, whole, columns, identities)
-        estimates = inference.means(cells.sums, cells.counts, SEED)
+        estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
         table.add(m.PHI, labels_of(cells, estimates.value.size), estimates)
     for dimension in s.faces.dimensions:
         part = s.faces.groups(s.faces.base[have], dimension)
@@ -28,7 +28,7 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
         codes[have] = part.codes
         groups = Slicing(codes, part.labels)
         cells = shift.cells(s.base, who, groups, s.by_scenario, identities)
-        estimates = inference.means(cells.sums, cells.counts, SEED)
+        estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
         table.add(m.PHI, cells.labels, estimates)
         labels: Labels = {"dimension": [dimension] * len(s.scenarios), **s.by_scenario.labels}
         n = np.isfinite(s.base[codes >= 0]).sum(axis=0).astype(np.float64)
