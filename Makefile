@@ -36,7 +36,7 @@ bench: .venv/.dev ## every benchmark; results in benchmarks/results/
 		echo "== $$bench"; $(BIN)/python -m "$$(echo $$bench | tr / .)"; done
 
 calibration: .venv/.demo ## check intervals and p-values against simulated models whose bias is known
-	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60 --out docs/calibration.csv
+	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60,120 --out docs/calibration.csv
 
 lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping versions where they still fit
 	$(call compile,requirements/uv.txt,requirements/uv.in)
