@@ -9,7 +9,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from facevalue.measures import comparison, inference
-from facevalue.measures.comparison import BOOTSTRAP, ENOUGH, NONE, WELCH, T, compare, method_for, permutation_p
+from facevalue.measures.comparison import compare, permutation_p
+from facevalue.measures.method import BOOTSTRAP, ENOUGH, NONE, WELCH, T, method_for
 
 Array = npt.NDArray[np.float64]
 
@@ -70,7 +71,7 @@ def test_one_sample_bootstrap_is_that_of_the_shared_inference() -> None:
     sums = rng.binomial(counts.astype(np.int64), 0.2).astype(np.float64)
     weights = inference.bootstrap_weights(60, 2000, 7)
     found = comparison.studentised([(sums, counts)], [weights])
-    expected = inference.means(sums, counts, seed=7)
+    expected = inference.means(sums, counts, seed=7, level=True)
     assert expected.method.tolist() == [BOOTSTRAP] * 5
     assert found.low == pytest.approx(expected.low)
     assert found.high == pytest.approx(expected.high)
