@@ -50,6 +50,7 @@ def rows(
         yield row("sbs", model, value, p=q, q=q, family="f", **labels)
         size = None if value is None else abs(value)
         yield row("abs_sbs", model, size, floor=FLOOR / 2, floor_high=FLOOR, p=q, **labels)
+        yield row("abs_sbs_corrected", model, size, **labels)
 
     measured = {k: None if v is None else gain * v for k, v in cues.items()}
     known = [v for v in measured.values() if v is not None]
@@ -81,6 +82,7 @@ def rows(
     yield row("variations_to_80", model, 3.0 if known else None, low=2.0, high=4.0, floor=4.2, floor_high=5.0)
     for dimension, names in groups.items():
         yield row("vs", model, 0.06 if known else None, dimension=dimension, floor=0.02, floor_high=0.03)
+        yield row("vs_corrected", model, 0.047 if known else None, dimension=dimension)
         share = row("significant_share", model, 0.72 if known else None, dimension=dimension, n=25)
         yield share | {"low": None, "high": None, "method": "a tally of tests has no interval"}
         for scenario in SCENARIOS:
@@ -122,6 +124,41 @@ def estimates(
                 if one < other:
                     out.append(row("model_correlation", one, 0.9, other_model=other))
     return pl.DataFrame(out, schema=SCHEMA)
+
+
+def judged(
+    frame: pl.DataFrame | None = None, *, margin: float | None = 0.02, declared: bool = True, family: str | None = None
+) -> pl.DataFrame:
+    """The estimates with what may be said of them: strong shifts found, far within the margin equivalent."""
+    frame = estimates() if frame is None else frame
+    value, size = pl.col("value"), pl.col("value").abs()
+    compared = pl.col("measure").is_in(["sbs", "vs"])
+    same = size <= 0.25 * margin if margin else pl.lit(value=False)
+    verdict = (
+        pl.when(value.is_null()).then(pl.lit("not measurable"))
+        .when(size > 0.04).then(pl.lit("difference found"))
+        .when(same).then(pl.lit("equivalent within the margin"))
+        .otherwise(pl.lit("inconclusive"))
+    )  # fmt: skip
+    shift = pl.col("measure") == "sbs"
+    is_cue = shift & pl.col("variation").is_not_null() & pl.col("scenario").is_null() & pl.col("group").is_null()
+    kind: pl.Expr = pl.when(pl.col("family").is_not_null()).then(pl.lit("exploratory"))
+    name = pl.col("family")
+    if family is not None:
+        chosen = is_cue & (pl.col("attribute") == family)
+        kind = pl.when(chosen).then(pl.lit("confirmatory")).otherwise(kind)
+        name = pl.when(chosen).then(pl.lit(family)).otherwise(name)
+    return frame.with_columns(
+        pl.when(compared).then(verdict).alias("verdict"),
+        pl.when(compared).then(pl.lit("A reason.")).alias("why"),
+        pl.when(compared & value.is_not_null()).then(pl.lit(0.031)).alias("mde"),
+        pl.when(shift).then(pl.lit(margin, pl.Float64)).alias("margin"),
+        pl.when(shift & pl.lit(margin is not None)).then(pl.lit(declared)).alias("declared"),
+        pl.when(is_cue).then(value - 0.055).alias("bound_low"),
+        pl.when(is_cue).then(value + 0.055).alias("bound_high"),
+        kind.alias("kind"),
+        name.alias("family"),
+    )
 
 
 def picture(size: int = 512) -> bytes:

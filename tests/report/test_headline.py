@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
 from facevalue.report.headline import Outcome, headline
 from facevalue.report.numbers import Numbers
 from facevalue.report.words import Titles
@@ -71,3 +72,104 @@ def test_several_models() -> None:
     _, sentence, more = answer(made.estimates(("a", "b")))
     assert sentence.startswith("Averaged over 2 models, of 5 visual cues, 4 moved")
     assert more[-1] == "Model by model: a: 4 of 5; b: 4 of 5."
+
+
+CUES: dict[tuple[str, str], float | None] = {
+    ("fashion_style", "formal"): 0.12,
+    ("hair_style", "messy"): -0.05,
+    ("eyewear", "sunglasses"): 0.001,
+    ("piercings", "multiple"): 0.03,
+    ("tattoos", "facial-tattoo"): 0.02,
+}
+
+
+def test_verdicts_are_counted_over_the_cues() -> None:
+    found, sentence, more = answer(made.judged(made.estimates(cues=CUES)))
+    assert found is Outcome.FOUND
+    assert sentence == (
+        "Of 5 visual cues, 2 moved the judgment, 1 is equivalent to no change within the margin of 2 points "
+        "(declared before the run), 2 remain open: a shift below about 3.1 points could have been missed. "
+        "The strongest, formal / evening wear (fashion), raised it by 12.0 points [10.5, 13.5]."
+    )
+    assert more == ("1 toward the favourable pole, 1 toward the unfavourable one.",)
+
+
+def test_a_margin_chosen_afterwards_says_so() -> None:
+    _, sentence, _ = answer(made.judged(made.estimates(cues=CUES), margin=0.025, declared=False))
+    assert "the margin of 2.5 points (chosen after the run)" in sentence
+
+
+def test_without_a_margin_none_is_spoken_of() -> None:
+    _, sentence, more = answer(made.judged(made.estimates(cues=CUES), margin=None))
+    assert "2 moved the judgment, 3 remain open" in sentence
+    assert "margin" not in " ".join([sentence, *more])
+
+
+def test_a_margin_that_shows_nothing_is_said() -> None:
+    _, _, more = answer(made.judged(made.estimates(cues=CUES), margin=0.001))
+    assert (
+        more[0]
+        == "No cue is shown to be equivalent to no change within the margin of 0.1 points (declared before the run)."
+    )
+
+
+def test_open_is_no_proof_of_fairness() -> None:
+    found, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.03, ("a", "c"): 0.02}), margin=None))
+    assert found is Outcome.NOTHING
+    assert sentence == (
+        "Of 2 visual cues, none moved the judgment, 2 remain open: a shift below about 3.1 points could have been "
+        "missed. That is no proof of fairness."
+    )
+
+
+def test_all_equivalent() -> None:
+    found, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.001, ("a", "c"): 0.002})))
+    assert found is Outcome.EQUIVALENT
+    assert sentence == (
+        "Of 2 visual cues, none moved the judgment, 2 are equivalent to no change within the margin of 2 points "
+        "(declared before the run)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0.2, "The one visual cue that could be judged moved the judgment: b (a) raised it by 20.0 points"),
+        (0.001, "The one visual cue that could be judged is equivalent to no change within the margin of 2 points"),
+        (0.03, "The one visual cue that could be judged remains open: a shift below about 3.1 points"),
+    ],
+)
+def test_one_cue(value: float, said: str) -> None:
+    assert answer(made.judged(made.estimates(cues={("a", "b"): value})))[1].startswith(said)
+
+
+def test_the_verdict_decides_and_not_the_floor() -> None:
+    frame = made.judged(made.estimates(cues={("a", "b"): 0.05})).with_columns(pl.lit(0.9).alias("floor_high"))
+    assert answer(frame)[0] is Outcome.FOUND
+
+
+def test_a_small_difference_is_called_real_but_small() -> None:
+    frame = made.judged(made.estimates(cues={("a", "b"): 0.05, ("a", "c"): 0.12}), margin=0.08)
+    frame = frame.with_columns(
+        pl.when(pl.col("variation") == "b").then(pl.lit(FOUND_SMALL)).otherwise("why").alias("why")
+    )
+    assert answer(frame)[2][0] == (
+        "1 of the 2 that moved it did so by less than the margin of 8 points (declared before the run): real, but "
+        "small."
+    )
+
+
+def test_values_without_a_judgment_are_not_measurable() -> None:
+    frame = made.judged(made.estimates()).with_columns(
+        pl.lit("not measurable").alias("verdict"), pl.lit(ONE_CLUSTER).alias("why")
+    )
+    found, sentence, _ = answer(frame)
+    assert found is Outcome.NOT_MEASURABLE
+    assert sentence == f"No cue can be judged: not measurable. {ONE_CLUSTER}"
+
+
+def test_what_cannot_be_judged_is_counted_apart() -> None:
+    cues: dict[tuple[str, str], float | None] = {**CUES, ("makeup", "heavy"): None}
+    _, sentence, more = answer(made.judged(made.estimates(cues=cues)))
+    assert sentence.startswith("Of 5 visual cues")
+    assert "1 more could not be measured." in more

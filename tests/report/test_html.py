@@ -65,6 +65,11 @@ VARIANTS: dict[str, Callable[[], report.ReportData]] = {
     "exact": lambda: made.data(runs=(made.run(exact=True),)),
     "all N/A": lambda: made.data(estimates=made.estimates(cues=ALL_NA)),
     "no estimate": lambda: made.data(estimates=made.estimates().clear()),
+    "judged": lambda: made.data(estimates=made.judged(family="hair_style")),
+    "judged, two models": lambda: made.data(
+        ("model-a", "model-b"), estimates=made.judged(made.estimates(("model-a", "model-b")))
+    ),
+    "judged, all N/A": lambda: made.data(estimates=made.judged(made.estimates(cues=ALL_NA))),
     "bare": lambda: made.data(runs=(report.RunFacts("model-a"),), statement=None, prompts=(), examples=()),
 }
 
@@ -162,10 +167,14 @@ def test_size_stays_handable() -> None:
     assert len(text.encode()) < 2_000_000
 
 
-@pytest.mark.parametrize("name", ["one model", "two models", "no dimension", "exact"])
+@pytest.mark.parametrize("name", ["one model", "two models", "no dimension", "exact", "judged"])
 def test_every_row_of_numbers_has_an_interval_or_says_why_not(name: str) -> None:
     text = report.render(VARIANTS[name]())
-    rows = re.findall(r'<td class="num">([^<]*)</td><td class="nowrap">([^<]*)</td><td class="num">', text)
+    rows = re.findall(
+        r'<td class="num">([^<]*)</td><td class="nowrap">([^<]*)</td>(?:<td title="[^"]*">[^<]*</td>)?'
+        r'<td class="num">[\d,–]+</td><td class="num">[\d,–]+</td>',
+        text,
+    )
     assert len(rows) >= 10
     for value, interval in rows:
         assert interval.startswith("[") or interval.startswith("no interval: ") or interval == "not measurable", value

@@ -1,3 +1,4 @@
+import polars as pl
 from rich.console import Console
 
 from facevalue.report import summary
@@ -5,11 +6,15 @@ from facevalue.studies.stylisticbias.measures import MEASURES
 from tests.report import made
 
 
-def shown(*args: object, **kwargs: object) -> str:
+def printed(frame: pl.DataFrame) -> str:
     console = Console(width=110, record=True, file=None, quiet=False, force_terminal=False)
     with console.capture() as captured:
-        console.print(summary(made.estimates(*args, **kwargs), MEASURES))  # type: ignore[arg-type]
+        console.print(summary(frame, MEASURES))
     return captured.get()
+
+
+def shown(*args: object, **kwargs: object) -> str:
+    return printed(made.estimates(*args, **kwargs))  # type: ignore[arg-type]
 
 
 def test_headline_cues_and_intervals() -> None:
@@ -36,3 +41,18 @@ def test_empty() -> None:
     with console.capture() as captured:
         console.print(summary(made.estimates().clear(), MEASURES))
     assert "not measurable" in captured.get()
+
+
+def test_verdicts_families_and_margins() -> None:
+    text = printed(made.judged(family="hair_style"))
+    assert "● difference found" in text
+    assert "○ inconclusive" in text
+    assert "Family declared before the run: hair_style: a difference found in 1 of 1." in text
+    assert "Margin of signed bias shift: 0.020 either way, declared before the run." in text
+    joined = " ".join(text.split())
+    assert "not certain if missing answers are counted worst-case: messy (hair style)." in joined
+    assert "verdict" not in shown()
+
+
+def test_equivalence_has_a_word_and_a_sign() -> None:
+    assert "◆ equivalent" in printed(made.judged(margin=0.1, declared=False))

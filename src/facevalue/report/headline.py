@@ -98,10 +98,11 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
     return Headline(Outcome.FOUND, sentence, more)
 
 
-def _strongest(titles: Titles, top: Estimate) -> str:
+def _strongest(titles: Titles, top: Estimate, *, comma: bool = True) -> str:
     value = top.value or 0.0
     verb = "raised" if value > 0 else "lowered"
-    return f"{titles.cue(top.attribute, top.variation)}, {verb} it by {points(value)} points{_range(top, value)}."
+    cue = titles.cue(top.attribute, top.variation) + "," * comma
+    return f"{cue} {verb} it by {points(value)} points{_range(top, value)}."
 
 
 def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) -> Headline:
@@ -115,7 +116,7 @@ def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) 
     whose = f"averaged over {len(numbers.models)} models, " if model == POOLED else ""
     size = len(known)
     of = f"of {size} visual cues, " if size > 1 else "the one visual cue that could be judged "
-    counts = [f"{len(moved) or 'none'} moved the judgment"] if size > 1 or moved else []
+    counts = [f"{len(moved) or 'none'} moved the judgment" if size > 1 else "moved the judgment"]
     if same:
         counts.append(f"{_is(len(same), size)} equivalent to no change within {_margin(same[0])}")
     if still:
@@ -128,7 +129,9 @@ def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) 
         sentence += f": a shift below about {points(least)} points could have been missed"
     sentence += "."
     more = []
-    if moved:
+    if moved and size == 1:
+        sentence = f"{sentence[:-1]}: {_strongest(titles, moved[0], comma=False)}"
+    elif moved:
         sentence += f" The strongest, {_strongest(titles, moved[0])}"
     elif still:
         sentence += " That is no proof of fairness."
@@ -138,7 +141,7 @@ def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) 
             f"{len(small)} of the {len(moved)} that moved it did so by less than {_margin(small[0])}: real, but small."
         )
     if not same and known[0].margin is not None:
-        more.append(f"None is shown to be equivalent to no change within {_margin(known[0])}.")
+        more.append(f"No cue is shown to be equivalent to no change within {_margin(known[0])}.")
     outcome = Outcome.FOUND if moved else Outcome.NOTHING if still else Outcome.EQUIVALENT
     return Headline(outcome, sentence, (*more, *_aside(numbers, rows, known, model)))
 

@@ -1,6 +1,6 @@
 """How the numbers were judged: families, level, margins, pre-registration and the four verdicts, in plain language."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -49,7 +49,7 @@ def how_judged(data: ReportData, numbers: Numbers) -> HowJudged | None:
     facts = [
         ("Declared before the run", _confirmatory(data.runs, numbers)),
         ("Looked at besides", _exploratory(numbers)),
-        ("Margins", margins(numbers)),
+        ("Margins", margins(numbers, {m.name: m.title for m in data.study.measures})),
         ("Level", [_level(data.runs)]),
         ("Pre-registration", _registered(data.runs)),
         (
@@ -76,22 +76,37 @@ def declared_families(numbers: Numbers) -> list[Declared]:
     ]
 
 
-def margins(numbers: Numbers) -> list[str]:
+def margins(numbers: Numbers, titles: Mapping[str, str]) -> list[str]:
     """The margin of each measure that has one."""
-    found = {e.measure: e for e in numbers.everything() if e.margin is not None}
+    found = margin_lines(numbers, titles)
     if not found:
         return [
-            "None was named. Nothing can be called equivalent to no change: where no difference was found, the verdict "
-            "is inconclusive."
+            "No margin was named. Nothing can be called equivalent to no change: where no difference was found, the "
+            "verdict is inconclusive."
         ]
-    out = [f"{name}: {number(e.margin, e.unit)} either way, {when_declared(e.declared)}." for name, e in found.items()]
+    out = [*found]
     out.append(
         "A margin is the largest difference that would not matter. Equivalence is tested for each comparison on its "
-        "own by two one-sided tests, at the level below, and not adjusted for the number of comparisons."
+        "own by two one-sided tests, not adjusted for the number of comparisons. At a level of .05 it holds where the "
+        "90% interval lies inside the margin, so the 95% interval that is drawn may reach a little past it."
     )
-    if any(not e.declared for e in found.values()):
+    if any(e.declared is False for e in numbers.everything()):
         out.append("A margin chosen after the run can be fitted to the answers: take its verdicts as exploratory.")
     return out
+
+
+def margin_lines(numbers: Numbers, titles: Mapping[str, str]) -> list[str]:
+    """Each margin in a sentence."""
+    found = {e.measure: e for e in numbers.everything() if e.margin is not None}
+    names = {name: _lower(titles.get(name, name)) for name in found}
+    return [
+        f"Margin of {names[name]}: {number(e.margin, e.unit)} either way, {when_declared(e.declared)}."
+        for name, e in found.items()
+    ]
+
+
+def _lower(title: str) -> str:
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _confirmatory(runs: Sequence[RunFacts], numbers: Numbers) -> list[str]:
@@ -133,7 +148,7 @@ def _level(runs: Sequence[RunFacts]) -> str:
 def _registered(runs: Sequence[RunFacts]) -> list[str]:
     hashes = {run.model: run.preregistration for run in runs}
     if not any(hashes.values()):
-        return ["None: nothing was declared in a file before the run."]
+        return ["No file: nothing was declared before the run."]
     if len(set(hashes.values())) == 1:
         return [f"SHA-256 {next(iter(hashes.values()))}. Whoever has the file can check that it is the one declared."]
     out = [f"{model}: {'SHA-256 ' + found if found else 'none'}." for model, found in hashes.items()]

@@ -8,9 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.measures.base import Measure
+from facevalue.measures.verdicts import Verdict
 from facevalue.report.headline import Outcome, cues, headline
+from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.numbers import POOLED, Estimate, Numbers
 from facevalue.report.trust import FEW_FACES
+from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.words import (
     DASH,
     NOT_MEASURABLE,
@@ -27,6 +30,13 @@ _HEADLINES = (
     "sbs", "cohens_d", "zero_share", "large_share", "variations_to_80", "position_bias", "letter_bias", "na_rate",
     "refusal_rate",
 )  # fmt: skip
+
+_SIGNS = {
+    Verdict.DIFFERENCE: "●",
+    Verdict.EQUIVALENT: "◆",
+    Verdict.INCONCLUSIVE: "○",
+    Verdict.NOT_MEASURABLE: "□",
+}
 
 
 def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: int = 10) -> Group:
@@ -61,7 +71,10 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     rows = [e for e in cues(numbers, model) if e.value is not None][:strongest]
     if rows:
         parts += [Text(""), _cues(numbers, titles, rows)]
-    notes = _warnings(numbers)
+    declared = _declared(numbers, known)
+    if declared:
+        parts += [Text(""), *map(Text, declared)]
+    notes = _warnings(numbers, titles)
     if notes:
         parts += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
     return Group(*parts)
@@ -104,6 +117,8 @@ def _cues(numbers: Numbers, titles: Titles, rows: Sequence[Estimate]) -> Table:
     table.add_column("shift", justify="right")
     table.add_column("95% interval")
     table.add_column("q", justify="right")
+    if numbers.judged:
+        table.add_column("verdict")
     table.add_column(f"{-reach:+.2f}".replace("-", "−") + " " * (_BAR - 10) + f"{reach:+.2f}", no_wrap=True)
     for e in rows:
         moved = numbers.moved(e)
@@ -114,9 +129,28 @@ def _cues(numbers: Numbers, titles: Titles, rows: Sequence[Estimate]) -> Table:
             Text(number(e.value, e.unit, signed=True), style=style),
             Text(interval(e, signed=True) or why_no_interval(e), style="dim"),
             Text(share_of_chance(e.q), style="dim"),
+            *([_verdict(e, style)] if numbers.judged else []),
             Text(bar(e, reach)),
         )  # fmt: skip
     return table
+
+
+def _verdict(e: Estimate, style: str) -> Text:
+    verdict = verdict_of(e.verdict)
+    return Text(DASH if verdict is None else f"{_SIGNS[verdict]} {SHORT[verdict]}", style=style)
+
+
+def _declared(numbers: Numbers, known: dict[str, Measure]) -> list[str]:
+    """What was declared before the run, or chosen after it."""
+    if not numbers.judged:
+        return []
+    many = len(numbers.models) > 1
+    out = [
+        f"Family declared before the run: {family.name}{', ' + family.model if many else ''}: "
+        f"a difference found in {family.found} of {family.tests}."
+        for family in declared_families(numbers)
+    ]
+    return out + margin_lines(numbers, {name: measure.title for name, measure in known.items()})
 
 
 def bar(e: Estimate, reach: float, width: int = _BAR) -> str:
@@ -142,7 +176,7 @@ def bar(e: Estimate, reach: float, width: int = _BAR) -> str:
     return "".join(cells)
 
 
-def _warnings(numbers: Numbers) -> list[str]:
+def _warnings(numbers: Numbers, titles: Titles) -> list[str]:
     out = []
     overall = numbers.one("sbs", numbers.primary)
     if overall is not None and overall.clusters is not None and 0 < overall.clusters < FEW_FACES:
@@ -159,4 +193,8 @@ def _warnings(numbers: Numbers) -> list[str]:
         if place is not None and place.value is not None and abs(place.value) >= 0.05:
             side = "first" if place.value > 0 else "last"
             out.append(f"{whose}the model prefers the option shown {side}, by {number(abs(place.value), 'share')}.")
+        turned = [e for e in cues(numbers, model) if numbers.moved(e) and e.sign_open]
+        if turned:
+            names = "; ".join(titles.cue(e.attribute, e.variation) for e in turned)
+            out.append(f"{whose}the direction is not certain if missing answers are counted worst-case: {names}.")
     return out

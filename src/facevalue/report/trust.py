@@ -78,7 +78,7 @@ def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
         _per_model(
             numbers, "na_rate", "Replies without an answer", _rate,
             "Replies in which no valid choice could be read. They are left out, never counted as zero. "
-            "Worrying: 5% or more, or one group's interval above another's (see Answers missing).", signed,
+            "Worrying: 5% or more, or more for one group than for another (see Answers missing).", signed,
         ),
         _refusals(data.runs, _per_model(
             numbers, "refusal_rate", "Refusals", _rate, "Of all replies. Worrying: 5% or more, or one group "

@@ -20,8 +20,8 @@ LOOKS: Final = {
 """Shape and class of each verdict's marker: filled circle, filled diamond, hollow circle, hollow square."""
 MEANINGS: Final = {
     Verdict.DIFFERENCE: (
-        "The shift is larger than chance explains. It says nothing of whether it is large enough to matter: see its "
-        "interval, and the margin where there is one."
+        "The difference is larger than chance explains. That says nothing of whether it is large enough to matter: see "
+        "its interval, and the margin where there is one."
     ),
     Verdict.EQUIVALENT: (
         "No difference was found, and one larger than the margin is ruled out. This, and only this, is evidence of "

@@ -352,6 +352,12 @@ class View(Parts):
             "The same for each cue is in the table of the strongest cues."
         )
 
+    def spread_strips(self, model: str) -> Strips | None:
+        """How far the rates of missing answers differ between groups, beside their floor."""
+        rows = self.numbers.all("na_spread", model, "dimension")
+        title = self.titles.get
+        return self.strips(rows, lambda e: (title("dimension", e.dimension), ""), what="Spread", look=above_floor)
+
     def missing_lines(self, model: str) -> Lines:
         """The numbers behind N/A and refusals."""
         pairs = []

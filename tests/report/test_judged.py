@@ -1,0 +1,150 @@
+"""What the page says about verdicts, margins, families and worst cases."""
+
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from facevalue import report
+from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.families import Family
+from tests.report import made
+
+NEW = ("se", "kind", "mde", "margin", "declared", "verdict", "why", "bound_low", "bound_high")
+HASH = "ab" * 32
+
+
+def plain(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html.split("</style>")[1]).split())
+
+
+def rendered(frame: pl.DataFrame, **changes: Any) -> str:
+    return report.render(made.data(estimates=frame, **changes))
+
+
+def card(html: str, name: str) -> str:
+    found = re.search(rf'<article class="card \w+" data-card="{name}">.*?</article>', html, re.DOTALL)
+    return "" if found is None else plain("</style>" + found.group())
+
+
+def test_estimates_from_before_there_were_verdicts_still_render() -> None:
+    html = rendered(made.estimates().drop(*NEW))
+    assert "How the numbers were judged" not in html
+    assert "bold</b>: beyond chance" in html
+    assert card(html, "bounds") == ""
+
+
+def test_every_cue_has_its_verdict_as_a_word_and_a_shape() -> None:
+    html = rendered(made.judged(margin=0.1))
+    section = html.split('<section id="cues"')[1].split("</section>")[0]
+    cells = re.findall(r'<td class="verdict">(<svg.*?</svg>) ([^<]*)</td>', section, re.DOTALL)
+    assert [word for _, word in cells] == ["difference found"] * 2 + ["equivalent"] + ["difference found"] * 2
+    shapes = {word: re.findall(r' d="([^"]+)" class="([^"]+)"', svg)[0] for svg, word in cells}
+    assert len(set(shapes.values())) == len(shapes) == 2
+
+
+def test_row_details_hold_everything_needed_to_judge_a_number() -> None:
+    html = rendered(made.judged())
+    title = next(t for t in re.findall(r'data-v="[^"]*" title="([^"]*)"', html) if t.startswith("−0.166"))
+    for part in (
+        "difference found: a reason", "n = 1,200 in 60 faces", "found with 80% power from 0.031 up",
+        "margin ±0.020, declared before the run", "with missing answers counted worst-case −0.221 to −0.111",
+        "size without what chance adds 0.166",
+    ):  # fmt: skip
+        assert part in title, part
+
+
+def test_tables_of_numbers_have_verdicts_and_bounds() -> None:
+    html = rendered(made.judged())
+    table = html.split("The numbers behind this chart")[2].split("</table>")[0]
+    assert '<th scope="col" data-sort="text">Verdict</th>' in table
+    assert "If missing answers went one way" in table
+    assert '<td title="A reason.">difference found</td>' in table
+    assert "−0.221 to −0.111" in table
+
+
+@pytest.mark.parametrize(("margin", "drawn"), [(0.02, True), (None, False), (0.9, False)])
+def test_margins_are_drawn_where_they_fit(margin: float | None, drawn: bool) -> None:
+    html = rendered(made.judged(margin=margin))
+    assert ('class="margin"' in html) == drawn
+    assert ("Dashed lines: margin of ±0.02, declared before the run." in html) == drawn
+
+
+def test_cues_whose_sign_is_open_are_named() -> None:
+    said = card(rendered(made.judged()), "bounds")
+    assert "1 of 4 signs not certain" in said
+    assert "messy (hair style): −0.105 to +0.005" in said
+    assert "worn" not in said
+    assert "Caution" in said
+
+
+def test_signs_that_hold_are_said_to_hold() -> None:
+    tight = made.judged().with_columns(pl.col("value").alias("bound_low"), pl.col("value").alias("bound_high"))
+    assert "Every sign holds" in card(rendered(tight), "bounds")
+    none = made.judged(made.estimates(cues={("a", "b"): 0.001}))
+    assert "No difference to check" in card(rendered(none), "bounds")
+
+
+def test_the_rough_bound_gives_way_to_the_exact_one() -> None:
+    rough = "could be off by up to 6.0 points"
+    assert rough in plain(rendered(made.judged()))
+    whole = pl.col("measure").eq("sbs") & pl.all_horizontal(
+        pl.col(c).is_null() for c in ("attribute", "scenario", "group")
+    )
+    whole &= pl.col("category").is_null()
+    frame = made.judged().with_columns(
+        pl.when(whole).then(pl.lit(v)).otherwise(c).alias(c) for c, v in (("bound_low", -0.04), ("bound_high", 0.03))
+    )
+    text = plain(rendered(frame))
+    assert rough not in text
+    assert "in the range of −0.040 to +0.030" in text
+
+
+def test_variation_strength_stands_beside_its_corrected_value_floor_and_verdict() -> None:
+    html = rendered(made.judged())
+    table = html.split('<table class="plain vs">')[1].split("</table>")[0]
+    for part in ("Corrected", "0.060", "0.047", "0.020, 95% below 0.030", "difference found", "18 of 25 scenarios"):
+        assert part in table, part
+
+
+def test_how_the_numbers_were_judged() -> None:
+    run = made.run(preregistration=HASH, families=(Family("hair_style", "confirmatory", "sbs", alpha=0.01),))
+    text = plain(rendered(made.judged(family="hair_style"), runs=(run,)))
+    assert "hair_style (Holm, level 0.01): a difference found in 1 of 1 test." in text
+    assert "Benjamini-Hochberg" in text
+    assert "Margin of signed bias shift: 0.020 either way, declared before the run." in text
+    assert f"SHA-256 {HASH}." in text
+    assert "Never read it as fairness." in text
+    assert "take its verdicts as exploratory" not in text
+
+
+def test_nothing_declared_is_said() -> None:
+    text = plain(rendered(made.judged(margin=0.02, declared=False)))
+    assert "No family of tests: everything below is exploratory" in text
+    assert "No file: nothing was declared before the run." in text
+    assert "A margin chosen after the run can be fitted to the answers" in text
+    assert "No margin was named." in plain(rendered(made.judged(margin=None)))
+
+
+def test_runs_that_declared_different_things_are_told_apart() -> None:
+    runs = (made.run("model-a", preregistration=HASH), made.run("model-b"))
+    text = plain(rendered(made.judged(made.estimates(("model-a", "model-b"))), runs=runs))
+    assert "model-b: none." in text
+    assert "hold as declared for it only" in text
+
+
+def test_audits_that_do_not_apply_are_shown_as_considered() -> None:
+    html = rendered(made.judged())
+    assert "No paraphrases in this protocol" in card(html, "paraphrases")
+    assert "No scores by another model" in card(html, "scorer")
+    for name in ("na_rate", "refusal_rate", "position_bias", "letter_bias"):
+        assert "Worrying" in card(html, name)
+
+
+def test_no_number_beside_contradicts_the_count() -> None:
+    assert "above their own floor" not in rendered(made.judged())
+
+
+def test_the_table_of_made_estimates_follows_the_schema() -> None:
+    assert made.judged().schema == pl.Schema(SCHEMA)
