@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
-from facevalue.measures import comparison, inference
+from facevalue.measures import comparison, inference, method
 
 ANSWERS, CLUSTERS, CELLS, RESAMPLES = 5_000_000, 500, 10_000, 2_000
 CORES = 2
@@ -39,7 +39,7 @@ def work(what: str) -> tuple[float, float, float, float]:
     else:
         estimates = comparison.compare(sums, counts, group, seed=0, resamples=RESAMPLES)
     end = perf_counter()
-    assert set(estimates.method) == {comparison.BOOTSTRAP}
+    assert set(estimates.method) == {method.BOOTSTRAP}
     return gathered - start, end - gathered, peak_mb(), float(np.isfinite(estimates.low).mean())
 
 
