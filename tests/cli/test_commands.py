@@ -301,3 +301,12 @@ def test_a_margin_chosen_after_the_run_is_marked(facevalue: Command, finished: P
     assert not kept["declared"].any()
     assert facevalue("measure", str(finished), "--margin", "sbs=0").status == 1
     assert facevalue("measure", str(finished), "--margin", "sbs").status == 2
+
+
+def test_runs_declared_differently_are_not_judged_together(facevalue: Command, finished: Path) -> None:
+    Path("d.toml").write_text("[margin]\nsbs = 0.3\n", encoding="utf-8")
+    args = ("run", "stylisticbias", "--model", "sim/strong", "--out", "q", *SMALL, "--preregister", "d.toml")
+    assert facevalue(*args).status == 0
+    outcome = facevalue("measure", str(finished), "q")
+    assert outcome.status == 1
+    assert "pre-registration" in outcome.err

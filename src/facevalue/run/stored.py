@@ -194,6 +194,8 @@ def estimate(
         if run.study.name != first.study.name or differing or not run.study.manifest.equals(first.study.manifest):
             what = ", ".join(sorted(differing)) or "the study or its images"
             raise RunError(f"{run.folder} and {first.folder} were not asked the same: {what} differs.")
+    if len({run.facts.preregistration for run in runs}) > 1:
+        raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
     from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
 
     estimates = first.study.analyse({run.model: answers(run, tallies[run.model]) for run in runs})
