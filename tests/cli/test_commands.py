@@ -161,11 +161,16 @@ def test_a_model_that_refuses_everything_is_not_measurable(facevalue: Command) -
     outcome = facevalue("run", "stylisticbias", "--model", "sim/refuser", "--out", "r", *SMALL)
     assert outcome.status == 1
     assert "nothing is measurable" in outcome.err
-    assert "not measurable" in facevalue("measure", "r").out.lower()
+    measured = facevalue("measure", "r")
+    assert measured.status == 1
+    assert "not measurable" in measured.out.lower()
     kept = pl.read_parquet("r/estimates.parquet")
     assert kept.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null()).is_empty()
     assert kept.filter(pl.col("measure") == "na_rate")["value"].max() == 1.0
-    assert facevalue("report", "r").status == 0
+    assert facevalue("report", "r").status == 1
+    again = facevalue("run", "stylisticbias", "--model", "sim/refuser", "--out", "r", *SMALL)
+    assert again.status == 1
+    assert "nothing is measurable" in again.err
 
 
 def test_exact_and_sampled_runs_agree_within_sampling_error(facevalue: Command) -> None:
@@ -310,3 +315,60 @@ def test_runs_declared_differently_are_not_judged_together(facevalue: Command, f
     outcome = facevalue("measure", str(finished), "q")
     assert outcome.status == 1
     assert "pre-registration" in outcome.err
+
+
+def test_an_export_shows_the_reply_that_counts(facevalue: Command) -> None:
+    args = ("--model", "sim/mumbler", "--out", "m", *SMALL, "--prompts", "released")
+    facevalue("run", "stylisticbias", *args)
+    assert facevalue("export", "m", "--to", "m.parquet").status == 0
+    wide = pl.read_parquet("m.parquet")
+    counted = wide.filter(pl.col("weight").is_not_null())
+    assert counted["text"].str.to_lowercase().str.contains(r"\(?[ab]\b").all()
+    assert not counted["text"].str.contains("sorry|The the").any()
+    assert (counted["reply"] > 0).any()
+
+
+def test_a_shard_damaged_inside_is_named_and_asked_again(facevalue: Command, finished: Path) -> None:
+    shard = next((finished / "responses").glob("part-*.parquet"))
+    data = bytearray(shard.read_bytes())
+    for start in range(40, len(data) - 4000, 400):
+        data[start : start + 40] = b"\xff" * 40
+    shard.write_bytes(bytes(data))
+    measured = facevalue("measure", str(finished))
+    assert measured.status == 1
+    assert shard.name in measured.err
+    assert "Traceback" not in measured.err
+    again = facevalue("run", "stylisticbias", "--model", "sim/default", "--out", str(finished), *SMALL)
+    assert again.status == 0
+    assert "asked again" in again.err
+    assert facevalue("measure", str(finished)).status == 0
+
+
+def test_runs_of_different_samples_are_not_compared(facevalue: Command) -> None:
+    few = ("--faces", "6", "--scenarios", "wealthy,polite", "--attributes", "eyewear", "--seeds", "1")
+    for model, out, size in (("sim/default", "x", "60"), ("sim/strong", "y", "40")):
+        assert facevalue("run", "stylisticbias", "--model", model, "--out", out, *few, "--sample", size).status == 0
+    outcome = facevalue("measure", "x", "y")
+    assert outcome.status == 1
+    assert "different samples" in outcome.err
+
+
+def test_a_refusing_model_does_not_hide_the_others(facevalue: Command, finished: Path) -> None:
+    for model, out in (("sim/strong", "b"), ("sim/refuser", "c")):
+        facevalue("run", "stylisticbias", "--model", model, "--out", out, *SMALL)
+    assert facevalue("measure", "c", str(finished), "b", "--to", "all.parquet").status == 0
+    found = pl.read_parquet("all.parquet").filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())
+    assert set(found["model"]) == {"sim/default", "sim/strong", "(all models)"}
+    assert facevalue("report", "c", str(finished), "--out", "two.html").status == 0
+    assert "Not measurable" not in Path("two.html").read_text(encoding="utf-8").split("</h2>")[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [(("--seed", "-1"), "-1"), (("--temperature", "-1"), "greedy"), (("--temperature", "nan"), "nan")],
+)
+def test_impossible_numbers_are_refused(facevalue: Command, args: tuple[str, ...], message: str) -> None:
+    outcome = facevalue("run", "stylisticbias", "--model", "sim/default", "--out", "x", *SMALL, *args)
+    assert outcome.status in (1, 2)
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err

@@ -41,13 +41,13 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="facevalue")
 def app() -> None:
-    r"""Audit social bias in vision-language models.
+    """Audit social bias in vision-language models.
 
     \b
     facevalue plan stylisticbias --faces 60
     facevalue run stylisticbias --faces 60 --model http://127.0.0.1:8000/v1#NAME
-    facevalue report runs/NAME
-    """
+    facevalue report runs/stylisticbias-NAME
+    """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
 
 
 def main() -> None:

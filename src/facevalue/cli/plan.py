@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from facevalue.run.power import Detection
 
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask only about this many requests; all by default.")
-SEED = click.Option(["--seed"], type=int, default=0, show_default=True, help="Which sample.")
+SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Which sample.")
 EXACT = click.Option(
     ["--exact"], is_flag=True, help="Read option probabilities instead of sampling; each prompt is asked once."
 )

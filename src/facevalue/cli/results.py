@@ -9,7 +9,7 @@ from rich.console import Console
 
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.run.stored import StoredRun, estimate
+from facevalue.run.stored import StoredRun, Tally, estimate
 from facevalue.store.files import write_whole
 
 _FOLDER = click.Path(path_type=Path)
@@ -26,7 +26,7 @@ _MARGIN = click.option(
 )
 @click.option("--explain", metavar="MEASURE", help="Say what a measure is: equation, unit, source.")
 @_MARGIN
-def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin: tuple[str, ...]) -> None:
+def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin: tuple[str, ...]) -> int:
     """Estimate from the answers in RUNS: every measure with n, interval and method.
 
     The estimates of a single run are kept in its folder as estimates.parquet.
@@ -34,10 +34,10 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
     opened = [StoredRun.open(folder) for folder in runs]
     if explain is not None:
         _explain(opened[0].study.measures, explain)
-        return
+        return 0
     if to is not None:
         _writer(to)
-    estimates, _ = estimate(opened, _margins(margin))
+    estimates, tallies = estimate(opened, _margins(margin))
     if len(opened) == 1:
         _keep(estimates, opened[0].folder / "estimates.parquet")
     if to is not None:
@@ -45,6 +45,12 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
 
     Console().print(summary(estimates, opened[0].study.measures))
+    return _status(tallies)
+
+
+def _status(tallies: Mapping[str, Tally]) -> int:
+    """0 if anything was measurable, 1 if no model gave a valid answer."""
+    return 0 if any(tally.valid for tally in tallies.values()) else 1
 
 
 def _explain(measures: tuple[Measure, ...], name: str) -> None:
@@ -71,18 +77,18 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
 )
 @_MARGIN
-def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...]) -> None:
+def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...]) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
     With several runs of one study, models are compared.
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
-    write_report([StoredRun.open(folder) for folder in runs], out or runs[0] / "report.html", _margins(margin))
+    return write_report([StoredRun.open(folder) for folder in runs], out or runs[0] / "report.html", _margins(margin))
 
 
-def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> None:
-    """Measure, gather and write; says where the report is."""
+def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:
+    """Measure, gather and write; says where the report is. Returns the exit status."""
     from facevalue.report import write  # noqa: PLC0415
     from facevalue.report.gather import gather  # noqa: PLC0415
 
@@ -91,13 +97,14 @@ def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] 
         _keep(estimates, runs[0].folder / "estimates.parquet")
     write(out, gather(runs, estimates, tallies))
     click.echo(f"Report: {out}")
+    return _status(tallies)
 
 
 @click.command()
 @click.argument("run", type=_FOLDER)
 @click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet or .csv file.")
 def export(run: Path, to: Path) -> None:
-    """Write one wide table of RUN: each response with its factors, verbatim text and parsed answer."""
+    """Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer."""
     from facevalue.run.export import export as write_table  # noqa: PLC0415
 
     rows = write_table(StoredRun.open(run), to)

@@ -11,8 +11,9 @@ from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED
 from facevalue.cli.study_command import StudyGroup
 from facevalue.models import Model, load
 from facevalue.models.registry import ModelOptions
-from facevalue.run import RichProgress, RunSettings
+from facevalue.run import RichProgress, RunSettings, RunSummary
 from facevalue.run import run as start
+from facevalue.run.stored import StoredRun, answers
 from facevalue.studies import Study, StudyEntry
 from facevalue.types import OptionValue
 
@@ -68,8 +69,7 @@ def execute(study: Study, model: Model, folder: Path, settings: RunSettings) -> 
     if summary.interrupted:
         console.print("The same command resumes.")
         return INTERRUPTED
-    valid = summary.asked - summary.errors - summary.na
-    if summary.asked and not valid:
+    if summary.requests and not _valid(folder, summary):
         _say(console, "No reply had a valid answer: nothing is measurable. Look at the replies:", "yellow")
         _say(console, f"  facevalue export {folder} --to replies.csv", "yellow")
         return 1
@@ -78,6 +78,15 @@ def execute(study: Study, model: Model, folder: Path, settings: RunSettings) -> 
         return 1
     _say(console, f"Report: facevalue report {folder}")
     return 0
+
+
+def _valid(folder: Path, summary: RunSummary) -> bool:
+    """Whether any reply of the run, this session's or an earlier one's, has a valid answer."""
+    if summary.asked - summary.errors - summary.na > 0:
+        return True
+    if not summary.skipped:
+        return False
+    return any(chunk["na"].is_null().any() for chunk in answers(StoredRun.open(folder)))
 
 
 def _say(console: Console, line: str, style: str = "") -> None:

@@ -1,5 +1,6 @@
 """What a measure says about itself."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -27,6 +28,8 @@ class Measure:
         Whether it has a direction. Unsigned measures are positive without any effect, and stand beside a noise floor.
     comparison:
         Whether it says that things differ, so that there is a verdict to give; a rate by itself is none.
+    limits:
+        Smallest and largest possible value; an interval says nothing about impossible ones.
     """
 
     name: str
@@ -38,3 +41,4 @@ class Measure:
     paired: bool = False
     signed: bool = True
     comparison: bool = False
+    limits: tuple[float, float] = (-math.inf, math.inf)

@@ -98,9 +98,8 @@ class EstimateTable:
             Which rows apply; all by default. A row that applies but was not measured is stored as not measurable.
         """
         columns: dict[str, object] = {name: list(values) for name, values in labels.items()}
-        low, high = estimates.low, estimates.high
-        if measure.unit == "share":  # an interval says nothing about impossible values
-            low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+        low = np.maximum(estimates.low, measure.limits[0])
+        high = np.minimum(estimates.high, measure.limits[1])
         columns |= {"value": estimates.value, "low": low, "high": high}
         columns |= {"n": estimates.n, "clusters": estimates.clusters, "method": _methods(estimates)}
         if estimates.se is not None:

@@ -10,7 +10,7 @@ from facevalue import __version__
 from facevalue.errors import FaceValueError
 from facevalue.measures.verdicts import Verdict
 from facevalue.report.data import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.run.stored import StoredRun, Tally, first_valid
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
 from facevalue.studies import Study
@@ -112,7 +112,8 @@ def _prompts(study: Study) -> tuple[PromptExample, ...]:
 
 def _examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example]:
     """The strongest cues, findings first, each in its strongest scenario, on the face closest to the mean shift."""
-    run = runs[0]
+    measured = estimates.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())["model"].unique()
+    run = next((r for r in runs if r.model in measured.to_list()), runs[0])
     own = estimates.filter((pl.col("model") == run.model) & (pl.col("measure") == "sbs") & pl.col("group").is_null())
     cues = own.filter(pl.col("variation").is_not_null() & pl.col("scenario").is_null() & pl.col("value").is_not_null())
     judged = pl.col("verdict") if "verdict" in own.columns else pl.lit(None, pl.String)
@@ -140,10 +141,11 @@ def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shif
     if not numbers.size:
         return None
     said = read_responses(run.folder, int(numbers.min()), int(numbers.max()))
-    said = said.filter(pl.col("trial").is_in(numbers) & (pl.col("repeat") < study.repeats))
+    said = said.filter(pl.col("trial").is_in(numbers))
     factors = study.design.trials(said["trial"].to_numpy())
     rows = pl.concat([factors, said.drop("trial")], how="horizontal")
-    judged = rows.with_columns(study.answer(rows)["weight"]).filter(pl.col("weight").is_not_null())
+    rows = rows.with_columns(*study.answer(rows).select("weight", "na").get_columns(), pl.col("repeat").alias("reply"))
+    judged = first_valid(rows, study.repeats).filter(pl.col("weight").is_not_null())
     pairs = _pairs(judged)
     if not pairs.height:
         return None

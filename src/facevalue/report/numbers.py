@@ -101,6 +101,9 @@ class Numbers:
         }
         self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
         """Models asked, the mean over them not included."""
+        shifts = frame.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())["model"].to_list()
+        self.measured = tuple(model for model in self.models if model in shifts)
+        """Those of them whose answers allow any shift to be measured."""
         self.pooled = POOLED in frame["model"]
         """Whether there are estimates of the mean over models."""
         self.judged: bool = frame["verdict"].is_not_null().any()
@@ -108,8 +111,10 @@ class Numbers:
 
     @property
     def primary(self) -> str:
-        """Whose numbers come first: the mean over models, or the only model."""
-        return POOLED if self.pooled else self.models[0] if self.models else ""
+        """Whose numbers come first: the mean over models, or the first model with any."""
+        if self.pooled:
+            return POOLED
+        return next(iter(self.measured), self.models[0] if self.models else "")
 
     def all(self, measure: str, model: str, *by: str, **fixed: str) -> list[Estimate]:
         """Return the estimates that vary over `by` alone, `fixed` factors at these levels.

@@ -13,7 +13,9 @@ _KEPT = ("prompt_tokens", "completion_tokens", "latency_ms", "error")
 
 
 def export(run: StoredRun, path: Path) -> int:
-    """Write every response with its factors, its verbatim text and its parsed answer.
+    """Write the replies that count, one per trial and seed, each with its factors, verbatim text and parsed answer.
+
+    Where a reply was asked again, the first valid one counts; `reply` says under which repeat it is stored.
 
     Parameters
     ----------
@@ -47,9 +49,9 @@ def export(run: StoredRun, path: Path) -> int:
 def _wide(run: StoredRun, chunk: pl.DataFrame) -> pl.DataFrame:
     said = read_responses(run.folder, int(chunk["trial"][0]), int(chunk["trial"][-1]))
     prompts = pl.Series("prompt", [q.prompt for q in run.study.ask(chunk)])
-    first = said.select("trial", "repeat", "text", "probs")
+    counted = said.select("trial", pl.col("repeat").alias("reply"), "text", "probs")
     return chunk.with_columns(prompts, pl.lit(run.model).alias("model")).join(
-        first, on=["trial", "repeat"], how="left", maintain_order="left"
+        counted, on=["trial", "reply"], how="left", maintain_order="left"
     )
 
 

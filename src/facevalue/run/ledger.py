@@ -67,7 +67,8 @@ class Ledger:
         for path in shard_paths(folder):
             try:
                 inspect(path)
-                frame = pl.read_parquet(path, columns=list(_COLUMNS))
+                # All of it, not the columns needed here alone: damage anywhere must show now, not when it is measured.
+                frame = pl.read_parquet(path).select(_COLUMNS)
             except pl.exceptions.PolarsError as error:
                 broken = set_aside(path)
                 why = str(error).splitlines()[0]

@@ -11,6 +11,7 @@ from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.store import RunManifest, read_manifest, scan_responses
 from facevalue.store.files import PREREGISTRATION
+from facevalue.store.reader import collected
 from facevalue.studies import Study
 
 if TYPE_CHECKING:
@@ -120,12 +121,17 @@ def answers(
 
     Yields
     ------
-    The trial's factors with `repeat` and the columns of `Study.answer`. Of a reply that was asked again, the first
-    valid one counts, under the repeat that it was asked for.
+    The trial's factors with `repeat`, the columns of `Study.answer` and `reply`. Of a reply that was asked again, the
+    first valid one counts, under the repeat that it was asked for; `reply` is the repeat under which it is stored.
+
+    Raises
+    ------
+    RunError
+        Nothing is stored yet, or a shard is damaged; the message names it.
     """
     study = run.study
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
-    trials = scan_responses(run.folder).select("trial").collect()["trial"]
+    trials = collected(run.folder, scan_responses(run.folder).select("trial"))["trial"]
     if not trials.len():
         raise RunError(f"{run.folder} holds no responses yet: give its `facevalue run` command again.")
     for start in range(0, trials.len(), _ROWS):
@@ -133,11 +139,12 @@ def answers(
         stop = min(start + _ROWS, trials.len()) - 1
         if first is None or trials[stop] < first:
             continue
-        chunk = scan_responses(run.folder, first, trials[stop]).select(needed).collect()
+        chunk = collected(run.folder, scan_responses(run.folder, first, trials[stop]).select(needed))
         factors = study.design.trials(chunk["trial"].to_numpy())
         answered = study.answer(pl.concat([factors, chunk.drop("trial")], how="horizontal"))
+        answered = answered.with_columns(pl.col("repeat").alias("reply"))
         if study.reasks:
-            answered = _first_valid(answered, study.repeats)
+            answered = first_valid(answered, study.repeats)
         if tally is not None:
             tally.asked += answered.height
             for reason, count in answered.group_by("na").len().drop_nulls().iter_rows():
@@ -152,11 +159,11 @@ def _after(trials: pl.Series, start: int) -> int | None:
     return None if place >= trials.len() else int(trials[place])
 
 
-def _first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:
-    asked_for = answered.with_columns((pl.col("repeat") % repeats).alias("asked_for"), pl.col("repeat").alias("order"))
-    ordered = asked_for.sort("trial", "asked_for", pl.col("na").is_not_null(), "order", maintain_order=True)
-    first = ordered.unique(["trial", "asked_for"], keep="first", maintain_order=True)
-    return first.with_columns(pl.col("asked_for").alias("repeat")).drop("asked_for", "order")
+def first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:
+    """Of each reply asked again keep the first valid one, else the first, under the repeat it was asked for."""
+    asked_for = answered.with_columns(pl.col("repeat") % repeats)
+    ordered = asked_for.sort("trial", "repeat", pl.col("na").is_not_null(), "reply", maintain_order=True)
+    return ordered.unique(["trial", "repeat"], keep="first", maintain_order=True)
 
 
 def estimate(
@@ -186,6 +193,10 @@ def estimate(
         if run.model in tallies:
             raise RunError(f"Two of the runs asked {run.model}: compare runs of different models.")
         tallies[run.model] = Tally()
+        if (run.facts.sample, run.facts.seed) != (first.facts.sample, first.facts.seed):
+            raise RunError(
+                f"{run.folder} and {first.folder} asked about different samples: compare models on the same pictures."
+            )
         differing = [
             name
             for name in {*run.study.options, *first.study.options}

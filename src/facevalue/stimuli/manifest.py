@@ -29,9 +29,11 @@ MAX_COLUMNS = 200
 MAX_CELL = 1_000
 """Most characters of a cell."""
 
-RESERVED: frozenset[str] = frozenset(
-    ("trial", "repeat", "status", "text", "probs", "weight", "weights", "mass", "na", "position", "choice", "model")
-)
+RESERVED: frozenset[str] = frozenset((
+    "trial", "repeat", "reply", "status", "text", "probs", "weight", "weights", "mass", "na", "position", "choice",
+    "model", "prompt", "prompt_tokens", "completion_tokens", "latency_ms", "error", "request", "block", "scenario",
+    "ordering", "question", "seed",
+))  # fmt: skip
 """Columns of the tables to which factors are joined; no factor may have such a name."""
 
 _FORM = ("image", "path", "identity", "set")

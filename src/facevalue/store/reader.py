@@ -63,6 +63,20 @@ def scan_responses(folder: Path, first: int | None = None, last: int | None = No
     return distinct(scan_stored(folder, first, last))
 
 
+def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
+    """Collect what was scanned from a folder; damage that shows only now is blamed on its shard.
+
+    Raises
+    ------
+    RunError
+        A shard is damaged; the message names it.
+    """
+    try:
+        return rows.collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _blame(folder, error) from error
+
+
 def scan_stored(folder: Path, first: int | None = None, last: int | None = None) -> pl.LazyFrame:
     """Every stored row in the order of storing, requests stored twice included."""
     if not (folder / RESPONSES_FOLDER).is_dir():

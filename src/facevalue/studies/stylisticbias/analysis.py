@@ -39,6 +39,7 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
         judge_faces(table, own)
         judge_instrument(table, own, scores[model], orderings)
         parts.append(_dimensions(table.frame()))
+    shifts = {model: own for model, own in shifts.items() if np.isfinite(own.delta).any()}  # refusers have no share
     if len(shifts) > 1:
         stack = np.stack([own.phi for own in shifts.values()])
         table = EstimateTable(STUDY, POOLED)
@@ -170,7 +171,9 @@ def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension:
         return np.where(seen.sum(axis=-1) > 1, np.minimum(top, -bottom), np.nan)
 
     labels = {**variation.labels, "dimension": [dimension] * size}
-    derived(table, m.REVERSAL, labels, cells, statistic, cells.counts.sum(axis=0).reshape(size, -1).sum(axis=1))
+    n = cells.counts.sum(axis=0).reshape(size, -1).sum(axis=1)
+    floor = inference.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+    derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
 
 
 def _concentration(table: EstimateTable, cells: Cells) -> None:

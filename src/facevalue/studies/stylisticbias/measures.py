@@ -1,5 +1,7 @@
 """What StylisticBias measures: definitions with equation and source."""
 
+import math
+
 from facevalue.measures.base import Measure
 
 PAPER = "StylisticBias (001_39760bebb78d6e4b)"
@@ -8,8 +10,16 @@ UNIT = "identity"
 """What StylisticBias samples: faces. All its intervals go over them."""
 
 
-def _measure(name: str, title: str, equation: str, unit: str, source: str, **kwargs: bool) -> Measure:
-    return Measure(name, title, equation, unit, UNIT, source, **kwargs)
+def _measure(
+    name: str, title: str, equation: str, unit: str, source: str, *, paired: bool = False, signed: bool = True,
+    comparison: bool = False,
+) -> Measure:  # fmt: skip
+    limits = (-math.inf, math.inf)
+    if unit == "share" or (unit == "probability" and (not signed or name == "phi")):
+        limits = (0.0, 1.0)
+    elif unit == "probability":
+        limits = (-1.0, 1.0)
+    return Measure(name, title, equation, unit, UNIT, source, paired, signed, comparison, limits)
 
 
 PHI = _measure(
@@ -75,11 +85,13 @@ SIGNIFICANT = _measure(
     "share", f"{PAPER}, Table 11", signed=False,
 )  # fmt: skip
 POSITION = _measure(
-    "position_bias", "Preference for the option shown first", "mean weight of the option shown first - 1/2",
+    "position_bias", "Preference for the option shown first",
+    "weight of the option shown first - 1/2, mean over image-scenario pairs with both poles counting half",
     "probability", f"{OURS}; orderings of {PAPER}, appendix C.2",
 )  # fmt: skip
 LETTER = _measure(
-    "letter_bias", "Preference for the letter (a)", "mean weight of the option labelled (a) - 1/2",
+    "letter_bias", "Preference for the letter (a)",
+    "weight of the option labelled (a) - 1/2, mean over image-scenario pairs, both poles counting half",
     "probability", f"{OURS}; orderings of {PAPER}, appendix C.2",
 )  # fmt: skip
 NA_RATE = _measure(

@@ -115,7 +115,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         manifest=frame,
         design=design,
         seeds=seeds,
-        sampling=Sampling(temperature=_number(options, "temperature"), top_p=1.0, max_tokens=16),
+        sampling=Sampling(temperature=_temperature(options), top_p=1.0, max_tokens=16),
         source=_source(options, frame),
         ask=_ask(questions, names, orderings),
         sample=lambda size, seed, repeats: _sample(design, faces, size, seed, repeats),
@@ -155,6 +155,13 @@ def face_counts(text: str) -> dict[str, int]:
 def _names(options: Mapping[str, OptionValue], name: str) -> list[str]:
     value = options[name]
     return list(value) if isinstance(value, list) else [part for part in str(value).split(",") if part]
+
+
+def _temperature(options: Mapping[str, OptionValue]) -> float:
+    value = _number(options, "temperature")
+    if not 0 <= value <= 100:
+        raise DataError(f"The temperature is {value:g}: it must be 0 (greedy) or more.")
+    return value
 
 
 def _number(options: Mapping[str, OptionValue], name: str) -> float:
@@ -211,7 +218,8 @@ def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen
             if (not attributes or v.attribute in attributes) and (not chosen or v.name in chosen)
         ]
     if not any(changes.values()):
-        raise DataError("No variation is left to judge: 'kept' drops some; --grid all has all 55.")
+        hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
+        raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
     identities = draw_identities(counts, int(_number(options, "faces_seed")))
     return portrait_manifest(identities, changes)
 
@@ -329,20 +337,23 @@ def _sample(design: Design, faces: Faces, size: int, seed: int, repeats: int) ->
     """Whole (face, scenario) units: the base and every variation of a face, in all orderings.
 
     A shift needs its base, and all variations of a face share it; so this is the cheapest unit that measures every
-    variation. Faces take turns, so that a small sample still has as many clusters as it can.
+    variation. Faces take turns, so that a small sample still has as many clusters as it can; so do scenarios, so
+    that all are asked about as often.
     """
     identities = len(faces.identities)
     questions = [len(axis) for axis in design.blocks[0].prompt]
-    total = identities * questions[0]
     costs = np.bincount(faces.identity, minlength=identities) * questions[1] * repeats
     turns = Permutation(identities, seed)(np.arange(identities))
-    order = [(int(who), turn) for turn in range(questions[0]) for who in turns]
+    asked = Permutation(questions[0], seed + 1)(np.arange(questions[0]))
     spent, units = 0, []
-    for who, turn in order[:total]:
-        if spent + costs[who] > size:
+    for unit in range(identities * questions[0]):
+        place, turn = unit % identities, unit // identities
+        who = int(turns[place])
+        if spent + costs[who] <= size:
+            spent += int(costs[who])
+            units.append((who, int(asked[(place + turn) % questions[0]])))
+        elif spent + costs.min() > size:
             break
-        spent += int(costs[who])
-        units.append((who, int(Permutation(questions[0], seed + 1 + who)(np.array([turn]))[0])))
     if not units:
         raise DataError(
             f"A sample of {size:,} requests is too small: one face in one scenario, with all its variations, takes "
