@@ -61,8 +61,12 @@ def parse_column(
     _require(frame, text, question)
     given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String)
     code = pl.col(text).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**32 - 1)
-    codes = pl.Enum(frame[question].unique().drop_nulls().cast(pl.String))
-    asked = pl.col(question).cast(pl.String).cast(codes).to_physical().cast(pl.UInt64).fill_null(len(codes.categories))
+    if frame[question].dtype in (pl.UInt8, pl.UInt16):  # small numbers tell questions apart as they are
+        asked = pl.col(question).cast(pl.UInt64).fill_null(2**17)
+    else:
+        codes = pl.Enum(frame[question].unique().drop_nulls().cast(pl.String))
+        place = pl.col(question).cast(pl.String).cast(codes).to_physical()
+        asked = place.cast(pl.UInt64).fill_null(len(codes.categories))
     states = pl.Enum([state.value for state in Status])
     keyed = frame.select(
         said=pl.col(text).cast(pl.String),

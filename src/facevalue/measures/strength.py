@@ -11,6 +11,7 @@ from facevalue.measures import inference
 from facevalue.measures.inference import Array, Floor
 
 Codes = npt.NDArray[np.int64]
+_BLOCK = 2**21  # elements of one matrix of dealt labels: bounds the work space at 16 MB
 
 
 def variation_strength(groups: int, scenarios: int, *, mean: bool) -> inference.Statistic:
@@ -71,11 +72,14 @@ def label_permutation_floor(
     own = group[member]
 
     def totals(labels: Codes) -> tuple[Array, Array]:
-        one_hot = (labels[None, :] == np.arange(groups)[:, None]).astype(np.float64)
-        return (one_hot @ values).ravel(), (one_hot @ seen).ravel()
+        """Group totals for each row of labels, shape (rows, groups x scenarios)."""
+        one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64)
+        return tuple((one_hot.reshape(-1, own.size) @ x).reshape(len(labels), -1) for x in (values, seen))
 
-    null = np.array([statistic(*totals(rng.permutation(own))) for _ in range(resamples)])
-    return inference.floor_from(null, statistic(*totals(own)))
+    dealt = np.array([rng.permutation(own) for _ in range(resamples)])
+    step = max(1, _BLOCK // max(1, groups * own.size))
+    null = np.concatenate([statistic(*totals(dealt[at : at + step])) for at in range(0, resamples, step)])
+    return inference.floor_from(null, statistic(*totals(own[None]))[0])
 
 
 def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:

@@ -312,7 +312,7 @@ def _answer(
 
     def answer(frame: pl.DataFrame) -> pl.DataFrame:
         codes = _codes(frame, names, orderings)
-        coded = frame.with_columns(pl.Series("question", codes.astype(np.uint32)))
+        coded = frame.with_columns(pl.Series("question", codes.astype(np.uint16)))
         place = pl.Series("place", favourable[codes])
         parsed = parse_column(coded, "text", "question", options)
         weight = (parsed["choice"] == place).cast(pl.Float64)
