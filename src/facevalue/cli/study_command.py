@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from facevalue.errors import UnknownNameError
-from facevalue.studies import STUDIES, Setting, StudyEntry, entry
+from facevalue.studies import STUDIES, Setting, entry
 from facevalue.types import OptionValue
 
 Action = Callable[..., int | None]
@@ -76,8 +76,3 @@ class _Names(click.ParamType[list[str]]):
         if isinstance(value, list):
             return value
         return [part.strip() for part in str(value).split(",") if part.strip()]
-
-
-def settings_of(study: StudyEntry) -> dict[str, OptionValue]:
-    """The study's default settings."""
-    return {setting.name: setting.default for setting in study.settings}
