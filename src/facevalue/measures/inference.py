@@ -281,15 +281,6 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int,
     return floor_from(null, statistic(sums.sum(axis=0), total_n))
 
 
-def adjust(p: Array) -> Array:
-    """Benjamini-Hochberg q-values; NaN stays NaN and does not count as a test."""
-    q = np.full(p.shape, np.nan)
-    tested = np.isfinite(p)
-    if tested.any():
-        q[tested] = stats.false_discovery_control(p[tested], method="bh")
-    return q
-
-
 def wilcoxon(sums: Array, counts: Array) -> Array:
     """Two-sided Wilcoxon signed-rank p-value of the cluster means of each cell; means of zero are dropped (Table 12).
 

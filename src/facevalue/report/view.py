@@ -38,17 +38,7 @@ class VsRow:
 
 
 class View(Parts):
-    """Builds the parts of the page that show estimates.
-
-    Parameters
-    ----------
-    numbers:
-        The estimates.
-    titles:
-        Wording of levels.
-    measures:
-        Definitions by name.
-    """
+    """Builds the sections of the page that show estimates; made from what `Parts` is made from."""
 
     def cue_strips(self, model: str) -> Strips | None:
         """Every variation, strongest shift up to strongest shift down."""

@@ -68,7 +68,7 @@ def _signed(table: EstimateTable, cells: Cells, family: str | None, bounds: Boun
     p = q = None
     if family is not None:
         p = inference.wilcoxon(cells.sums, cells.counts)
-        q = inference.adjust(p)
+        q = families.adjust(p, "bh")
     table.add(m.SBS, labels, estimates, p=p, q=q, family=family, bounds=bounds, keep=cells.shown > 0)
     return estimates
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import inference, shift
+from facevalue.measures import families, inference, shift
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
 from facevalue.prompts import ORDERINGS
@@ -142,7 +142,7 @@ def simulate(planted: Planted, faces: dict[str, int], names: list[str], seeds: i
     variations, truth = planted_shifts(planted, names, list(faces))
     order = [list(zip(*rows.labels.values(), strict=True)).index(v) for v in variations]
     estimates = inference.means(cells.sums[:, order], cells.counts[:, order], SEED)
-    q = inference.adjust(inference.wilcoxon(cells.sums[:, order], cells.counts[:, order]))
+    q = families.adjust(inference.wilcoxon(cells.sums[:, order], cells.counts[:, order]), "bh")
     return Audit(variations, truth, estimates, q)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import inference, shift, strength
+from facevalue.measures import families, inference, shift, strength
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Array, Estimates, Statistic
 from facevalue.measures.shift import Cells
@@ -33,7 +33,7 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
         labels: Labels = {"dimension": [dimension] * len(s.scenarios), **s.by_scenario.labels}
         n = np.isfinite(s.base[codes >= 0]).sum(axis=0).astype(np.float64)
         p = strength.group_tests(s.base, codes, len(groups))
-        q = inference.adjust(p)
+        q = families.adjust(p, "bh")
         family = f"scenarios, {dimension} (Table 11)"
         each, average = (
             strength.variation_strength(len(groups), len(s.scenarios), mean=whole) for whole in (False, True)
