@@ -1,0 +1,366 @@
+"""The paper's tables as data: identities (Table 6), activities (7), terms (5), questions (4.1-4.4, 11).
+
+Content note: the identities and terms are those of the published protocol. Some are stereotypes or are not what the
+groups themselves prefer; they are here to be measured, not endorsed.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from facevalue.errors import UnknownNameError
+
+GENDERS = ("male", "female")
+PARADIGMS = ("factuality", "perception", "stereotype", "decision")
+CONTRASTS = ("identity", "activity", "identity-activity", "portrait")
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension of identity.
+
+    Attributes
+    ----------
+    name:
+        Level of the factor `dimension`, such as "physical traits".
+    title:
+        How Table 8 prints it, such as "Physical Traits".
+    axis:
+        How the authors' files call it, such as "physical_traits".
+    """
+
+    name: str
+    title: str
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An identity of Table 6.
+
+    Attributes
+    ----------
+    name:
+        Its descriptor without gender, in lower case; unique within its dimension.
+    dimension:
+        Name of its dimension.
+    male, female:
+        Its wording in pictures of that gender ("old man", "old woman"); None where the authors' lists have none.
+    aliases:
+        The authors' spellings of a wording where other letters stand in it ("male begger").
+    """
+
+    name: str
+    dimension: str
+    male: str | None
+    female: str | None
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """An activity of Table 7.
+
+    Attributes
+    ----------
+    name:
+        As printed: "walking a dog".
+    time:
+        Its kind of time: necessary, committed, contracted or free.
+    """
+
+    name: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class TermPair:
+    """Two contrasting terms of Table 5.
+
+    Attributes
+    ----------
+    high, low:
+        The terms under "High Valence Term" and "Low Valence Term".
+    trait:
+        sociability, morality, ability, agency, status or politics.
+    valenced:
+        Whether the high term is the better one. Not so in politics.
+    """
+
+    high: str
+    low: str
+    trait: str
+    valenced: bool
+
+    @property
+    def name(self) -> str:
+        """Level of the factor `pair`: "friendly-unfriendly"."""
+        return f"{self.high}-{self.low}"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRates:
+    """How the answers to a question's three wordings agree, in percent (Table 11, Llama 3.2).
+
+    Attributes
+    ----------
+    full, partial, different:
+        Share of cases in which all three, two, and no two answers agree.
+    """
+
+    full: float
+    partial: float
+    different: float
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its two paraphrases.
+
+    Attributes
+    ----------
+    paradigm, name:
+        "perception", "struggle".
+    contrasts:
+        The kinds of picture pair that it is asked of in this form.
+    wordings:
+        Templates of wordings 1, 2 and 3. Placeholders: identity, activity, activity_1, activity_2, term, role ("cook"),
+        a_role ("a cook").
+    ours:
+        Numbers of the wordings that the paper does not print.
+    match:
+        Table 11; None for forms it does not list.
+    """
+
+    paradigm: str
+    name: str
+    contrasts: tuple[str, ...]
+    wordings: tuple[str, str, str]
+    ours: frozenset[int]
+    match: MatchRates | None
+
+
+def _read(name: str) -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads(files(__package__).joinpath("tables", name).read_text(encoding="utf-8"))
+
+
+@cache
+def dimensions() -> tuple[Dimension, ...]:
+    """The eight dimensions, in the order of Table 6.
+
+    Examples
+    --------
+    >>> [dimension.name for dimension in dimensions()][:5]
+    ['ability', 'age', 'gender', 'nationality', 'physical traits']
+    """
+    return tuple(Dimension(row["name"], row["title"], row["axis"]) for row in _read("identities.toml")["dimension"])
+
+
+@cache
+def _table_6() -> Mapping[str, tuple[Identity, ...]]:
+    table = {}
+    for row in _read("identities.toml")["dimension"]:
+        dimension = row["name"]
+        table[dimension] = tuple(
+            Identity(one["name"], dimension, one.get("male"), one.get("female"), tuple(one.get("aliases", ())))
+            for one in row["identities"]
+        )
+    return MappingProxyType(table)
+
+
+@cache
+def identities(dimension: str, gender: str | None = None) -> tuple[Identity, ...]:
+    """The identities of a dimension, in the order of Table 6.
+
+    Parameters
+    ----------
+    dimension:
+        Its name.
+    gender:
+        Only those with pictures of this gender; None for all. "Woman" and "man" of the dimension gender are both under
+        "male", as in Table 8.
+
+    Raises
+    ------
+    UnknownNameError
+        No such dimension or gender.
+
+    Examples
+    --------
+    >>> len(identities("physical traits", "male")), len(identities("physical traits", "female"))
+    (40, 37)
+    """
+    if dimension not in _table_6():
+        raise UnknownNameError("dimension", dimension, _table_6())
+    found = _table_6()[dimension]
+    return found if gender is None else tuple(one for one in found if _worded(one, gender) is not None)
+
+
+def _worded(identity: Identity, gender: str) -> str | None:
+    if gender not in GENDERS:
+        raise UnknownNameError("gender", gender, GENDERS)
+    return identity.male if gender == "male" else identity.female
+
+
+def wording(identity: Identity, gender: str) -> str:
+    """What prompts call an identity, with its gender and without an article.
+
+    Raises
+    ------
+    UnknownNameError
+        No such gender, or the identity has no picture of this gender.
+
+    Examples
+    --------
+    >>> [wording(one, "female") for one in identities("age")][2:4]
+    ['old woman', 'young woman']
+    """
+    worded = _worded(identity, gender)
+    if worded is None:
+        known = [one.name for one in identities(identity.dimension, gender)]
+        raise UnknownNameError(f"{gender} identity in {identity.dimension}", identity.name, known)
+    return worded
+
+
+@cache
+def slugs() -> Mapping[str, Identity]:
+    """The names of identities in the authors' file names, such as "little-boy", and the identity that each stands for.
+
+    A wording in lower case with hyphens for spaces, of either gender; where the authors spell it otherwise, both.
+
+    Examples
+    --------
+    >>> slugs()["little-boy"].name, slugs()["female-begger"].name
+    ('little', 'beggar')
+    """
+    found = {}
+    for table in _table_6().values():
+        for one in table:
+            for spelling in (one.male, one.female, *one.aliases):
+                if spelling is not None:
+                    found[spelling.lower().replace(" ", "-")] = one
+    return MappingProxyType(found)
+
+
+@cache
+def activities() -> tuple[Activity, ...]:
+    """The 75 activities of Table 7, in its order.
+
+    Examples
+    --------
+    >>> len(activities()), activities()[1]
+    (75, Activity(name='cooking', time='necessary'))
+    """
+    return tuple(
+        Activity(name, time["name"]) for time in _read("activities.toml")["time"] for name in time["activities"]
+    )
+
+
+@cache
+def times() -> Mapping[str, str]:
+    """The four kinds of time and their titles, in the order of Table 7."""
+    return MappingProxyType({time["name"]: time["title"] for time in _read("activities.toml")["time"]})
+
+
+@cache
+def term_pairs() -> tuple[TermPair, ...]:
+    """The 30 pairs of Table 5, in its order.
+
+    Examples
+    --------
+    >>> len(term_pairs()), term_pairs()[0].name, term_pairs()[0].trait
+    (30, 'friendly-unfriendly', 'sociability')
+    """
+    return tuple(
+        TermPair(high, low, trait["name"], trait.get("valenced", True))
+        for trait in _read("terms.toml")["trait"]
+        for high, low in trait["pairs"]
+    )
+
+
+@cache
+def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple[Question, ...]:
+    """The questions of sections 4.1-4.4 with the paraphrases of Table 11.
+
+    Parameters
+    ----------
+    paradigm, contrast:
+        Only those of this paradigm, and those asked of this kind of picture pair.
+
+    Raises
+    ------
+    UnknownNameError
+        No such paradigm or contrast.
+
+    Examples
+    --------
+    >>> [question.name for question in questions("perception", "activity")]
+    ['struggle', 'capability', 'enjoyment', 'dislike']
+    >>> questions("factuality", "identity-activity")[1].wordings[0]
+    'Who is doing {activity}?'
+    """
+    for kind, name, known in (("paradigm", paradigm, PARADIGMS), ("contrast", contrast, CONTRASTS)):
+        if name is not None and name not in known:
+            raise UnknownNameError(kind, name, known)
+    return tuple(
+        question
+        for question in _questions()
+        if paradigm in (None, question.paradigm) and (contrast is None or contrast in question.contrasts)
+    )
+
+
+@cache
+def _questions() -> tuple[Question, ...]:
+    return tuple(
+        Question(
+            row["paradigm"],
+            row["name"],
+            tuple(row["contrasts"]),
+            tuple(row["wordings"]),
+            frozenset(row.get("ours", ())),
+            MatchRates(*row["match"]) if "match" in row else None,
+        )
+        for row in _read("questions.toml")["question"]
+    )
+
+
+@cache
+def overlaps(dimension: str) -> frozenset[frozenset[str]]:
+    """Pairs of identities that describe much the same appearance, which A.2 filters out by hand (our list).
+
+    Returns
+    -------
+    Sets of two names of identities.
+
+    Raises
+    ------
+    UnknownNameError
+        No such dimension.
+
+    Examples
+    --------
+    >>> frozenset({"cop", "police officer"}) in overlaps("socioeconomic")
+    True
+    """
+    if dimension not in _table_6():
+        raise UnknownNameError("dimension", dimension, _table_6())
+    rows = _read("overlaps.toml")["identities"]
+    return frozenset(frozenset(row["pair"]) for row in rows if row["dimension"] == dimension)
+
+
+@cache
+def similar_activities() -> frozenset[frozenset[str]]:
+    """Pairs of activities that one picture may show both of, so that neither is a wrong answer to the other (our list).
+
+    A.3 draws the wrong options of factuality from activities that are not semantically similar.
+
+    Examples
+    --------
+    >>> frozenset({"cycling", "riding a bike"}) in similar_activities()
+    True
+    """
+    return frozenset(frozenset(row["pair"]) for row in _read("overlaps.toml")["activities"])
