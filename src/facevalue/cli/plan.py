@@ -51,7 +51,8 @@ def _plan(
     study = entry.build(options)
     made = make_plan(study, **choices)
     found: Detection | None = None
-    if detect is not None or pilot is not None or choices["sample"] is not None:
+    sampled = choices["sample"] is not None and study.precision is not None
+    if detect is not None or pilot is not None or sampled:
         from facevalue.run.power import detection  # noqa: PLC0415 - slow to import
         from facevalue.run.stored import StoredRun  # noqa: PLC0415
 

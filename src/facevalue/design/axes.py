@@ -140,6 +140,15 @@ class Pairs:
     Unordered pairs (i < j) have n(n-1)/2 values in lexicographic order; ordered ones n(n-1). Columns are the factor's
     with the suffixes `_1` and `_2`.
 
+    Parameters
+    ----------
+    factor:
+        Whose levels are paired.
+    ordered:
+        Whether (a, b) and (b, a) are two pairs.
+    without:
+        Pairs of levels to leave out, either way round; pairs of levels that the factor doesn't have are ignored.
+
     Examples
     --------
     >>> pairs = Pairs(Factor("identity", ("a", "b", "c")))
@@ -149,10 +158,13 @@ class Pairs:
 
     factor: Factor
     ordered: bool = False
+    without: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.factor) < 2:
             raise DataError(f"Pairs of {self.name!r} need two levels; there is only {self.factor.levels[0]!r}.")
+        if not len(self):
+            raise DataError(f"All pairs of {self.name!r} are left out.")
 
     @property
     def name(self) -> str:
@@ -160,9 +172,24 @@ class Pairs:
         return self.factor.name
 
     def __len__(self) -> int:
-        """n(n-1)/2 unordered or n(n-1) ordered pairs."""
+        """n(n-1)/2 unordered or n(n-1) ordered pairs, less those left out."""
+        return self._whole if self._kept is None else self._kept.size
+
+    @cached_property
+    def _whole(self) -> int:
         n = len(self.factor)
         return n * (n - 1) if self.ordered else n * (n - 1) // 2
+
+    @cached_property
+    def _kept(self) -> Index | None:
+        """Ranks of the pairs that stay, where some don't."""
+        places = {level: code for code, level in enumerate(self.factor.levels)}
+        named = {pair for pair in self.without if pair[0] in places and pair[1] in places and pair[0] != pair[1]}
+        out = {(places[a], places[b]) for a, b in named} | {(places[b], places[a]) for a, b in named}
+        if not out:
+            return None
+        first, second = (np.array(part, dtype=np.int64) for part in zip(*sorted(out), strict=True))
+        return np.setdiff1d(np.arange(self._whole), self._rank(first, second))
 
     def columns(self) -> tuple[Column, ...]:
         """Each column of the factor twice."""
@@ -174,14 +201,16 @@ class Pairs:
 
     def codes(self, index: Index) -> tuple[Index, ...]:
         """Unrank pairs, exactly, for any n below 9 x 10^7."""
-        if len(self) <= _TABLE:
+        if self._kept is not None:
+            index = self._kept[index]
+        if self._whole <= _TABLE:
             first, second = self._table
             return first[index], second[index]
         return self._unrank(index)
 
     @cached_property
     def _table(self) -> tuple[Index, Index]:
-        return self._unrank(np.arange(len(self)))
+        return self._unrank(np.arange(self._whole))
 
     def _unrank(self, index: Index) -> tuple[Index, Index]:
         n = len(self.factor)
@@ -190,7 +219,7 @@ class Pairs:
             second = index - first * (n - 1)
             return first, second + (second >= first)
         # Counted from the end, pair numbers are triangular numbers: row r (from the end) starts at r(r+1)/2.
-        back = len(self) - 1 - index
+        back = self._whole - 1 - index
         row = ((np.sqrt(8.0 * back + 1.0) - 1.0) * 0.5).astype(np.int64)
         row -= row * (row + 1) // 2 > back
         row += (row + 1) * (row + 2) // 2 <= back
@@ -198,15 +227,20 @@ class Pairs:
         return first, n - 1 - (back - row * (row + 1) // 2)
 
     def index(self, codes: Sequence[Index]) -> Index:
-        """Rank pairs; an unordered pair may be given either way round. Equal members give -1."""
-        n = len(self.factor)
+        """Rank pairs; an unordered pair may be given either way round. Equal members, and pairs left out, give -1."""
         first, second = codes
-        if self.ordered:
-            rank = first * (n - 1) + second - (second > first)
-        else:
-            low, high = np.minimum(first, second), np.maximum(first, second)
-            rank = low * (2 * n - low - 1) // 2 + high - low - 1
+        rank = self._rank(first, second)
+        if self._kept is not None:
+            place = np.minimum(np.searchsorted(self._kept, rank), self._kept.size - 1)
+            rank = np.where(self._kept[place] == rank, place, -1)
         return np.where(first == second, -1, rank)
+
+    def _rank(self, first: Index, second: Index) -> Index:
+        n = len(self.factor)
+        if self.ordered:
+            return first * (n - 1) + second - (second > first)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        return low * (2 * n - low - 1) // 2 + high - low - 1
 
     def choices(self) -> dict[str, tuple[str | None, ...]]:
         """What the factor's levels can be selected by."""
@@ -215,4 +249,9 @@ class Pairs:
     def only(self, name: str, keep: Sequence[str]) -> "Pairs | None":
         """Keep the pairs whose members both have `name` among `keep`; None if there are none."""
         factor = self.factor.only(name, keep)
-        return Pairs(factor, self.ordered) if factor is not None and len(factor) > 1 else None
+        if factor is None or len(factor) < 2:
+            return None
+        try:
+            return Pairs(factor, self.ordered, self.without)
+        except DataError:  # every pair of what is left is left out
+            return None

@@ -1,12 +1,14 @@
 """What a run will take, before it is paid for: stimuli, trials, tokens, cost."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from facevalue.design import Block
 from facevalue.studies import Study
+from facevalue.studies.base import LeftOut
 
 IMAGE_TOKENS = 576
 """Tokens of one picture where the user states no number: LLaVA-1.5's 24 x 24 patches. Other models take 85 to 3,000."""
@@ -25,12 +27,15 @@ class BlockPlan:
         The block and the factor levels that hold in it.
     stimuli, trials:
         How many pictures, and how many requests about them, seeds included.
+    counted:
+        Trials by the prompt columns that the study counts by ("paradigm" -> "decision" -> trials).
     """
 
     name: str
     factors: dict[str, str]
     stimuli: int
     trials: int
+    counted: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,11 @@ class Plan:
     study:
         Its name.
     blocks, baseline:
-        Blocks that are judged, and those that only serve as their reference.
+        Blocks of the protocol that are judged, and those that only serve as their reference.
+    shown_blocks:
+        What of them the pictures at hand show; None where that is all.
+    left_out:
+        What is not shown, and why.
     asked:
         Requests of the sample; all of them without one.
     shown:
@@ -61,6 +70,8 @@ class Plan:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    shown_blocks: tuple[BlockPlan, ...] | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def stimuli(self) -> int:
@@ -72,17 +83,37 @@ class Plan:
         """Requests about them, seeds included."""
         return sum(block.trials for block in self.blocks)
 
+    @property
+    def counted(self) -> dict[str, dict[str, int]]:
+        """Trials by the prompt columns that the study counts by, over all blocks that are judged."""
+        return _added([block.counted for block in self.blocks])
+
     def json(self) -> dict[str, Any]:
         """The plan for machines."""
 
         def listed(blocks: tuple[BlockPlan, ...]) -> list[dict[str, Any]]:
-            return [{"name": b.name, "factors": b.factors, "stimuli": b.stimuli, "trials": b.trials} for b in blocks]
+            return [
+                {"name": b.name, "factors": b.factors, "stimuli": b.stimuli, "trials": b.trials, **_plural(b.counted)}
+                for b in blocks
+            ]
 
+        part: dict[str, Any] = {}
+        if self.shown_blocks is not None:
+            part["shown"] = {
+                "stimuli": sum(b.stimuli for b in self.shown_blocks),
+                "trials": sum(b.trials for b in self.shown_blocks),
+                **_plural(_added([b.counted for b in self.shown_blocks])),
+                "blocks": listed(self.shown_blocks),
+            }
+        if self.left_out:
+            part["left_out"] = [asdict(one) for one in self.left_out]
         return {
             "study": self.study,
             "stimuli": self.stimuli,
             "trials": self.trials,
+            **_plural(self.counted),
             "blocks": listed(self.blocks),
+            **part,
             "baseline": {
                 "stimuli": sum(b.stimuli for b in self.baseline),
                 "trials": sum(b.trials for b in self.baseline),
@@ -121,7 +152,9 @@ def plan(
         Per million tokens.
     """
     design, repeats = study.design, 1 if exact else study.repeats
-    blocks = [(block, _block(block, repeats)) for block in design.blocks]
+    whole = study.protocol or design
+    blocks = [(block, _block(block, repeats, study.counted_by)) for block in whole.blocks]
+    here = None if study.protocol is None else tuple(_block(b, repeats, study.counted_by) for b in design.blocks)
     if sample is None:
         asked, shown = design.size * repeats, int(design.stimulus_offsets[-1])
     else:
@@ -143,8 +176,35 @@ def plan(
         prompt,
         completion,
         cost,
+        here,
+        study.left_out,
     )
 
 
-def _block(block: Block, repeats: int) -> BlockPlan:
-    return BlockPlan(block.name, dict(block.constants), block.stimuli, len(block) * repeats)
+def _block(block: Block, repeats: int, counted_by: tuple[str, ...]) -> BlockPlan:
+    counted = {name: found for name in counted_by if (found := _counted(block, name, repeats))}
+    return BlockPlan(block.name, dict(block.constants), block.stimuli, len(block) * repeats, counted)
+
+
+def _counted(block: Block, name: str, repeats: int) -> dict[str, int]:
+    """Trials of a block by the levels of one prompt column."""
+    for axis in block.prompt:
+        for column in axis.columns():
+            if column.name == name:
+                each = len(block) // len(axis) * repeats
+                return {level: n * each for level, n in Counter(column.values).items() if level is not None}
+    return {}
+
+
+def _added(parts: list[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+    out: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for name, counts in part.items():
+            total = out.setdefault(name, {})
+            for level, n in counts.items():
+                total[level] = total.get(level, 0) + n
+    return out
+
+
+def _plural(counted: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    return {f"{name}s": counts for name, counts in counted.items()}

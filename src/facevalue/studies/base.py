@@ -81,6 +81,20 @@ class Precision:
     default: Spread
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something of the published protocol that is not shown.
+
+    Attributes
+    ----------
+    what, why:
+        For people.
+    """
+
+    what: str
+    why: str
+
+
 @dataclass(frozen=True)
 class Study:
     """Everything a run, a measurement and a report need to know of a study. Does no I/O and calls no model.
@@ -99,6 +113,12 @@ class Study:
         One row per image: `image` (id), `identity`, `set` and factor columns. Stored with each run.
     design:
         Which trials there are.
+    protocol:
+        The trials of the published protocol, where the pictures at hand show only a part of it.
+    left_out:
+        What of it is not shown, and why.
+    counted_by:
+        Prompt columns by which plans count trials, such as "paradigm".
     seeds:
         Sampling seeds of the protocol; each trial is asked once per seed. Repeat k uses seeds[k].
     reasks:
@@ -150,6 +170,9 @@ class Study:
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasks: int = 0
     constrain: bool = False
+    protocol: Design | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    counted_by: tuple[str, ...] = ()
 
     @property
     def repeats(self) -> int:
