@@ -10,7 +10,10 @@ from facevalue.measures.base import Measure
 from facevalue.measures.bounds import Bounds
 from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
 
-FACTORS = ("model", "other_model", "attribute", "variation", "category", "scenario", "dimension", "group")
+FACTORS = (
+    *("model", "other_model", "attribute", "variation", "category", "scenario", "dimension", "group"),
+    *("paradigm", "contrast", "gender", "question", "trait", "identity", "other_identity", "activity"),
+)
 """Factor columns; null means "over all of them"."""
 
 SCHEMA: dict[str, pl.DataType] = {
