@@ -1,0 +1,346 @@
+"""Choice distributions of groups, and how far each lies from the mean of all: Jensen-Shannon divergence.
+
+Written for any question with fixed choices asked about items of known groups; the definition is that of VisBias
+(Table 5). Expected selections (exact probabilities) count like sampled ones. An item (an image) is the cluster: all
+that was said about it goes together in every interval and every permutation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import special
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures import families, inference
+from facevalue.measures.base import Measure
+from facevalue.measures.inference import Array, Estimates, Floor
+
+Codes = npt.NDArray[np.int64]
+
+JSD = Measure(
+    name="choice_divergence",
+    title="Divergence of a group's choices from the mean of all groups",
+    equation="1000 JS(P_g, mean_h P_h), JS = 1/2 KL(P || M) + 1/2 KL(Q || M), M = (P + Q)/2, natural log",
+    unit="nat/1000",
+    cluster="image",
+    source="VisBias, section 3.1 and Table 5",
+    signed=False,
+    comparison=True,
+    limits=(0.0, 1000 * float(np.log(2))),
+)
+SHARE = Measure(
+    name="choice_share",
+    title="Share of a choice among a group's valid answers",
+    equation="sum of weights of the choice / mass of valid answers",
+    unit="share",
+    cluster="image",
+    source="VisBias, section 2.1",
+    limits=(0.0, 1.0),
+)
+REFUSAL = Measure(
+    name="refusal_rate",
+    title="Share of questions without a valid answer",
+    equation="1 - mass of valid answers / answers asked for",
+    unit="share",
+    cluster="image",
+    source="VisBias, Table 3",
+    limits=(0.0, 1.0),
+)
+
+_SLACK = 1e-6
+_BLOCK = 2**23  # elements of one block of permuted memberships: bounds the work space at about 64 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What was chosen about each item.
+
+    Attributes
+    ----------
+    weights:
+        Shape (items, questions, choices): how often each choice was made, or its probability. Zero for choices that a
+        question doesn't have. What lacks to `asked` is N/A.
+    asked:
+        Shape (items, questions): answers asked for.
+    group:
+        Shape (items,): group of each item, negative for items of none.
+    groups:
+        How many groups there are.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, weights are negative or not finite, or more was answered than asked.
+    """
+
+    weights: Array
+    asked: Array
+    group: Codes
+    groups: int
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 3 or self.asked.shape != self.weights.shape[:2] or len(self.group) != len(self.weights):
+            raise ValueError(
+                "weights, asked and group need the shapes (items, questions, choices), its first two, one."
+            )
+        if not np.isfinite(self.weights).all() or (self.weights < 0).any():
+            raise ValueError("Weights of choices must be finite and not negative.")
+        if (self.weights.sum(axis=2) > self.asked * (1 + _SLACK) + _SLACK).any():
+            raise ValueError("More was answered than asked for.")
+        if self.group.size and int(self.group.max()) >= self.groups:
+            raise ValueError(f"There are {self.groups} groups, and an item of group {int(self.group.max())}.")
+
+    @property
+    def member(self) -> Array:
+        """Which item belongs to which group, shape (items, groups)."""
+        return (self.group[:, None] == np.arange(self.groups)).astype(np.float64)
+
+    @property
+    def valid(self) -> Array:
+        """Mass of valid answers, shape (items, questions)."""
+        return self.weights.sum(axis=2)
+
+
+def from_answers(
+    frame: pl.DataFrame,
+    groups: Sequence[str],
+    choices: Mapping[str, int],
+    *,
+    item: str = "image",
+    question: str = "question",
+    answer: str = "choice",
+) -> tuple[Choices, list[tuple[str, ...]]]:
+    """Gather a frame of answers by item, question and choice.
+
+    Parameters
+    ----------
+    frame:
+        One row per answer.
+    groups:
+        Factor columns whose crossing makes the groups: one for simple groups, several for intersectional ones. An item
+        with a null among them belongs to no group.
+    choices:
+        How many choices each question has, by its name; the order of the questions is that of this mapping. Rows of
+        other questions are left out.
+    item, question:
+        Columns that name the item and the question.
+    answer:
+        Column with the index of the choice (null is N/A), or with a list of weights, one per choice (null is N/A).
+
+    Returns
+    -------
+    The choices, and each group's levels in the order of `groups`, sorted.
+
+    Raises
+    ------
+    UnknownNameError
+        For a column the frame lacks.
+    DataError
+        For a choice that its question doesn't have, or an item in two groups.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({
+    ...     "image": ["1", "2"], "question": ["income"] * 2, "gender": ["female", "male"], "choice": [0, None]
+    ... })
+    >>> gathered, names = from_answers(frame, ["gender"], {"income": 6})
+    >>> names, gathered.valid.tolist()
+    ([('female',), ('male',)], [[1.0], [0.0]])
+    """
+    for name in (*groups, item, question, answer):
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
+    frame = frame.filter(pl.col(question).cast(pl.String).is_in(list(choices)))
+    items = frame.select(pl.col(item).cast(pl.String), *(pl.col(g).cast(pl.String) for g in groups)).unique()
+    doubled = items.filter(pl.col(item).is_duplicated())
+    if doubled.height:
+        raise DataError(f"Item {doubled[item][0]!r} is in two groups of {' x '.join(groups)}.")
+    items = items.sort(item)
+    levels = items.drop_nulls().select(groups).unique().sort(groups)
+    at = items.join(levels.with_row_index("_group"), on=list(groups), how="left", maintain_order="left")
+    group = at["_group"].cast(pl.Int64).fill_null(-1).to_numpy()
+    who = frame[item].cast(pl.String).replace_strict(items[item], np.arange(items.height), return_dtype=pl.Int64)
+    what = frame[question].cast(pl.String).replace_strict(list(choices), list(range(len(choices))))
+    cell = who.to_numpy() * len(choices) + what.cast(pl.Int64).to_numpy()
+    most = max(choices.values(), default=1)
+    size = items.height * len(choices)
+    asked = np.bincount(cell, minlength=size).astype(np.float64)
+    place, row, mass = _selections(frame[answer])
+    limit = np.array(list(choices.values()), dtype=np.int64)[cell[row] % max(len(choices), 1)]
+    wrong = (place >= limit) | (place < 0)
+    if wrong.any():
+        name = frame[question][int(row[np.argmax(wrong)])]
+        raise DataError(f"Question {name!r} has {choices[str(name)]} choices, and an answer {int(place[wrong][0])}.")
+    weights = np.bincount(cell[row] * most + place, weights=mass, minlength=size * most)
+    shape = (items.height, len(choices))
+    gathered = Choices(weights.reshape(*shape, most), asked.reshape(shape), group, levels.height)
+    return gathered, [tuple(levels) for levels in levels.rows()]
+
+
+def _selections(answer: pl.Series) -> tuple[Codes, Codes, Array]:
+    """Choice, row and weight of every selection in a column of indices or of lists of weights."""
+    rows = pl.Series(np.arange(len(answer)))
+    if answer.dtype != pl.List:
+        there = answer.is_not_null()
+        place = answer.filter(there).cast(pl.Int64).to_numpy()
+        return place, rows.filter(there).to_numpy(), np.ones(len(place))
+    table = pl.DataFrame({"row": rows, "mass": answer.cast(pl.List(pl.Float64))}).drop_nulls()
+    table = table.with_columns(place=pl.int_ranges(pl.col("mass").list.len().cast(pl.Int64)))
+    table = table.explode("mass", "place", empty_as_null=False).drop_nulls()
+    return table["place"].to_numpy(), table["row"].to_numpy(), table["mass"].to_numpy()
+
+
+def jsd(counts: Array) -> Array:
+    r"""Jensen-Shannon divergence of each group's distribution from the unweighted mean of the groups' distributions.
+
+    Parameters
+    ----------
+    counts:
+        Shape (..., groups, choices): counts or expected selections of valid answers, not negative.
+
+    Returns
+    -------
+    Shape (..., groups), in nats times 1000: 0 to 693.1. NaN for a group without answers, which has no part in the mean
+    either; NaN for all if fewer than two groups have answers.
+
+    Equation
+    --------
+    JSD_g = 1000 (1/2 KL(P_g || M) + 1/2 KL(Q || M)), Q = mean_h P_h, M = (P_g + Q)/2 (VisBias, Table 5: the squared
+    Jensen-Shannon distance with natural logarithm; Lin 1991).
+
+    Notes
+    -----
+    With two groups both lie equally far from Q in total variation, yet their values differ a little: the divergence is
+    no distance in that sense.
+
+    Examples
+    --------
+    >>> jsd(np.array([[8.0, 2.0], [8.0, 2.0]])).tolist()
+    [0.0, 0.0]
+    >>> jsd(np.array([[1.0, 0.0], [0.0, 1.0]])).round(1).tolist()
+    [215.8, 215.8]
+    """
+    total = counts.sum(axis=-1, keepdims=True)
+    there = total > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = np.where(there, counts / total, 0.0)
+        known = there.sum(axis=-2, keepdims=True)
+        q = p.sum(axis=-2, keepdims=True) / known
+        q = np.where(known > 1, q, np.nan)
+    middle = (p + q) / 2
+    out = special.rel_entr(p, middle).sum(axis=-1) + special.rel_entr(np.broadcast_to(q, p.shape), middle).sum(axis=-1)
+    return np.where(there[..., 0], 500.0 * np.maximum(out, 0.0), np.nan)
+
+
+def divergence(choices: Choices, seed: int, resamples: int = 1000) -> tuple[Estimates, Floor, Array]:
+    """Divergence of every group at every question, with interval, noise floor and adjusted p-values.
+
+    Parameters
+    ----------
+    choices:
+        What was chosen about each item.
+    seed, resamples:
+        Of the permutations.
+
+    Returns
+    -------
+    estimates, floor, q, arrays of shape (groups x questions,), groups outermost. `n` is the valid answers of the group
+    (their mass, rounded), `clusters` its items with an answer. The interval is a delete-one-item jackknife, as for all
+    unsigned quantities. The floor is what the same counts show when the group labels are shuffled over the items; p
+    comes from it, and q from p by Benjamini-Hochberg over all these tests.
+
+    Notes
+    -----
+    A group is compared with a mean that includes it. Items without a group are left out. Shuffling over all items
+    tests whether choice and group go together at all: where groups differ in what else is in the picture (occupations
+    in unequal numbers), that may be why.
+    """
+    member, shape = choices.member, (choices.groups, *choices.weights.shape[1:])
+    inside = choices.group >= 0
+    member, flat = member[inside], choices.weights[inside].reshape(int(inside.sum()), -1)
+    sums = (member[:, :, None] * flat[:, None, :]).reshape(len(flat), -1)
+    value, low, high, se = inference.jackknife(
+        sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *shape))
+    )
+    null = np.concatenate(_permuted(member, flat, shape, seed, resamples))
+    floor = inference.floor_from(np.nan_to_num(null), value)  # a group that a shuffle leaves unanswered shows nothing
+    n = np.einsum("ig,iq->gq", member, choices.valid[inside]).ravel()
+    clusters = np.einsum("ig,iq->gq", member, (choices.valid[inside] > 0).astype(np.float64)).ravel()
+    unknown = ~np.isfinite(value)
+    floor = Floor(np.where(unknown, np.nan, floor.mean), np.where(unknown, np.nan, floor.high), floor.p)
+    method = np.full(value.size, "cluster jackknife", dtype=object)
+    estimates = Estimates(value, low, high, np.rint(n).astype(np.int64), clusters.astype(np.int64), method, se)
+    return estimates, floor, families.adjust(floor.p, "bh")
+
+
+def _by_question(counts: Array) -> Array:
+    """From counts of shape (..., groups, questions, choices) to divergences of shape (..., groups x questions)."""
+    out = jsd(np.swapaxes(counts, -3, -2))
+    out = np.swapaxes(out, -1, -2)
+    return out.reshape(*out.shape[:-2], -1)
+
+
+def _permuted(member: Array, flat: Array, shape: tuple[int, ...], seed: int, resamples: int) -> list[Array]:
+    rng = np.random.default_rng(seed)
+    items, groups = member.shape
+    step = max(1, _BLOCK // max(items * groups, 1))
+    out = [np.empty((0, groups * shape[1]))]
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        order = rng.permuted(np.broadcast_to(np.arange(items), (size, items)), axis=1)
+        labels = np.swapaxes(member[order], 1, 2).reshape(size * groups, items)
+        out.append(_by_question((labels @ flat).reshape(size, *shape)))
+    return out
+
+
+def shares(choices: Choices, seed: int) -> Estimates:
+    """Share of each choice among the valid answers of each group, shape (groups x questions x choices,) flattened.
+
+    Parameters
+    ----------
+    choices:
+        What was chosen about each item.
+    seed:
+        Of the resampling.
+
+    Returns
+    -------
+    Estimates in the order groups, questions, choices; NaN where a group has no answer.
+    """
+    items, questions, most = choices.weights.shape
+    sums = choices.member[:, :, None, None] * choices.weights[:, None]
+    counts = np.broadcast_to(choices.member[:, :, None, None] * choices.valid[:, None, :, None], sums.shape)
+    cells = choices.groups * questions * most
+    return _inside(inference.means(sums.reshape(items, cells), counts.reshape(items, cells), seed, level=True))
+
+
+def refusals(choices: Choices, seed: int) -> Estimates:
+    """Share of the questions asked that got no valid answer (Table 3), by group and question.
+
+    Returns
+    -------
+    Estimates of shape (groups x questions + questions + 1,): each group at each question, then each question over all
+    items (also those of no group), then everything.
+    """
+    missing = np.maximum(choices.asked - choices.valid, 0.0)
+    sums, counts = (
+        np.concatenate(
+            [
+                (choices.member[:, :, None] * matrix[:, None, :]).reshape(len(matrix), -1),
+                matrix,
+                matrix.sum(axis=1, keepdims=True),
+            ],
+            axis=1,
+        )
+        for matrix in (missing, choices.asked)
+    )
+    return _inside(inference.means(sums, counts, seed, level=True))
+
+
+def _inside(found: Estimates) -> Estimates:
+    """Cut intervals of shares at 0 and 1."""
+    low, high = np.maximum(found.low, 0.0), np.minimum(found.high, 1.0)
+    return Estimates(found.value, low, high, found.n, found.clusters, found.method, found.se)

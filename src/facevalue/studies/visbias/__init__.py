@@ -1,0 +1,1 @@
+"""VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
