@@ -1,0 +1,172 @@
+"""Profiles: one identity's scores side by side, across paradigms and across models (VIGNETTE, sections 7.1 and 7.2)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from facevalue.errors import UnknownNameError
+from facevalue.measures import inference
+from facevalue.measures.inference import LEVEL, Array
+
+NEUTRAL = 50.0
+"""Score of an identity that is neither favoured nor disfavoured, where two identities are compared."""
+LOW, HIGH, CONFLICTING = "consistently low", "consistently high", "conflicting"
+MIXED, ALONE = "mixed or neutral", "one paradigm only"
+PATTERNS = (LOW, HIGH, CONFLICTING, MIXED, ALONE)
+COEFFICIENTS = ("pearson", "spearman")
+_FEWEST = 4  # identities from which a correlation gets an interval
+
+
+def favourable(percent: Array, reverse: Array) -> Array:
+    """Scores from 0 to 100 of which higher is more favourable.
+
+    Parameters
+    ----------
+    percent:
+        Selection frequencies.
+    reverse:
+        Where being selected is unfavourable (struggle, dislike, terms of low valence).
+
+    Equation
+    --------
+    S, or 100 - S where reversed (VIGNETTE, section 7.2: "normalized and aggregated such that higher values indicate
+    better performance"; the paper gives no formula).
+
+    Examples
+    --------
+    >>> favourable(np.array([30.0, 30.0]), np.array([False, True])).tolist()
+    [30.0, 70.0]
+    """
+    return np.where(reverse, 100.0 - percent, percent)
+
+
+def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Say of each identity whether its paradigms agree.
+
+    Parameters
+    ----------
+    scores:
+        A row per identity and paradigm: `keys`, `paradigm`, `value`, `se`, `clusters` and `neutral` (what the score is
+        compared with). Rows without a value are left out.
+    keys:
+        What names an identity.
+
+    Returns
+    -------
+    A row per identity: `keys`, `paradigms` (how many), `low`, `high` (lists of the paradigms whose whole interval lies
+    below, or above, neutral) and `pattern`, one of `PATTERNS`.
+
+    Equation
+    --------
+    A paradigm is low if value + t_{1 - 0.025/m, G-1} se < neutral, high likewise, with m the identity's paradigms
+    (Bonferroni: the chance of any wrong mark for an identity is at most 5%). All low: consistently low; all high:
+    consistently high; one low and one high: conflicting (VIGNETTE, section 7.1, which gives no rule; the rule is ours).
+
+    Notes
+    -----
+    Where nothing varied the interval is not known, and the paradigm is neither low nor high.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame(
+    ...     {"identity": ["old", "old", "sick", "sick"], "paradigm": ["perception", "decision"] * 2,
+    ...      "value": [30.0, 65.0, 20.0, 31.0], "se": [2.0] * 4, "clusters": [50] * 4, "neutral": [50.0] * 4}
+    ... )
+    >>> pattern(rows, ["identity"]).select("identity", "pattern").rows()
+    [('old', 'conflicting'), ('sick', 'consistently low')]
+    """
+    needed = (*keys, "paradigm", "value", "se", "clusters", "neutral")
+    for name in needed:
+        if name not in scores.columns:
+            raise UnknownNameError("column", name, scores.columns)
+    known = scores.select(needed).filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+    known = known.with_columns(pl.len().over(keys).alias("m"))
+    value, se, neutral, clusters, m = (
+        known[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for name in ("value", "se", "neutral", "clusters", "m")
+    )
+    with np.errstate(invalid="ignore"):
+        spread = stats.t.ppf(1 - (1 - LEVEL) / 2 / m, np.maximum(clusters - 1, 1)) * se
+        varied = (se > 0) & (clusters > 1)
+        below, above = varied & (value + spread < neutral), varied & (value - spread > neutral)
+    marked = known.with_columns(pl.Series("below", below), pl.Series("above", above))
+    paradigm = pl.col("paradigm").cast(pl.String)
+    found = marked.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("paradigms"),
+        paradigm.filter(pl.col("below")).alias("low"),
+        paradigm.filter(pl.col("above")).alias("high"),
+    )
+    lows, highs, size = pl.col("low").list.len(), pl.col("high").list.len(), pl.col("paradigms")
+    return found.with_columns(
+        pl.when(size < 2)
+        .then(pl.lit(ALONE))
+        .when(lows == size)
+        .then(pl.lit(LOW))
+        .when(highs == size)
+        .then(pl.lit(HIGH))
+        .when((lows > 0) & (highs > 0))
+        .then(pl.lit(CONFLICTING))
+        .otherwise(pl.lit(MIXED))
+        .alias("pattern")
+    )
+
+
+def correlations(first: Array, second: Array, seed: int, resamples: int = inference.RESAMPLES) -> inference.Estimates:
+    """How alike two profiles are: Pearson's and Spearman's correlation over identities.
+
+    Parameters
+    ----------
+    first, second:
+        Scores of the same identities; where either is NaN the identity is left out.
+    seed, resamples:
+        Of the bootstrap.
+
+    Returns
+    -------
+    Two estimates, in the order of `COEFFICIENTS`; `n` and `clusters` are identities.
+
+    Equation
+    --------
+    r = Σ (x - x̄)(y - ȳ) / sqrt(Σ (x - x̄)² Σ (y - ȳ)²); Spearman's is r of the mid-ranks. Intervals by the
+    bias-corrected accelerated bootstrap over identities (Efron 1987); for Spearman the ranks are taken once.
+
+    Notes
+    -----
+    Noise in the scores pulls r towards zero: profiles of few pictures agree less than the same profiles of many.
+
+    Examples
+    --------
+    >>> found = correlations(np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 4, 9, 16, 25]), seed=0)
+    >>> found.value.round(3).tolist()
+    [0.981, 1.0]
+    """
+    kept = np.isfinite(first) & np.isfinite(second)
+    x, y = np.asarray(first, dtype=np.float64)[kept], np.asarray(second, dtype=np.float64)[kept]
+    size = int(kept.sum())
+    pairs = [(x, y), (stats.rankdata(x), stats.rankdata(y))] if size else []
+    value, low, high, se = (np.full(2, np.nan) for _ in range(4))
+    for i, (a, b) in enumerate(pairs):
+        if np.ptp(a) <= 1e-12 * np.abs(a).max() or np.ptp(b) <= 1e-12 * np.abs(b).max():
+            continue
+        sums = _products((a - a.mean()) / a.std(), (b - b.mean()) / b.std())
+        if size < _FEWEST:
+            value[i] = _pearson(sums.sum(axis=0), np.full(5, float(size)))[0]
+            continue
+        found = inference.bca(sums, np.ones_like(sums), _pearson, seed, resamples)
+        value[i], low[i], high[i], se[i] = (part[0] for part in found)
+    how = "BCa bootstrap over identities" if size >= _FEWEST else f"no interval: fewer than {_FEWEST} identities"
+    number = np.full(2, size, dtype=np.int64)
+    return inference.Estimates(value, low, high, number, number, np.full(2, how, dtype=object), se)
+
+
+def _products(x: Array, y: Array) -> Array:
+    return np.stack([x, y, x * x, y * y, x * y], axis=1)
+
+
+def _pearson(sums: Array, counts: Array) -> Array:
+    mx, my, xx, yy, xy = np.moveaxis(inference.ratio(sums, counts), -1, 0)
+    spread = np.maximum(xx - mx**2, 0) * np.maximum(yy - my**2, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.clip(np.where(spread > 1e-18, (xy - mx * my) / np.sqrt(spread), np.nan), -1.0, 1.0)[..., None]

@@ -1,0 +1,79 @@
+"""Match rates over three wordings."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from facevalue.measures.robustness import chance, chance_floor, match_rates
+
+
+@pytest.mark.parametrize("options", [2, 3, 4])
+def test_sampled_answers_are_counted(options: int) -> None:
+    for answers in product(range(options), repeat=3):
+        kind = {3: "full", 2: "partial", 1: "different"}[max(Counter(answers).values())]
+        rates = match_rates(np.eye(options)[list(answers)])
+        assert rates._asdict() == {name: float(name == kind) for name in ("full", "partial", "different")}
+
+
+@given(arrays(np.float64, (5, 3, 4), elements=st.floats(0.01, 1)))
+def test_exact_answers_give_what_independent_draws_give_on_average(raw: np.ndarray) -> None:
+    shares = raw / raw.sum(axis=-1, keepdims=True)
+    expected = np.zeros((3, 5))
+    for answers in product(range(4), repeat=3):
+        chance_of = np.prod([shares[:, w, o] for w, o in enumerate(answers)], axis=0)
+        expected[{3: 0, 2: 1, 1: 2}[max(Counter(answers).values())]] += chance_of
+    assert np.array(match_rates(shares)) == pytest.approx(expected, abs=1e-9)
+    assert np.sum(match_rates(shares), axis=0) == pytest.approx(1.0)
+
+
+@given(arrays(np.float64, (7, 3), elements=st.floats(0, 1)))
+def test_two_options_cannot_give_three_answers(first: np.ndarray) -> None:
+    assert match_rates(np.stack([first, 1 - first], axis=-1)).different == pytest.approx(0.0, abs=1e-9)
+
+
+@given(arrays(np.float64, (3, 3), elements=st.floats(0.01, 1)), st.permutations(range(3)), st.permutations(range(3)))
+def test_neither_the_order_of_wordings_nor_that_of_options_matters(
+    raw: np.ndarray, wordings: list[int], options: list[int]
+) -> None:
+    shares = raw / raw.sum(axis=-1, keepdims=True)
+    assert match_rates(shares[wordings][:, options]) == pytest.approx(match_rates(shares), abs=1e-9)
+
+
+def test_a_wording_without_an_answer_leaves_the_trial_out() -> None:
+    shares = np.array([[[1.0, 0], [1, 0], [np.nan, np.nan]], [[1.0, 0], [1, 0], [1, 0]]])
+    for rate, second in zip(match_rates(shares), (1.0, 0.0, 0.0), strict=True):
+        assert np.isnan(rate[0])
+        assert rate[1] == second
+
+
+def test_what_are_no_shares_of_three_wordings_is_refused() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        match_rates(np.full((4, 2), 0.5))
+    with pytest.raises(ValueError, match="sum to 1"):
+        match_rates(np.full((3, 2), 0.4))
+
+
+def test_chance_of_right_and_wrong_with_four_options() -> None:
+    assert [float(x) for x in chance([0.25, 0.75])] == [28 / 64, 36 / 64, 0.0]
+
+
+def test_the_floor_says_what_random_answers_give() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 2, (2000, 50, 3))
+    observed = (np.ptp(drawn, axis=2) == 0).mean(axis=1)
+    found = chance_floor(np.array([0.5, 0.25]), np.array([50, 50]), float(chance([0.5, 0.5]).full))
+    assert found.mean.tolist() == [0.25, 0.25]
+    assert observed.mean() == pytest.approx(0.25, abs=0.005)
+    assert (observed > found.high[0]).mean() <= 0.06
+    assert found.p[1] == pytest.approx((observed >= 0.25).mean(), abs=0.04)
+    assert found.p[0] < 0.001
+
+
+def test_no_trials_have_no_floor() -> None:
+    found = chance_floor(np.array([np.nan]), np.array([0]), 0.25)
+    assert np.isnan([found.mean, found.high, found.p]).all()
