@@ -1,0 +1,97 @@
+"""The vendored Noto Emoji artwork: SVG bodies on a grid of 128 x 128, and how they are placed in a picture."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from facevalue.errors import DataError, UnknownNameError
+
+GRID = 128
+"""Width and height of every piece of artwork, in its own units."""
+
+_ROOT = re.compile(r"\s*<svg\b([^>]*)>(.*)</svg>\s*", re.DOTALL)
+_NAMES = re.compile(r'(\bid="|url\(#|href="#)')
+_BACKGROUND = re.compile(r'(<defs>.*?</defs>)?<rect x="[^"]*" y="[^"]*" width="[^"]*" height="[^"]*" fill="[^"]*"/>')
+
+
+@lru_cache(maxsize=1)
+def artwork() -> Mapping[str, str]:
+    """Return every vendored SVG body by the emoji's name, as published."""
+    text = files("facevalue.stimuli.noto").joinpath("artwork.json").read_text(encoding="utf-8")
+    return MappingProxyType(json.loads(text)["bodies"])
+
+
+def body(name: str) -> str:
+    """Return one SVG body.
+
+    Raises
+    ------
+    UnknownNameError
+        The artwork has none of that name.
+
+    Examples
+    --------
+    >>> body("guitar").startswith("<")
+    True
+    """
+    known = artwork()
+    if name not in known:
+        raise UnknownNameError("artwork", name, known)
+    return known[name]
+
+
+def document(inner: str, size: int = GRID) -> str:
+    """Return a whole SVG document around a body."""
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {size} {size}">{inner}</svg>'
+    )
+
+
+def renamed(text: str, prefix: str) -> str:
+    """Return SVG whose ids all start with a prefix, so that two pieces in one picture cannot meet.
+
+    Examples
+    --------
+    >>> renamed('<g id="a"/><use href="#a" fill="url(#a)"/>', "p-")
+    '<g id="p-a"/><use href="#p-a" fill="url(#p-a)"/>'
+    """
+    return _NAMES.sub(lambda found: found.group(0) + prefix, text)
+
+
+def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
+    """Return a whole SVG document as a part of another, without the plain background it may have.
+
+    Parameters
+    ----------
+    svg_text:
+        A document with a `viewBox`.
+    x, y, size:
+        Where its square goes, in the units of the outer picture.
+    prefix:
+        Put before its ids.
+
+    Raises
+    ------
+    DataError
+        The text is no SVG document.
+
+    Examples
+    --------
+    >>> nested(document("<g/>"), 10, 20, 64, "a")
+    '<svg viewBox="0 0 128 128" x="10" y="20" width="64" height="64"><g/></svg>'
+    """
+    found = _ROOT.fullmatch(svg_text)
+    if found is None or "viewBox" not in found.group(1):
+        raise DataError("A person must be a whole SVG document with a viewBox.")
+    attributes = re.sub(r'\s+(xmlns(:\w+)?|x|y|width|height)="[^"]*"', "", found.group(1))
+    inner = _BACKGROUND.sub(lambda match: match.group(1) or "", found.group(2), count=1) if _plain(found) else found[2]
+    return f'<svg{attributes} x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}">{renamed(inner, prefix)}</svg>'
+
+
+def _plain(found: re.Match[str]) -> bool:
+    """Return whether the first thing painted is a rectangle: our portraits' background."""
+    return _BACKGROUND.match(found.group(2)) is not None

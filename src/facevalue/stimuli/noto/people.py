@@ -1,0 +1,93 @@
+"""People of the Noto Emoji artwork: occupations, ages, headwear and a wheelchair, in five skin tones."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.noto.artwork import body, document
+from facevalue.stimuli.noto.colours import TONES, recoloured, skin_mask
+
+PRESENTATIONS: tuple[str, ...] = ("man", "woman", "person")
+
+OCCUPATIONS: tuple[str, ...] = (
+    "health-worker", "student", "teacher", "judge", "farmer", "cook", "mechanic", "factory-worker", "office-worker",
+    "scientist", "technologist", "singer", "artist", "pilot", "astronaut", "firefighter", "police-officer",
+    "detective", "guard", "construction-worker",
+)  # fmt: skip
+
+# What the emoji is called for a man, a woman, a person; None where the artwork has no such picture.
+FIGURES: Mapping[str, tuple[str | None, str | None, str | None]] = MappingProxyType(
+    {
+        "child": ("boy", "girl", "child"),
+        "adult": ("man", "woman", "person"),
+        "older": ("old-man", "old-woman", "older-person"),
+        "headscarf": (None, "woman-with-headscarf", None),
+        "turban": ("man-wearing-turban", "woman-wearing-turban", "person-wearing-turban"),
+        "tuxedo": ("man-in-tuxedo", "woman-in-tuxedo", "person-in-tuxedo"),
+        "manual-wheelchair": ("man-in-manual-wheelchair", "woman-in-manual-wheelchair", "person-in-manual-wheelchair"),
+        "white-cane": ("man-with-white-cane", "woman-with-white-cane", "person-with-white-cane"),
+    }
+)
+
+
+def artwork_name(who: str, presentation: str) -> str:
+    """Return the name of the emoji that shows an occupation or a figure.
+
+    Raises
+    ------
+    UnknownNameError
+        No such occupation, figure or presentation.
+    DataError
+        The artwork does not show this figure in this presentation.
+
+    Examples
+    --------
+    >>> artwork_name("cook", "woman"), artwork_name("older", "man"), artwork_name("cook", "person")
+    ('woman-cook', 'old-man', 'cook')
+    """
+    if presentation not in PRESENTATIONS:
+        raise UnknownNameError("presentation", presentation, PRESENTATIONS)
+    if who in OCCUPATIONS:
+        return who if presentation == "person" else f"{presentation}-{who}"
+    if who not in FIGURES:
+        raise UnknownNameError("occupation", who, (*OCCUPATIONS, *FIGURES))
+    name = FIGURES[who][PRESENTATIONS.index(presentation)]
+    if name is None:
+        raise DataError(f"The artwork has no {presentation} with a {who}.")
+    return name
+
+
+def person_svg(occupation: str, presentation: str, tone: str) -> str:
+    """Return a person as an SVG document of 128 x 128 units with no background.
+
+    Parameters
+    ----------
+    occupation:
+        One of `OCCUPATIONS`, or a figure of `FIGURES` ("older", "turban").
+    presentation:
+        One of `PRESENTATIONS`. The artwork draws astronauts alike in all three.
+    tone:
+        One of `TONES`. It changes the skin and nothing else.
+
+    Raises
+    ------
+    UnknownNameError
+        A name that does not exist.
+    DataError
+        The artwork does not show this figure in this presentation.
+
+    Examples
+    --------
+    >>> person_svg("pilot", "woman", "dark") == person_svg("pilot", "woman", "light")
+    False
+    """
+    return document(recoloured(body(artwork_name(occupation, presentation)), tone))
+
+
+def skin_mask_svg(occupation: str, presentation: str) -> str:
+    """Return a picture on black that is not black wherever a change of tone may change the person."""
+    inner = skin_mask(body(artwork_name(occupation, presentation)))
+    return document(f'<rect width="128" height="128" fill="#000000"/>{inner}')
+
+
+__all__ = ["FIGURES", "OCCUPATIONS", "PRESENTATIONS", "TONES", "artwork_name", "person_svg", "skin_mask_svg"]
