@@ -3,10 +3,11 @@
 import hashlib
 import io
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import PIL.Image
 import polars as pl
@@ -20,6 +21,9 @@ MAX_BYTES = 25 * 10**6
 MAX_PIXELS = 50 * 10**6
 """Most pixels of an image."""
 
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+"""Formats that are read, as Pillow calls them."""
+
 _MEDIA_TYPES = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
@@ -27,13 +31,28 @@ _MEDIA_TYPES = {
     "WEBP": "image/webp",
     "GIF": "image/gif",
 }
-_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _SHOWN = 5
 _WORKERS = 8
 
 
-def media_type(data: bytes, name: str) -> str:
-    """Return the MIME type of an image, told from its content.
+class Header(NamedTuple):
+    """What an image file says of itself.
+
+    Attributes
+    ----------
+    media_type:
+        MIME type.
+    width, height:
+        In pixels.
+    """
+
+    media_type: str
+    width: int
+    height: int
+
+
+def read_header(data: bytes, name: str) -> Header:
+    """Return what an image is, told from its content, and check what can be checked without decoding it.
 
     Parameters
     ----------
@@ -48,7 +67,7 @@ def media_type(data: bytes, name: str) -> str:
         Not a PNG, JPEG, WebP or GIF image, a damaged header, or more than `MAX_PIXELS`.
     """
     try:
-        with PIL.Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
             width, height = image.size
             kind = _MEDIA_TYPES[image.format or ""]
             if width * height <= MAX_PIXELS:
@@ -62,7 +81,159 @@ def media_type(data: bytes, name: str) -> str:
     if width * height > MAX_PIXELS:
         msg = f"{name}: {width} x {height}; an image has at most {MAX_PIXELS / 1e6:.0f} million pixels."
         raise DataError(msg)
-    return kind
+    return Header(kind, width, height)
+
+
+def media_type(data: bytes, name: str) -> str:
+    """Return the MIME type of an image, told from its content; errors as for `read_header`."""
+    return read_header(data, name).media_type
+
+
+def content_hash(data: bytes) -> str:
+    """Return the digest by which a file's content is known."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+class ImageFiles:
+    """The files that a manifest lists: found by image id, never outside their root, never larger than `MAX_BYTES`.
+
+    Parameters
+    ----------
+    manifest:
+        A frame with the columns `image` (unique id) and `path` (relative to `root`).
+    root:
+        The folder that holds the images. No path, and no link on it, may lead out of it.
+
+    Raises
+    ------
+    DataError
+        The manifest lacks a column, or the root is no folder.
+    """
+
+    def __init__(self, manifest: pl.DataFrame, root: Path) -> None:
+        missing = {"image", "path"}.difference(manifest.columns)
+        if missing:
+            msg = f"The manifest lacks the column {min(missing)!r}; it has: {', '.join(manifest.columns)}."
+            raise DataError(msg)
+        if not root.is_dir():
+            msg = f"{root}: is not a folder with images."
+            raise DataError(msg)
+        self._root = root.resolve()
+        self._paths: dict[str, str] = dict(manifest.select("image", "path").iter_rows())
+        self._digests: dict[tuple[str, int, int], str] = {}
+
+    def name(self, image: str | None) -> str:
+        """Return the path of an image as the manifest has it.
+
+        Raises
+        ------
+        UnknownNameError
+            No such image in the manifest.
+        """
+        if image is None or image not in self._paths:
+            raise UnknownNameError("image", str(image), self._paths)
+        return self._paths[image]
+
+    def resolve(self, name: str) -> Path:
+        """Return where a path of the manifest leads.
+
+        Raises
+        ------
+        DataError
+            It leads out of the root.
+        """
+        try:
+            path = (self._root / name).resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            msg = f"{name}: cannot be read."
+            raise DataError(msg) from error
+        if not path.is_relative_to(self._root):
+            msg = f"{name}: leads out of the folder with the images."
+            raise DataError(msg)
+        return path
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of the file at a path of the manifest.
+
+        Raises
+        ------
+        DataError
+            It is missing, too large, or outside the root.
+        """
+        path, _, _ = self._stat(name)
+        try:
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except OSError as error:
+            msg = f"{name}: missing or not readable."
+            raise DataError(msg) from error
+        if len(data) > MAX_BYTES:
+            msg = f"{name}: an image file has at most {MAX_BYTES / 1e6:.0f} MB."
+            raise DataError(msg)
+        return data
+
+    def digest(self, name: str) -> str:
+        """Return the `content_hash` of a file, which is read again only if its size or time has changed."""
+        key = (name, *self._stat(name)[1:])
+        if key not in self._digests:
+            self._digests[key] = content_hash(self.read(name))
+        return self._digests[key]
+
+    def unchanged(self, name: str, digest: str) -> bytes:
+        """Return the bytes of a file that was known by this digest.
+
+        Raises
+        ------
+        DataError
+            It has another content now, or cannot be read.
+        """
+        data = self.read(name)
+        if content_hash(data) != digest:
+            msg = f"{name}: was changed while the run was going on. Start the command again."
+            raise DataError(msg)
+        return data
+
+    def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
+        """Let `look` see the bytes and path of each image.
+
+        Raises
+        ------
+        DataError
+            Names the first five images that cannot be read or that `look` refuses with a `DataError`, and says how
+            many there are.
+        """
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            wrong = [problem for problem in pool.map(partial(self._problem, look), images) if problem]
+        if wrong:
+            shown = "; ".join(problem.rstrip(".") for problem in wrong[:_SHOWN])
+            more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+            msg = f"{len(wrong):,} of {len(images):,} images cannot be shown: {shown}{more}."
+            raise DataError(msg)
+
+    def _problem(self, look: Callable[[bytes, str], object], image: str | None) -> str | None:
+        try:
+            name = self.name(image)
+            look(self.read(name), name)
+        except UnknownNameError:
+            return f"{image}: not in the manifest"
+        except DataError as error:
+            return str(error)
+        return None
+
+    def _stat(self, name: str) -> tuple[Path, int, int]:
+        path = self.resolve(name)
+        try:
+            found = path.stat()
+        except (OSError, ValueError) as error:
+            msg = f"{name}: missing or not readable."
+            raise DataError(msg) from error
+        if not stat.S_ISREG(found.st_mode):
+            msg = f"{name}: is not a file."
+            raise DataError(msg)
+        if found.st_size > MAX_BYTES:
+            msg = f"{name}: {found.st_size / 1e6:,.0f} MB; an image file has at most {MAX_BYTES / 1e6:.0f} MB."
+            raise DataError(msg)
+        return path, found.st_size, found.st_mtime_ns
 
 
 class FileSource:
@@ -87,17 +258,8 @@ class FileSource:
     """
 
     def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED) -> None:
-        missing = {"image", "path"}.difference(manifest.columns)
-        if missing:
-            msg = f"The manifest lacks the column {min(missing)!r}; it has: {', '.join(manifest.columns)}."
-            raise DataError(msg)
-        if not root.is_dir():
-            msg = f"{root}: is not a folder with images."
-            raise DataError(msg)
-        self._root = root.resolve()
+        self._files = ImageFiles(manifest, root)
         self._kind = kind
-        self._paths: dict[str, str] = dict(manifest.select("image", "path").iter_rows())
-        self._digests: dict[tuple[str, int, int], str] = {}
 
     @property
     def kind(self) -> Kind:
@@ -121,8 +283,8 @@ class FileSource:
         DataError
             The file is missing, too large, or outside the root. That it is no image is found by `check` or `load`.
         """
-        name = self._path_of(levels.get("image"))
-        digest = self._digest(name)
+        name = self._files.name(levels.get("image"))
+        digest = self._files.digest(name)
         return Stimulus(str(number), digest, levels, partial(self._load, name, digest))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
@@ -137,88 +299,12 @@ class FileSource:
         if not images:
             msg = "No images to check: the stimuli have no column 'image'."
             raise DataError(msg)
-        with ThreadPoolExecutor(_WORKERS) as pool:
-            wrong = [problem for problem in pool.map(self._problem, images) if problem]
-        if wrong:
-            shown = "; ".join(problem.rstrip(".") for problem in wrong[:_SHOWN])
-            more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-            msg = f"{len(wrong):,} of {len(images):,} images cannot be shown: {shown}{more}."
-            raise DataError(msg)
+        self._files.check(images, read_header)
 
     def resolve(self, name: str) -> Path:
-        """Return where a path of the manifest leads.
-
-        Raises
-        ------
-        DataError
-            It leads out of the root.
-        """
-        try:
-            path = (self._root / name).resolve()
-        except (OSError, ValueError, RuntimeError) as error:
-            msg = f"{name}: cannot be read."
-            raise DataError(msg) from error
-        if not path.is_relative_to(self._root):
-            msg = f"{name}: leads out of the folder with the images."
-            raise DataError(msg)
-        return path
-
-    def _path_of(self, image: str | None) -> str:
-        if image is None or image not in self._paths:
-            raise UnknownNameError("image", str(image), self._paths)
-        return self._paths[image]
-
-    def _problem(self, image: str | None) -> str | None:
-        try:
-            name = self._path_of(image)
-            media_type(self._read(name), name)
-        except UnknownNameError:
-            return f"{image}: not in the manifest"
-        except DataError as error:
-            return str(error)
-        return None
-
-    def _stat(self, name: str) -> tuple[Path, int, int]:
-        path = self.resolve(name)
-        try:
-            found = path.stat()
-        except (OSError, ValueError) as error:
-            msg = f"{name}: missing or not readable."
-            raise DataError(msg) from error
-        if not stat.S_ISREG(found.st_mode):
-            msg = f"{name}: is not a file."
-            raise DataError(msg)
-        if found.st_size > MAX_BYTES:
-            msg = f"{name}: {found.st_size / 1e6:,.0f} MB; an image file has at most {MAX_BYTES / 1e6:.0f} MB."
-            raise DataError(msg)
-        return path, found.st_size, found.st_mtime_ns
-
-    def _read(self, name: str) -> bytes:
-        path, _, _ = self._stat(name)
-        try:
-            with path.open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
-        except OSError as error:
-            msg = f"{name}: missing or not readable."
-            raise DataError(msg) from error
-        if len(data) > MAX_BYTES:
-            msg = f"{name}: an image file has at most {MAX_BYTES / 1e6:.0f} MB."
-            raise DataError(msg)
-        return data
-
-    def _digest(self, name: str) -> str:
-        key = (name, *self._stat(name)[1:])
-        if key not in self._digests:
-            self._digests[key] = _hash(self._read(name))
-        return self._digests[key]
+        """Return where a path of the manifest leads; a `DataError` if it leads out of the root."""
+        return self._files.resolve(name)
 
     def _load(self, name: str, digest: str) -> tuple[Image, ...]:
-        data = self._read(name)
-        if _hash(data) != digest:
-            msg = f"{name}: was changed while the run was going on. Start the command again."
-            raise DataError(msg)
+        data = self._files.unchanged(name, digest)
         return (Image(data, media_type(data, name)),)
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,0 +1,145 @@
+"""Pairs of pictures as stimuli, composed when they are looked at; and questions without a picture."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from facevalue.errors import DataError
+from facevalue.stimuli.base import Kind
+from facevalue.stimuli.individuals import Individuals
+from facevalue.stimuli.kept import Kept
+from facevalue.stimuli.pairs import COMPOSER, checked_size, compose, encode, left_first
+from facevalue.types import Image, Stimulus
+
+KEPT_BYTES = 32 * 2**20
+"""Most memory for composed pairs."""
+TEXT = "text"
+"""Level of the factor `shown` that means that there is no picture; the digest of a stimulus without one."""
+
+Pictures = Callable[[Mapping[str, str | None]], tuple[str, str]]
+"""Names the picture of option 1 and that of option 2 from a stimulus' levels."""
+
+_NOT_FACTORS = ("trial", "block")
+
+
+class PairSource:
+    """Shows two people in one picture.
+
+    Where a stimulus has the level "text" of a factor `shown`, no picture is shown and none is looked for.
+
+    Parameters
+    ----------
+    individuals:
+        Pictures of one person each.
+    pictures:
+        Names the two pictures of a stimulus: that of option 1, then that of option 2.
+    sides:
+        Seed of the side that option 1 is on, see `left_first`.
+    size:
+        Width and height to squeeze pairs to; None leaves them as composed, 512 pixels high.
+
+    Raises
+    ------
+    DataError
+        The size is out of bounds.
+    """
+
+    def __init__(
+        self, individuals: Individuals, pictures: Pictures, sides: int, size: tuple[int, int] | None = None
+    ) -> None:
+        self._individuals = individuals
+        self._pictures = pictures
+        self._sides = sides
+        self._size = None if size is None else checked_size(size)
+        self._made = f"{COMPOSER} {size[0]} x {size[1]}" if size else COMPOSER
+        self._kept: Kept[str, bytes] = Kept(KEPT_BYTES)
+        self._checked: set[str] = set()
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of pictures the pairs are made of."""
+        return self._individuals.kind
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return the pair with these levels; nothing is decoded before it is looked at.
+
+        Parameters
+        ----------
+        number:
+            Its number in the design: the stimulus' key, and what its sides follow from.
+        levels:
+            Factor levels, as `pictures` needs them.
+
+        Raises
+        ------
+        DataError
+            A picture is missing. That it is no picture is found by `check` or `load`.
+        """
+        if levels.get("shown") == TEXT:
+            return _without(number, levels)
+        left, right = self._pictures(levels)
+        if not left_first(np.array([number]), self._sides)[0]:
+            left, right = right, left
+        digests = self._individuals.digest(left), self._individuals.digest(right)
+        # Left before right: the side of option 1 is part of the digest.
+        made = "\n".join((self._made, *digests)).encode()
+        digest = hashlib.blake2b(made, digest_size=16).hexdigest()
+        return Stimulus(str(number), digest, _factors(levels), partial(self._load, (left, right), digests, digest))
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Look at every picture that a run will show, once however many pairs it is in.
+
+        Raises
+        ------
+        DataError
+            Names the pictures that are missing or unreadable.
+        """
+        names = list(levels)
+        pictures: dict[str, None] = {}
+        for values in zip(*levels.values(), strict=True):
+            row = dict(zip(names, values, strict=True))
+            if row.get("shown") != TEXT:
+                pictures.update(dict.fromkeys(self._pictures(row)))
+        new = [picture for picture in pictures if picture not in self._checked]
+        if new:
+            self._individuals.check(new)
+            self._checked.update(new)
+
+    def _load(self, pictures: tuple[str, str], digests: tuple[str, str], digest: str) -> tuple[Image, ...]:
+        data = self._kept.get(digest)
+        if data is None:
+            left, right = (self._individuals.pixels(picture) for picture in pictures)
+            for picture, known in zip(pictures, digests, strict=True):
+                if self._individuals.digest(picture) != known:
+                    msg = f"{picture}: was changed while the run was going on. Start the command again."
+                    raise DataError(msg)
+            data = encode(compose(left, right, size=self._size))
+            self._kept.put(digest, data, len(data))
+        return (Image(data, "image/jpeg"),)
+
+
+class NoPicture:
+    """Stimuli without a picture, for questions that name the people in words."""
+
+    kind = Kind.UNSTATED
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return a stimulus that shows nothing; all have one digest."""
+        return _without(number, levels)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Nothing can be missing."""
+
+
+def _without(number: int, levels: Mapping[str, str | None]) -> Stimulus:
+    return Stimulus(str(number), TEXT, _factors(levels), _no_images)
+
+
+def _no_images() -> tuple[Image, ...]:
+    return ()
+
+
+def _factors(levels: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {name: value for name, value in levels.items() if name not in _NOT_FACTORS}

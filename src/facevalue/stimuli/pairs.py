@@ -1,0 +1,200 @@
+"""Two pictures as one: side by side at one height, the seam lightly blurred.
+
+The paper places two pictures next to each other in one image and blurs the boundary lightly, "to simulate a unified
+visual scene with two distinct contexts" (VIGNETTE, section 3 and appendix, "Paired Images"). Here nothing overlaps:
+each picture keeps all of its columns, and only a narrow band at the seam is smoothed. (The authors' code lets the
+pictures overlap by 50 columns and fades one into the other.) All arithmetic is on whole numbers, so that the same two
+pictures give the same array on every machine.
+"""
+
+import io
+
+import numpy as np
+import numpy.typing as npt
+import PIL.Image
+
+from facevalue.design import mix
+from facevalue.errors import DataError
+
+COMPOSER = "pair-1"
+"""Version of what `compose` and `encode` do; part of every pair's digest. Change it when their output changes."""
+
+HEIGHT = 512
+"""Height of a pair in pixels."""
+SEAM = 6
+"""Columns on each side of the seam that are smoothed."""
+MAX_SEAM = 64
+MAX_ASPECT = 4.0
+"""Most times a picture may be wider than high, or higher than wide: the person would be tiny beside the other."""
+MIN_SIDE, MAX_SIDE = 16, 4_096
+"""Bounds of the sides of a picture that is made, in pixels."""
+QUALITY = 90
+"""JPEG quality of pairs."""
+
+_LEFT = np.uint64(0x9B1A5C3D70F2E846)  # a word of its own, so that sides do not follow other draws from the same seed
+
+Pixels = npt.NDArray[np.uint8]
+
+
+def compose(
+    left: Pixels, right: Pixels, height: int = HEIGHT, seam: int = SEAM, *, size: tuple[int, int] | None = None
+) -> Pixels:
+    """Place two pictures side by side.
+
+    Parameters
+    ----------
+    left, right:
+        Pictures as (height, width), grey, or (height, width, channels) with 1 (grey), 2 (grey, alpha), 3 (RGB) or 4
+        (RGB, alpha) channels. Alpha is put on white.
+    height:
+        Common height in pixels. A picture of another height is scaled to it (bicubic), its shape kept.
+    seam:
+        How many columns on each side of the seam are smoothed, with weights that fall linearly over as many
+        neighbours; 0 for a hard edge.
+    size:
+        Width and height to squeeze the whole to at the end; (672, 336) is what the authors' code shows. None keeps it.
+
+    Returns
+    -------
+    RGB of shape (height, width of left + width of right, 3), or (size[1], size[0], 3).
+
+    Raises
+    ------
+    DataError
+        A picture is empty, much too wide or too tall, has another form, or a length is out of bounds.
+
+    Examples
+    --------
+    >>> black, white = np.zeros((64, 32, 3), np.uint8), np.full((128, 64, 3), 255, np.uint8)
+    >>> pair = compose(black, white, height=64, seam=1)
+    >>> pair.shape, pair[0, 29:35, 0].tolist()
+    ((64, 64, 3), [0, 0, 64, 191, 255, 255])
+    """
+    _check_side("height", height)
+    if not 0 <= seam <= MAX_SEAM:
+        msg = f"The seam can be 0 to {MAX_SEAM} pixels wide, not {seam}."
+        raise DataError(msg)
+    halves = [scaled(rgb(left), height), scaled(rgb(right), height)]
+    middle = halves[0].shape[1]
+    pair = np.empty((height, middle + halves[1].shape[1], 3), np.uint8)
+    pair[:, :middle] = halves[0]
+    pair[:, middle:] = halves[1]
+    _smooth(pair, middle, min(seam, middle, halves[1].shape[1]))
+    return pair if size is None else _resized(pair, checked_size(size))
+
+
+def encode(pair: Pixels) -> bytes:
+    """Return RGB of shape (height, width, 3) as JPEG: quality 90, colour at half resolution, no metadata."""
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(pair).save(buffer, "JPEG", quality=QUALITY, subsampling="4:2:0")
+    return buffer.getvalue()
+
+
+def left_first(numbers: npt.ArrayLike, seed: int) -> npt.NDArray[np.bool_]:
+    """Return whether option 1 is the left half, for stimuli by number.
+
+    A hash of the number and the seed decides, so that half of the stimuli have it on the left, neighbours know nothing
+    of each other, and any part of a design can be answered on its own.
+
+    Parameters
+    ----------
+    numbers:
+        Stimulus numbers, 0 or more.
+    seed:
+        Which assignment of sides.
+
+    Examples
+    --------
+    >>> sides = left_first(np.arange(100_000), seed=1)
+    >>> bool(abs(sides.mean() - 0.5) < 0.005)
+    True
+    """
+    words = np.asarray(numbers).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        key = mix(np.array([seed & (2**64 - 1)], np.uint64) ^ _LEFT)
+        return (mix(mix(words) ^ key) >> np.uint64(63)).astype(bool)
+
+
+def rgb(picture: Pixels) -> Pixels:
+    """Return a picture as (height, width, 3): grey becomes RGB, alpha is put on white.
+
+    Raises
+    ------
+    DataError
+        It is no such array, is empty, or is more than four times as wide as high or as high as wide.
+    """
+    if (
+        picture.dtype != np.uint8
+        or picture.ndim not in (2, 3)
+        or (picture.ndim == 3 and not 1 <= picture.shape[2] <= 4)
+    ):
+        msg = f"A picture is an array of bytes with 1 to 4 channels, not {picture.dtype} of shape {picture.shape}."
+        raise DataError(msg)
+    check_shape(picture.shape[1], picture.shape[0], "A picture")
+    if picture.ndim == 2:
+        picture = picture[:, :, None]
+    channels = picture.shape[2]
+    if channels in (2, 4):
+        color, alpha = picture[:, :, :-1].astype(np.uint16), picture[:, :, -1:].astype(np.uint16)
+        picture = ((color * alpha + 255 * (255 - alpha) + 127) // 255).astype(np.uint8)
+    return picture if picture.shape[2] == 3 else np.repeat(picture, 3, axis=2)
+
+
+def scaled(picture: Pixels, height: int) -> Pixels:
+    """Return RGB at another height, its shape kept; the same array if it has that height."""
+    if picture.shape[0] == height:
+        return picture
+    # Bicubic: its weights are polynomials, which come out alike everywhere; Lanczos' are sines, which need not.
+    return _resized(picture, scaled_size(picture.shape[1], picture.shape[0], height))
+
+
+def scaled_size(width: int, height: int, wanted: int) -> tuple[int, int]:
+    """Return the width and height of a picture that is scaled to the wanted height."""
+    return max(1, (2 * width * wanted + height) // (2 * height)), wanted
+
+
+def check_shape(width: int, height: int, name: str) -> None:
+    """Raise a `DataError` that begins with `name` if a picture is empty, or too wide or too tall for a pair."""
+    if not width or not height:
+        msg = f"{name} has no pixels."
+        raise DataError(msg)
+    if max(width / height, height / width) > MAX_ASPECT:
+        msg = f"{name} is {width} x {height} pixels; one of a pair is at most {MAX_ASPECT:.0f} times as long as broad."
+        raise DataError(msg)
+
+
+def checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Return a width and height that a pair may be squeezed to.
+
+    Raises
+    ------
+    DataError
+        Out of bounds.
+    """
+    _check_side("width", size[0])
+    _check_side("height", size[1])
+    return size
+
+
+def _check_side(name: str, value: int) -> None:
+    if not MIN_SIDE <= value <= MAX_SIDE:
+        msg = f"The {name} of a pair can be {MIN_SIDE} to {MAX_SIDE:,} pixels, not {value:,}."
+        raise DataError(msg)
+
+
+def _resized(picture: Pixels, size: tuple[int, int]) -> Pixels:
+    return np.asarray(PIL.Image.fromarray(picture).resize(size, PIL.Image.Resampling.BICUBIC))
+
+
+def _smooth(pair: Pixels, middle: int, radius: int) -> None:
+    if radius == 0:
+        return
+    inside = np.arange(middle - radius, middle + radius)
+    around = np.arange(middle - 2 * radius, middle + 2 * radius)
+    weights = np.maximum(radius + 1 - np.abs(around[:, None] - inside[None, :]), 0).astype(np.float32)
+    band = pair[:, np.clip(around, 0, pair.shape[1] - 1)].transpose(0, 2, 1).astype(np.float32)
+    # One matrix product. All its sums are whole numbers below 2^24, so that float32 holds them exactly in any order.
+    total = (band.reshape(-1, around.size) @ weights).astype(np.uint32)
+    whole = (radius + 1) ** 2
+    smooth = ((total + whole // 2) // whole).astype(np.uint8)
+    pair[:, middle - radius : middle + radius] = smooth.reshape(len(pair), 3, -1).transpose(0, 2, 1)
