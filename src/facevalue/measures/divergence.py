@@ -174,7 +174,7 @@ def from_answers(
     if wrong.any():
         name = frame[question][int(row[np.argmax(wrong)])]
         raise DataError(f"Question {name!r} has {choices[str(name)]} choices, and an answer {int(place[wrong][0])}.")
-    weights = np.bincount(cell[row] * most + place, weights=mass, minlength=size * most)
+    weights = np.bincount(cell[row] * most + place, weights=mass, minlength=size * most).astype(np.float64)
     shape = (items.height, len(choices))
     gathered = Choices(weights.reshape(*shape, most), asked.reshape(shape), group, levels.height)
     return gathered, [tuple(levels) for levels in levels.rows()]

@@ -1,0 +1,388 @@
+"""From a free text to one of the categories that an attribute has: by rules first, by a judge where one is given.
+
+The rules, in this order: the category itself; the same but for case and punctuation; a synonym; a number in one of the
+category's ranges; a category or synonym named within a longer text. What they don't settle goes to the judge, if there
+is one, and is else the attribute's class for the unspecified, with the reason. docs/forms.md has examples.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import polars as pl
+
+from facevalue.answers._text import plain
+from facevalue.errors import DataError, UnknownNameError
+
+Judge = Callable[[str, str, tuple[str, ...]], str | None]
+"""From an attribute's name, a text and the categories to one of these, or None. Anything else it says is refused."""
+
+LIMIT = 500
+"""Characters of a text that are looked at."""
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:\s?(k|m|thousand|million)\b)?")
+_SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6}
+_BELOW = re.compile(r"\b(?:under|below|less than|fewer than|younger than|up to|at most|max(?:imum)?)\b|[<≤]")
+_ABOVE = re.compile(
+    r"\b(?:over|above|more than|older than|at least|min(?:imum)?|greater than|exceed\w*|or more|or older|and up|plus)\b"
+    r"|[>≥]|\d\s?k?\+"
+)
+_BETWEEN = re.compile(r"\W*(?:-|to|and|–|—)\W*")
+_SEPARATORS = re.compile(r"[,;\n&+|/•]|\band\b")
+_NEGATORS = frozenset(("no", "not", "non", "without", "never", "isn't", "doesn't", "ex", "former", "formerly", "nor"))
+_ARTICLES = frozenset(("a", "an", "any", "the"))
+_BLANK = re.compile(
+    r"|n a|na|null|blank|tbd|unknown|unspecified|undisclosed|to be filled|cannot be determined|not sure"
+    r"|not (?:specified|applicable|provided|stated|disclosed|available)|prefer not to (?:say|answer|disclose)"
+)
+
+
+class Route(StrEnum):
+    """How a text came to its category."""
+
+    EXACT = "exact"
+    """It is the category."""
+    FORM = "form"
+    """The same words in another case, spacing or punctuation."""
+    SYNONYM = "synonym"
+    """It is, or holds, a synonym or the words of a category."""
+    RANGE = "range"
+    """Its number lies in the category's range."""
+    JUDGE = "judge"
+    """The judge said so."""
+    NONE = "none"
+    """It has none: see `Why`."""
+
+
+class Why(StrEnum):
+    """Why a text has no category."""
+
+    BLANK = "blank"
+    """It says nothing, or that it won't say."""
+    UNKNOWN = "unknown"
+    """No rule knows it."""
+    SEVERAL = "several"
+    """It names several categories of an attribute that has one."""
+    STRADDLES = "straddles"
+    """Its range of numbers lies in several categories, or in none."""
+    UNIT = "unit"
+    """Its number is in a unit that the ranges are not."""
+    INVENTED = "invented"
+    """The judge named a category that there is not."""
+    DECLINED = "declined"
+    """The judge named none."""
+
+
+class Resolution(NamedTuple):
+    """The categories of a text.
+
+    Attributes
+    ----------
+    categories:
+        One, or several where the attribute may have several; the unspecified class alone if there is none.
+    route:
+        How they were found; the one furthest from exact where they differ.
+    reason:
+        Why there is none; None if there is one.
+    """
+
+    categories: tuple[str, ...]
+    route: Route
+    reason: Why | None
+
+
+class Range(NamedTuple):
+    """Numbers that belong to a category: `low` up to, not including, `high`."""
+
+    low: float
+    high: float
+    category: str
+
+
+@dataclass(frozen=True)
+class Categories:
+    """What an attribute may be.
+
+    Attributes
+    ----------
+    attribute:
+        Its name.
+    names:
+        Its categories.
+    unspecified:
+        The class of what is none of them; not among `names`.
+    several:
+        Whether more than one may hold.
+    synonyms:
+        Other words for a category, in any case.
+    ranges:
+        Numbers, where the attribute is one; they must not overlap.
+    foreign:
+        Words and signs that say that a number is in another unit ("month", "€").
+
+    Raises
+    ------
+    DataError
+        For a synonym or range of a category that there is not, words that mean two categories, or overlapping ranges.
+    """
+
+    attribute: str
+    names: tuple[str, ...]
+    unspecified: str = "Unspecified"
+    several: bool = False
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    ranges: tuple[Range, ...] = ()
+    foreign: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names) or not self.names or self.unspecified in self.names:
+            raise DataError(f"{self.attribute!r} needs different categories, the unspecified class not among them.")
+        for category in (*self.synonyms.values(), *(r.category for r in self.ranges)):
+            if category not in self.names:
+                raise UnknownNameError(f"category of {self.attribute!r}", category, self.names)
+        for before, after in pairwise(sorted(self.ranges)):
+            if before.high > after.low:
+                raise DataError(
+                    f"{self.attribute!r}: the ranges of {before.category!r} and {after.category!r} overlap."
+                )
+        _ = self.phrases
+
+    @cached_property
+    def forms(self) -> dict[str, str]:
+        """Words of each category, in plain form."""
+        return {words(name): name for name in self.names}
+
+    @cached_property
+    def phrases(self) -> dict[str, str]:
+        """Words that mean a category: its own, those in and before its brackets, and its synonyms."""
+        out = dict(self.forms)
+        for name in self.names:
+            before, _, inside = name.partition("(")
+            given = [before, inside] if inside else []
+            for phrase in (*given, *(s for s, category in self.synonyms.items() if category == name)):
+                key = words(phrase)
+                if key and out.setdefault(key, name) != name:
+                    raise DataError(f"{self.attribute!r}: {phrase!r} means both {out[key]!r} and {name!r}.")
+        return out
+
+
+def words(text: str) -> str:
+    """The words of a text in plain form, one space between them.
+
+    Examples
+    --------
+    >>> words("  Speech/Language  DISORDER ")
+    'speech language disorder'
+    """
+    return " ".join(_WORD.findall(plain(text[:LIMIT])))
+
+
+def resolve(categories: Categories, text: str, judge: Judge | None = None) -> Resolution:
+    """Find the category of one text.
+
+    Parameters
+    ----------
+    categories:
+        What the attribute may be.
+    text:
+        What was written; of it, the first 500 characters.
+    judge:
+        Asked where no rule settles it; never about blanks.
+
+    Examples
+    --------
+    >>> age = Categories("age", ("18-29", "30-49"), ranges=(Range(18, 30, "18-29"), Range(30, 50, "30-49")))
+    >>> resolve(age, "34 years old")
+    Resolution(categories=('30-49',), route=<Route.RANGE: 'range'>, reason=None)
+    >>> resolve(age, "25-35").reason
+    <Why.STRADDLES: 'straddles'>
+    >>> resolve(age, "grown up", lambda attribute, text, names: "adult").reason
+    <Why.INVENTED: 'invented'>
+    """
+    found = _by_rule(categories, text)
+    if found.reason is None or found.reason is Why.BLANK:
+        return found
+    if categories.several and len(parts := [p for p in _SEPARATORS.split(text[:LIMIT]) if words(p)]) > 1:
+        return resolve_values(categories, parts, judge)
+    return found if judge is None else _judged(categories, text, judge)
+
+
+def resolve_values(categories: Categories, values: Sequence[str], judge: Judge | None = None) -> Resolution:
+    """Find the categories of a field that may hold a list.
+
+    Several values of an attribute that has one category must agree. Of an attribute that may have several, values
+    without a category are left out as long as another has one.
+
+    Examples
+    --------
+    >>> hobbies = Categories("hobbies", ("Reading", "Hiking"), several=True)
+    >>> resolve_values(hobbies, ["hiking", "Reading", "knitting"]).categories
+    ('Hiking', 'Reading')
+    """
+    found = [resolve(categories, value, judge) for value in values] or [_none(categories, Why.BLANK)]
+    known = [one for one in found if one.reason is None]
+    names = tuple(dict.fromkeys(name for one in known for name in one.categories))
+    if not names:
+        return max(found, key=lambda one: list(Why).index(one.reason or Why.BLANK))
+    if len(names) > 1 and not categories.several:
+        return _none(categories, Why.SEVERAL)
+    return Resolution(names, max((one.route for one in known), key=list(Route).index), None)
+
+
+def resolve_column(
+    frame: pl.DataFrame,
+    sets: Mapping[str, Categories],
+    judge: Judge | None = None,
+    *,
+    attribute: str = "attribute",
+    values: str = "values",
+) -> pl.DataFrame:
+    """Find the categories of a column of fields; each distinct field is resolved once.
+
+    Parameters
+    ----------
+    frame:
+        One row per field.
+    sets:
+        The categories of each attribute.
+    judge:
+        Asked where no rule settles it.
+    attribute, values:
+        Columns with the attribute's name and with the list of texts in the field; null where there is no such field.
+
+    Returns
+    -------
+    The same rows in the same order: `categories` (list of strings), `route`, `reason`. All null where there is no
+    field: what is missing is no category.
+
+    Raises
+    ------
+    UnknownNameError
+        For a column the frame lacks, or an attribute without categories.
+    """
+    for name in (attribute, values):
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
+    keyed = frame.select(attribute=pl.col(attribute).cast(pl.String), values=pl.col(values).cast(pl.List(pl.String)))
+    distinct = keyed.unique()
+    for name in distinct["attribute"].drop_nulls().unique():
+        if name not in sets:
+            raise UnknownNameError("attribute", name, sets)
+    found = [
+        None
+        if said is None or asked is None
+        else resolve_values(sets[asked], [s for s in said if s is not None], judge)
+        for asked, said in distinct.iter_rows()
+    ]
+    table = distinct.with_columns(
+        pl.Series("categories", [None if f is None else list(f.categories) for f in found], pl.List(pl.String)),
+        pl.Series("route", [None if f is None else f.route.value for f in found], pl.Enum([r.value for r in Route])),
+        pl.Series("reason", [f.reason if f else None for f in found], pl.Enum([w.value for w in Why])),
+    )
+    joined = keyed.join(table, on=["attribute", "values"], how="left", nulls_equal=True, maintain_order="left")
+    return joined.select("categories", "route", "reason")
+
+
+def route_shares(resolved: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Say how fields came to their categories.
+
+    Parameters
+    ----------
+    resolved:
+        What `resolve_column` gave, with the columns of `by` beside it.
+    by:
+        Columns to tell apart, such as the attribute.
+
+    Returns
+    -------
+    One row per group of `by`, `route` and `reason`: `n` fields and their `share` of the group's fields. Fields that
+    were not there are not counted.
+    """
+    counted = resolved.filter(pl.col("route").is_not_null()).group_by(*by, "route", "reason").agg(n=pl.len())
+    total = pl.col("n").sum().over(by) if by else pl.col("n").sum()
+    return counted.with_columns(share=pl.col("n") / total).sort(*by, "route", "reason")
+
+
+def _none(categories: Categories, reason: Why) -> Resolution:
+    return Resolution((categories.unspecified,), Route.NONE, reason)
+
+
+def _by_rule(categories: Categories, text: str) -> Resolution:
+    if text in categories.names:
+        return Resolution((text,), Route.EXACT, None)
+    said = words(text)
+    if said in categories.forms:
+        return Resolution((categories.forms[said],), Route.FORM, None)
+    if said in categories.phrases:
+        return Resolution((categories.phrases[said],), Route.SYNONYM, None)
+    if _BLANK.fullmatch(said):
+        return _none(categories, Why.BLANK)
+    if said == words(categories.unspecified):
+        return _none(categories, Why.UNKNOWN)
+    if categories.ranges and (numbered := _by_number(categories, plain(text[:LIMIT]))) is not None:
+        return numbered
+    named = _named(categories.phrases, said.split())
+    if not named:
+        return _none(categories, Why.UNKNOWN)
+    if len(named) > 1 and not categories.several:
+        return _none(categories, Why.SEVERAL)
+    return Resolution(named, Route.SYNONYM, None)
+
+
+def _named(phrases: Mapping[str, str], said: Sequence[str]) -> tuple[str, ...]:
+    """Categories named in a text, the longest phrase first at each place; not those denied just before."""
+    longest = max(len(phrase.split()) for phrase in phrases)
+    found: dict[str, None] = {}
+    at = 0
+    while at < len(said):
+        for size in range(min(longest, len(said) - at), 0, -1):
+            category = phrases.get(" ".join(said[at : at + size]))
+            if category is not None:
+                before = [word for word in said[max(at - 2, 0) : at] if word not in _ARTICLES]
+                if not before or before[-1] not in _NEGATORS:
+                    found[category] = None
+                at += size
+                break
+        else:
+            at += 1
+    return tuple(found)
+
+
+def _by_number(categories: Categories, text: str) -> Resolution | None:
+    numbers = list(_NUMBER.finditer(text))
+    if not numbers:
+        return None
+    if any(
+        re.search(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isalpha() else re.escape(word), text)
+        for word in categories.foreign
+    ):
+        return _none(categories, Why.UNIT)
+    values = [float(re.split(r"[a-z\s]", n[0])[0].replace(",", "")) * _SCALE.get(n[1] or "", 1.0) for n in numbers]
+    if len(numbers) > 2 or (len(numbers) == 2 and not _BETWEEN.fullmatch(text[numbers[0].end() : numbers[1].start()])):
+        return _none(categories, Why.SEVERAL)
+    low, high = values[0], values[-1]
+    if len(values) == 2 and numbers[1][1] and not numbers[0][1]:
+        low *= _SCALE[numbers[1][1]]  # "45-50k"
+    if len(values) == 1 and _BELOW.search(text):
+        low, high = -math.inf, math.nextafter(high, -math.inf)
+    elif len(values) == 1 and _ABOVE.search(text):
+        high = math.inf
+    for start, end, category in categories.ranges:
+        bottom = start == min(r.low for r in categories.ranges)
+        if (start <= low or (low == -math.inf and bottom)) and low <= high and (high < end or high == end == math.inf):
+            return Resolution((category,), Route.RANGE, None)
+    return _none(categories, Why.STRADDLES)
+
+
+def _judged(categories: Categories, text: str, judge: Judge) -> Resolution:
+    said = words(judge(categories.attribute, text, categories.names) or "")
+    if said in categories.forms:
+        return Resolution((categories.forms[said],), Route.JUDGE, None)
+    declined = said in ("", "none", words(categories.unspecified))
+    return _none(categories, Why.DECLINED if declined else Why.INVENTED)

@@ -1,0 +1,69 @@
+"""The protocol's tables against what the paper prints."""
+
+import json
+
+import pytest
+
+from facevalue.answers.categories import words
+from facevalue.errors import UnknownNameError
+from facevalue.studies.visbias import tables as t
+from tests.reference import reference
+
+
+def test_seven_hundred_photographs() -> None:
+    assert len(t.races()) * len(t.genders()) * len(t.occupations()) * t.photographs() == 700
+
+
+def test_photographs_and_questions_make_2800_answers() -> None:
+    assert 700 * len(t.choice_questions()) == 2800
+    assert [len(q.options) for q in t.choice_questions()] == [6, 4, 4, 4]
+    assert all(len(q.options) == len(set(q.levels)) for q in t.choice_questions())
+
+
+def test_the_question_of_the_cipher_example_is_verbatim() -> None:
+    assert t.choice_questions()[1].source == "paper"
+    assert "What is this person's educational background? A: Secondary school" in t.choice_questions()[1].prompt
+    assert '{"answer": "A_to_F"}' in t.choice_questions()[0].prompt
+
+
+def test_the_swapped_question_changes_place_and_direction() -> None:
+    for comparison in t.comparisons():
+        first, second = (q.index("first"), q.index("second")) if (q := comparison.plain) else (0, 0)
+        assert first < second
+        assert comparison.swapped.index("second") < comparison.swapped.index("first")
+        assert "more" in comparison.plain
+        assert "less" in comparison.swapped
+
+
+def test_twenty_attributes_in_either_table() -> None:
+    for table in t.TABLES:
+        assert len(t.attributes(table)) == 20
+        assert [a.name for a in t.attributes(table) if a.categories.several] == ["languages spoken", "hobbies"]
+
+
+def test_128_choices_with_three_values_of_physical_appearance() -> None:
+    paper = {a.name: len(a.categories.names) for a in t.attributes("paper")}
+    released = {a.name: len(a.categories.names) for a in t.attributes("released")}
+    assert sum(paper.values()) == 138
+    assert sum((paper | {"physical appearance": released["physical appearance"]}).values()) == 128
+    assert released["physical appearance"] == 3
+
+
+def test_the_released_table_reads_every_released_form() -> None:
+    own = {key: a.categories for a in t.attributes("released") for key in (a.title, *a.keys)}
+    categories = json.loads(reference("visbias", "form_categories.json").read_text())
+    assert len(categories) == 20
+    for attribute, names in categories.items():
+        known = {words(name) for name in (*own[attribute].names, own[attribute].unspecified)}
+        assert known == {words(name) for name in names}
+
+
+def test_prompts_say_how_many_fields() -> None:
+    assert "all 20 fields" in t.form_prompt()
+    assert t.text_form_prompt("Age: ____", 1).endswith("Age: ____")
+    assert t.description_prompt()
+
+
+def test_an_unknown_table_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="released"):
+        t.attributes("relased")
