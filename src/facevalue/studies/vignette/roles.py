@@ -1,0 +1,189 @@
+"""The role questions of the decision paradigm (4.4): our own table, the authors' file, and the irrelevant-role control."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.studies.vignette.generation import with_article
+from facevalue.studies.vignette.tables import activities, times
+
+TRAITS = ("ability", "sociability", "morality", "agency", "status", "appearance")
+"""The six dimensions of 4.4, in its order."""
+
+ABILITY = "Who should I hire as {a_role}?"
+"""The pattern of the paper's one example, "Who should I hire as a cook?"."""
+
+MAX_BYTES = 5_000_000
+"""Size up to which a role file is read; the authors' has 55 KB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """The role that belongs to an activity, and what is asked about it.
+
+    Attributes
+    ----------
+    activity:
+        Name of the activity.
+    noun:
+        The role without an article: "cook".
+    questions:
+        The question of each of `TRAITS`.
+    """
+
+    activity: str
+    noun: str
+    questions: Mapping[str, str]
+
+    @property
+    def with_article(self) -> str:
+        """The role with its article: "a cook"."""
+        return with_article(self.noun)
+
+
+@cache
+def roles() -> Mapping[str, Role]:
+    """Our own roles: six questions for each of the 75 activities, by its name.
+
+    Examples
+    --------
+    >>> roles()["cooking"].questions["ability"], roles()["working on a desk"].with_article
+    ('Who should I hire as a cook?', 'an office assistant')
+    """
+    text = files(__package__).joinpath("tables", "roles.toml").read_text(encoding="utf-8")
+    found = {}
+    for row in tomllib.loads(text)["role"]:
+        ability = ABILITY.format(a_role=with_article(row["role"]))
+        questions = {"ability": ability, **{trait: row[trait] for trait in TRAITS[1:]}}
+        found[row["activity"]] = Role(row["activity"], row["role"], MappingProxyType(questions))
+    return MappingProxyType(found)
+
+
+def read_roles(path: str | Path) -> dict[str, Role]:
+    """Read a role file in the authors' format.
+
+    Parameters
+    ----------
+    path:
+        JSON: an object with a list for each kind of time ("Necessary Time" ...), whose entries have the keys activity,
+        role, ability, sociability, morality, agency, status and appearance. Other keys are ignored.
+
+    Returns
+    -------
+    A role for each of the 75 activities, by its name, in the order of Table 7.
+
+    Raises
+    ------
+    DataError
+        The file can't be read, is too big or not JSON of this form; an activity is unknown, is there twice or is
+        missing; a role or question is missing or empty.
+    """
+    path = Path(path)
+    try:
+        return _by_activity(_parsed(path))
+    except (DataError, UnknownNameError) as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"can't be read ({error.strerror or error}).") from error
+    if len(data) > MAX_BYTES:
+        raise DataError(f"more than {MAX_BYTES / 1e6:.0f} MB; a role file is far smaller.")
+    try:
+        parsed = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON ({error}).") from error
+    if not isinstance(parsed, dict):
+        raise DataError(f"expected an object with a list for each of {', '.join(times().values())}.")
+    return parsed
+
+
+def _by_activity(parsed: Mapping[str, Any]) -> dict[str, Role]:
+    known = [activity.name for activity in activities()]
+    found: dict[str, Role] = {}
+    for title, entries in parsed.items():
+        if title not in times().values():
+            raise UnknownNameError("kind of time", title, times().values())
+        if not isinstance(entries, list):
+            raise DataError(f"{title!r} is not a list.")
+        for number, entry in enumerate(entries, 1):
+            if not isinstance(entry, dict):
+                raise DataError(f"entry {number} of {title!r} is not an object.")
+            name = _text(entry, "activity", f"entry {number} of {title!r}").lower()
+            if name not in known:
+                raise UnknownNameError("activity", name, known)
+            if name in found:
+                raise DataError(f"the activity {name!r} is there twice.")
+            noun = _text(entry, "role", f"the activity {name!r}")
+            questions = {trait: _text(entry, trait, f"the activity {name!r}") for trait in TRAITS}
+            found[name] = Role(name, noun, MappingProxyType(questions))
+    missing = [name for name in known if name not in found]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise DataError(f"no roles for {', '.join(missing[:3])}{more}; each of the {len(known)} activities needs one.")
+    return {name: found[name] for name in known}
+
+
+def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
+    value = entry.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{where} has no {key!r}.")
+    return " ".join(value.split())
+
+
+def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role] | None = None) -> Role:
+    """The role of another kind of time: a control that has nothing to do with what the picture shows.
+
+    The released code asks the ability question thus three times per picture, with a role drawn from each of the other
+    kinds of time. It draws anew for every picture; here all pictures of an activity have the same role.
+
+    Parameters
+    ----------
+    activity:
+        What the picture shows.
+    k:
+        1, 2 or 3: which of the other three kinds of time, in the order of Table 7.
+    seed:
+        Which draw; at least 0.
+    table:
+        Roles by activity; our own by default.
+
+    Returns
+    -------
+    The role; the control is its question of ability.
+
+    Raises
+    ------
+    UnknownNameError
+        No such activity.
+    ValueError
+        No such `k`.
+
+    Examples
+    --------
+    >>> irrelevant("cooking", 1).activity in {"babysitting", "farming", "walking a dog", "repairing a car", "plumbing",
+    ...     "gardening", "praying", "ironing"}
+    True
+    """
+    kinds = {one.name: one.time for one in activities()}
+    if activity not in kinds:
+        raise UnknownNameError("activity", activity, kinds)
+    others = [time for time in times() if time != kinds[activity]]
+    if not 1 <= k <= len(others):
+        raise ValueError(f"k must be 1 to {len(others)}, got {k}")
+    names = [name for name, time in kinds.items() if time == others[k - 1]]
+    drawn = int(np.random.default_rng([seed, list(kinds).index(activity), k]).integers(len(names)))
+    return (roles() if table is None else table)[names[drawn]]
