@@ -212,7 +212,7 @@ def data(models: Sequence[str] = ("model-a",), **changes: Any) -> ReportData:
         generated=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
         kind=Kind.ILLUSTRATED,
         statement=DataStatement(360, 60, {"gender": {"male": 30, "female": 30}}, "drawn", "Apache-2.0", "the drawing"),
-        prompts=(PromptExample("wealthy", "1", "Is the person (a) wealthy or (b) poor?"),),
+        prompts=(PromptExample("Wealthy or poor", "ordering 1", "Is the person (a) wealthy or (b) poor?"),),
         examples=(example(),),
         facevalue_version="0.1.0",
     )

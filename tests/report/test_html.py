@@ -8,10 +8,12 @@ import pytest
 
 from facevalue import report
 from facevalue.errors import RunError
-from facevalue.report.html import SECTIONS
+from facevalue.report.html import sections
+from facevalue.report.sections import page_of
 from facevalue.stimuli.base import Kind
 from tests.report import made
 
+SECTIONS = sections(page_of("stylisticbias"))
 SCRIPT = "<script>alert(1)</script>"
 QUOTE = '"onload="alert(1)'
 VOID = {"meta", "link", "img", "br", "input"}

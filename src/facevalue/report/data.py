@@ -28,6 +28,8 @@ class StudyFacts:
         The user's choices from which the study was built.
     measures:
         Definitions of the measures in the estimates.
+    left_out:
+        What of the protocol was not asked, and why.
     """
 
     name: str
@@ -37,6 +39,7 @@ class StudyFacts:
     content_note: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +134,16 @@ class PromptExample:
 
     Attributes
     ----------
-    scenario, ordering:
-        Its prompt factors.
+    title, note:
+        What is asked, for people, and in which variant.
     prompt:
         The user message.
     system:
         The system message, if there was one.
     """
 
-    scenario: str
-    ordering: str
+    title: str
+    note: str
     prompt: str
     system: str | None = None
 
@@ -189,6 +192,43 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class PairExample:
+    """Two people in one picture, what was asked about them, and what the model said.
+
+    Attributes
+    ----------
+    title, finding:
+        One line for people, and the number that the example stands behind.
+    image:
+        The picture that was shown, both people in it; None if there is none to show.
+    prompt, options:
+        What was asked and allowed as an answer, verbatim.
+    answer:
+        The reply, verbatim, or the option probabilities in words.
+    choice:
+        Wording of the option that the reply chose; empty if it is not one option.
+    model:
+        Who answered.
+    left, right:
+        Who is on which side of the picture; empty if there is no picture.
+    """
+
+    title: str
+    finding: str
+    image: bytes | None
+    prompt: str
+    options: tuple[str, ...]
+    answer: str
+    choice: str
+    model: str
+    left: str = ""
+    right: str = ""
+
+
+AnyExample = Example | PairExample
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
     """Everything a report shows.
 
@@ -224,6 +264,6 @@ class ReportData:
     kind: Kind = Kind.UNSTATED
     statement: DataStatement | None = None
     prompts: tuple[PromptExample, ...] = ()
-    examples: tuple[Example, ...] = ()
+    examples: tuple[AnyExample, ...] = ()
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     facevalue_version: str = ""

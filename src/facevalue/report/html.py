@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,31 +10,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from facevalue.report import words
-from facevalue.report.data import Example, ReportData
-from facevalue.report.headline import Headline, Outcome, headline
+from facevalue.report.data import ReportData
+from facevalue.report.headline import Headline, Outcome
 from facevalue.report.judged import how_judged
 from facevalue.report.numbers import POOLED, Numbers
-from facevalue.report.pictures import data_uri
-from facevalue.report.trust import KINDS, cards
-from facevalue.report.view import View
+from facevalue.report.page import StudyPage
+from facevalue.report.sections import page_of
+from facevalue.report.trust import KINDS
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
-SECTIONS = (
-    ("answer", "Answer"),
-    ("trust", "How far to trust it"),
-    ("cues", "Strongest cues"),
-    ("groups", "Cues by group"),
-    ("scenarios", "Scenarios"),
-    ("faces", "Base faces"),
-    ("concentration", "Concentration"),
-    ("models", "Models"),
-    ("missing", "Answers missing"),
-    ("asked", "What was asked"),
-    ("definitions", "Definitions"),
-)
-"""Identifiers and titles of the sections, in order."""
-_MOST_EXAMPLES = 12
+_LAST = (("asked", "What was asked"), ("definitions", "Definitions"))
 
 
 def render(data: ReportData) -> str:
@@ -46,33 +31,41 @@ def render(data: ReportData) -> str:
     data:
         Everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
     """
-    numbers = Numbers(data.estimates, [run.model for run in data.runs])
-    titles = words.Titles(data.study.name, data.titles)
-    view = View(numbers, titles, data.study.measures)
-    answer = headline(numbers, titles, numbers.primary)
-    style, script = _asset("style.css"), _asset("script.js")
+    page = page_of(data.study.name)
+    numbers = Numbers(data.estimates, [run.model for run in data.runs], page.reading)
+    titles = words.Titles(page.wording(), data.titles)
+    answer = page.headline(numbers, titles, numbers.primary)
+    style = "".join(_asset(name) for name in ("style.css", *page.assets) if name.endswith(".css"))
+    script = "".join(_asset(name) for name in ("script.js", *page.assets) if name.endswith(".js"))
     return _environment().get_template("report.html.j2").render(
         data=data,
-        view=view,
+        page=page,
         titles=titles,
         numbers=numbers,
+        many=len(numbers.models) > 1,
         model=numbers.primary,
         answer=answer,
         verdict_class=_verdict_class(answer),
         who=_who(numbers),
-        cards=cards(data, numbers, titles),
+        cards=page.cards(data, numbers, titles),
         judged=how_judged(data, numbers),
         kind_note=_kind_note(data.kind),
-        examples=[_example(e, titles) for e in data.examples[:_MOST_EXAMPLES]],
         methods=_methods(numbers),
-        sections=SECTIONS,
-        style=Markup(style),  # noqa: S704 our own file
-        script=Markup(script),  # noqa: S704 our own file
+        sections=sections(page),
+        style=Markup(style),  # noqa: S704 our own files
+        script=Markup(script),  # noqa: S704 our own files
         policy=_policy(style, script),
         words=words,
         POOLED=POOLED,
         shown_setting=words.shown_setting,
+        **page.context(data, numbers, titles),
     )  # fmt: skip
+
+
+def sections(page: StudyPage) -> list[tuple[str, str]]:
+    """Identifiers and titles of a page's sections, in order."""
+    own = ((section.id, section.title) for section in page.sections)
+    return [("answer", "Answer"), ("trust", "How far to trust it"), *own, *_LAST]
 
 
 def write(path: Path, data: ReportData) -> None:
@@ -137,27 +130,5 @@ def _kind_note(kind: Kind) -> str:
     return "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1]
 
 
-def _example(example: Example, titles: words.Titles) -> dict[str, object]:
-    shift = None
-    if example.base_phi is not None and example.variant_phi is not None:
-        shift = example.variant_phi - example.base_phi
-    return {
-        "it": example,
-        "base": data_uri(example.base_image),
-        "variant": data_uri(example.variant_image),
-        "cue": titles.variation(example.attribute, example.variation),
-        "attribute": titles.get("attribute", example.attribute),
-        "scenario": titles.poles(example.scenario),
-        "base_phi": _phi(example.base_phi),
-        "variant_phi": _phi(example.variant_phi),
-        "shift": words.NOT_MEASURABLE if shift is None else words.number(shift, "probability", signed=True),
-    }
-
-
-def _phi(value: float | None) -> str:
-    return words.NOT_MEASURABLE if value is None else words.number(value, "probability")
-
-
 def _methods(numbers: Numbers) -> list[str]:
-    found: Iterable[str | None] = (e.method for e in numbers.everything())
-    return sorted({method for method in found if method})
+    return sorted(set(numbers.frame["method"].drop_nulls().unique()) - {""})

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import polars as pl
 from markupsafe import Markup
 
 from facevalue.measures.families import ALPHA, Family
@@ -67,9 +68,8 @@ def how_judged(data: ReportData, numbers: Numbers) -> HowJudged | None:
 def declared_families(numbers: Numbers) -> list[Declared]:
     """Families declared before the run, by model, in the order of the table."""
     rows: dict[tuple[str, str], list[Estimate]] = {}
-    for e in numbers.everything():
-        if e.kind == "confirmatory" and e.family is not None:
-            rows.setdefault((e.family, e.model), []).append(e)
+    for e in numbers.where((pl.col("kind") == "confirmatory") & pl.col("family").is_not_null()):
+        rows.setdefault((e.family or "", e.model), []).append(e)
     return [
         Declared(name, model, len(part), sum(e.verdict == Verdict.DIFFERENCE for e in part))
         for (name, model), part in rows.items()
@@ -90,14 +90,14 @@ def margins(numbers: Numbers, titles: Mapping[str, str]) -> list[str]:
         "own by two one-sided tests, not adjusted for the number of comparisons. At a level of .05 it holds where the "
         "90% interval lies inside the margin, so the 95% interval that is drawn may reach a little past it."
     )
-    if any(e.declared is False for e in numbers.everything()):
+    if numbers.frame["declared"].eq(other=False).any():
         out.append("A margin chosen after the run can be fitted to the answers: take its verdicts as exploratory.")
     return out
 
 
 def margin_lines(numbers: Numbers, titles: Mapping[str, str]) -> list[str]:
     """Each margin in a sentence."""
-    found = {e.measure: e for e in numbers.everything() if e.margin is not None}
+    found = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null())}
     names = {name: _lower(titles.get(name, name)) for name in found}
     return [
         f"Margin of {names[name]}: {number(e.margin, e.unit)} either way, {when_declared(e.declared)}."
@@ -129,11 +129,12 @@ def _confirmatory(runs: Sequence[RunFacts], numbers: Numbers) -> list[str]:
 
 
 def _exploratory(numbers: Numbers) -> list[str]:
-    names = dict.fromkeys(e.family for e in numbers.everything() if e.family and e.kind != "confirmatory")
+    besides = pl.col("kind").ne_missing("confirmatory") & (pl.col("family") != "")
+    names = numbers.frame.filter(besides)["family"].unique(maintain_order=True).to_list()
     if not names:
         return ["Nothing."]
     return [
-        "; ".join(str(name) for name in names) + ".",
+        "; ".join(names) + ".",
         "Exploratory families, by Benjamini-Hochberg: of the differences found in a family, at most about one in "
         "twenty is expected to be false. They say where to look next.",
     ]

@@ -1,11 +1,11 @@
 """The estimates as rows that can be asked for by measure, model and factors."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 
 import polars as pl
 
-from facevalue.measures.estimates import FACTORS, SCHEMA
+from facevalue.measures.estimates import SCHEMA
 from facevalue.measures.verdicts import Verdict
 
 POOLED = "(all models)"
@@ -25,6 +25,14 @@ class Estimate:
     scenario: str | None = None
     dimension: str | None = None
     group: str | None = None
+    paradigm: str | None = None
+    contrast: str | None = None
+    gender: str | None = None
+    question: str | None = None
+    trait: str | None = None
+    identity: str | None = None
+    other_identity: str | None = None
+    activity: str | None = None
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -65,14 +73,33 @@ class Estimate:
         return self.bound_low is not None and self.bound_high is not None and self.bound_low < 0 < self.bound_high
 
 
-_NAMES = [f.name for f in fields(Estimate)]
-_FLOATS = [name for name in _NAMES if SCHEMA[name] == pl.Float64()]
-_BESIDE = ("abs_sbs", "abs_sbs_corrected", "vs_corrected")
-_LABELS = [name for name in FACTORS if name != "model"]
+_NAMES = tuple(f.name for f in fields(Estimate))
+_FLOATS = tuple(name for name in _NAMES if SCHEMA.get(name) == pl.Float64())
+LABELS = _NAMES[_NAMES.index("other_model") : _NAMES.index("value")]
+"""Factor columns that say what an estimate is of, the model apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which measures of a study go together.
+
+    Attributes
+    ----------
+    lead:
+        The measure that the answer is about: models for which it has a value come first. Empty for any measure.
+    sizes:
+        From a signed measure to the unsigned one that has its noise floor, where that is another one.
+    corrected:
+        From a measure to its size without the part that chance adds.
+    """
+
+    lead: str = ""
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    corrected: Mapping[str, str] = field(default_factory=dict)
 
 
 class Numbers:
-    """Looks estimates up.
+    """Looks estimates up. A table may have hundreds of thousands of rows: they are made into objects when asked for.
 
     Parameters
     ----------
@@ -80,33 +107,35 @@ class Numbers:
         The table of estimates.
     models:
         Who was asked, in the order in which to show them; models of the table that are missing follow.
+    reading:
+        Which of its measures go together.
     """
 
-    def __init__(self, frame: pl.DataFrame, models: Iterable[str] = ()) -> None:
-        missing = [pl.lit(None).cast(SCHEMA[name]).alias(name) for name in _NAMES if name not in frame.columns]
-        frame = frame.with_columns(missing).select(_NAMES)
-        finite = [pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS]
-        frame = frame.with_columns(pl.col(_FLOATS).cast(pl.Float64)).with_columns(finite)
-        self._index: dict[tuple[str, str, frozenset[str]], list[Estimate]] = {}
-        for row in frame.iter_rows():
-            estimate = Estimate(*row)
-            labels = frozenset(name for name in _LABELS if getattr(estimate, name) is not None)
-            self._index.setdefault((estimate.measure, estimate.model, labels), []).append(estimate)
-        seen = [m for m in frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
-        self._beside = {
-            (measure, e.model, frozenset((name, getattr(e, name)) for name in labels)): e
-            for (measure, _, labels), rows in self._index.items()
-            if measure in _BESIDE
-            for e in rows
-        }
+    def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: Reading | None = None) -> None:
+        self.reading = reading or Reading()
+        missing = [
+            pl.lit(None).cast(SCHEMA.get(name, pl.String())).alias(name) for name in _NAMES if name not in frame.columns
+        ]
+        frame = frame.with_columns(missing).select(_NAMES).with_columns(pl.col(_FLOATS).cast(pl.Float64))
+        self.frame = frame.with_columns(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS)
+        """The table itself, with every column; what is not finite is null."""
+        places = [pl.col(name).is_not_null().cast(pl.UInt32) * 2**i for i, name in enumerate(LABELS)]
+        marked = self.frame.with_columns(pl.sum_horizontal(places).alias("set"))
+        self._parts: dict[tuple[object, ...], pl.DataFrame] = marked.partition_by(
+            ["measure", "model", "set"], as_dict=True, maintain_order=True
+        )
+        self._rows: dict[tuple[object, ...], list[Estimate]] = {}
+        self._beside: dict[str, dict[tuple[str, frozenset[tuple[str, str]]], Estimate]] = {}
+        seen = [m for m in self.frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
         self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
         """Models asked, the mean over them not included."""
-        shifts = frame.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())["model"].to_list()
-        self.measured = tuple(model for model in self.models if model in shifts)
-        """Those of them whose answers allow any shift to be measured."""
-        self.pooled = POOLED in frame["model"]
+        lead = pl.col("measure") == self.reading.lead if self.reading.lead else pl.lit(value=True)
+        measured = set(self.frame.filter(lead & pl.col("value").is_not_null())["model"].unique())
+        self.measured = tuple(model for model in self.models if model in measured)
+        """Those of them whose answers allow anything to be measured."""
+        self.pooled = POOLED in self.frame["model"]
         """Whether there are estimates of the mean over models."""
-        self.judged: bool = frame["verdict"].is_not_null().any()
+        self.judged: bool = self.frame["verdict"].is_not_null().any()
         """Whether the estimates say what may be said of them."""
 
     @property
@@ -128,18 +157,29 @@ class Numbers:
         fixed:
             Factor columns that are set to a level.
         """
-        rows = self._index.get((measure, model, frozenset([*by, *fixed])), [])
+        wanted = {*by, *fixed}
+        rows = self._estimates((measure, model, sum(2**i for i, name in enumerate(LABELS) if name in wanted)))
         return [row for row in rows if all(getattr(row, k) == v for k, v in fixed.items())]
+
+    def _estimates(self, key: tuple[object, ...]) -> list[Estimate]:
+        if key not in self._rows:
+            part = self._parts.get(key)
+            self._rows[key] = [] if part is None else [Estimate(*row) for row in part.select(_NAMES).iter_rows()]
+        return self._rows[key]
+
+    def wholes(self) -> tuple[str, ...]:
+        """Measures that have an estimate over everything."""
+        return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels == 0))
+
+    def where(self, condition: pl.Expr) -> Iterator[Estimate]:
+        """Go through the estimates that meet a condition, in the order of the table."""
+        for row in self.frame.filter(condition).iter_rows():
+            yield Estimate(*row)
 
     def one(self, measure: str, model: str, **fixed: str) -> Estimate | None:
         """Return the estimate at these levels, over everything else; None if there is none."""
         rows = self.all(measure, model, **fixed)
         return rows[0] if rows else None
-
-    def everything(self) -> Iterator[Estimate]:
-        """Go through all estimates."""
-        for rows in self._index.values():
-            yield from rows
 
     def moved(self, estimate: Estimate) -> bool:
         """Whether a signed shift is a finding.
@@ -165,15 +205,22 @@ class Numbers:
         return None if size is None else size.floor_high
 
     def size(self, estimate: Estimate) -> Estimate | None:
-        """The |SBS| that goes with a signed shift."""
-        return self.beside("abs_sbs", estimate)
+        """The estimate that has the noise floor of this one's size: itself, or the unsigned one that goes with it."""
+        name = self.reading.sizes.get(estimate.measure)
+        return estimate if name is None else self.beside(name, estimate)
 
     def corrected(self, estimate: Estimate) -> Estimate | None:
         """The same size without the part that chance adds; None if there is none."""
-        names = {"sbs": "abs_sbs_corrected", "abs_sbs": "abs_sbs_corrected", "vs": "vs_corrected"}
-        return self.beside(names.get(estimate.measure, ""), estimate)
+        return self.beside(self.reading.corrected.get(estimate.measure, ""), estimate)
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
         """Another measure of the same cell."""
-        fixed = {name: getattr(estimate, name) for name in _LABELS if getattr(estimate, name) is not None}
-        return self._beside.get((measure, estimate.model, frozenset(fixed.items())))
+        if measure not in self._beside:
+            self._beside[measure] = {
+                (e.model, _cell(e)): e for key in self._parts if key[0] == measure for e in self._estimates(key)
+            }
+        return self._beside[measure].get((estimate.model, _cell(estimate)))
+
+
+def _cell(e: Estimate) -> frozenset[tuple[str, str]]:
+    return frozenset((name, level) for name in LABELS if (level := getattr(e, name)) is not None)

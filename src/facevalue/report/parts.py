@@ -1,4 +1,4 @@
-"""Parts of a page: interval plots, tables and heat maps, with every text ready-made."""
+"""Parts of a page: interval plots and tables, with every text ready-made."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ from facevalue.report.words import (
     Titles,
     count,
     detail,
-    group_key,
     interval,
     is_signed,
     number,
@@ -26,8 +25,6 @@ from facevalue.report.words import (
     worst_case,
 )
 
-STRONG, MODERATE = 0.10, 0.04
-"""Limits of the colour categories of Table 12."""
 _FAR = 1.5
 """A margin farther out than this many times the rest of a plot is not drawn."""
 
@@ -80,42 +77,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A table of numbers; `judged` if any has a verdict, `bounded` if any has worst-case bounds."""
+    """A table of numbers; `judged` if any has a verdict, `bounded` if any has worst-case bounds; `unit` sampled."""
 
     heads: tuple[str, ...]
     rows: list[Line]
     judged: bool = False
     bounded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HeatCell:
-    """One cell of a heat map; `sort` is None where there is no number."""
-
-    text: str
-    class_: str
-    detail: str
-    sort: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class HeatRow:
-    """One row of a heat map."""
-
-    section: str
-    label: str
-    cells: list[HeatCell]
-    size: float
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """A heat map; `bands` are (title, number of columns) over the columns' titles."""
-
-    bands: list[tuple[str, int]]
-    columns: list[tuple[str, str]]
-    rows: list[HeatRow]
-    first: str
+    unit: str = "faces"
 
 
 class Parts:
@@ -136,16 +104,18 @@ class Parts:
         self.titles = titles
         self.measures: Mapping[str, Measure] = {m.name: m for m in measures}
         clusters = {m.cluster for m in measures}
-        self.unit_name = "faces" if clusters <= {"identity"} else "clusters"
+        self.unit_name = (
+            "faces" if clusters <= {"identity"} else f"{clusters.pop()}s" if len(clusters) == 1 else "units"
+        )
 
     def signed(self, measure: str) -> bool:
         """Whether values of a measure carry a sign."""
         known = self.measures.get(measure)
-        return is_signed(known) if known else measure in ("sbs", "sbs_over_groups", "cohens_d")
+        return is_signed(known) if known else measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """A tooltip."""
-        floor = self.numbers.size(e) if e.measure == "sbs" else None
+        floor = self.numbers.size(e)
         corrected = self.numbers.corrected(e)
         signed = self.signed(e.measure)
         return detail(e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief)
@@ -167,7 +137,7 @@ class Parts:
         for labels, e in pairs:
             judged |= e.verdict is not None
             bounded |= e.has_bounds
-            noise = self.numbers.size(e) if e.measure == "sbs" else e
+            noise = self.numbers.size(e)
             floor = DASH
             if noise is not None and noise.floor_high is not None:
                 floor = f"{number(noise.floor, noise.unit)} (95%: {number(noise.floor_high, noise.unit)})"
@@ -188,7 +158,7 @@ class Parts:
                     e.why or "",
                 )
             )
-        return Lines(heads, rows, judged, bounded)
+        return Lines(heads, rows, judged, bounded, self.unit_name)
 
     def strips(
         self,
@@ -243,7 +213,7 @@ class Parts:
             )  # fmt: skip
             sort = e.value if e.value is not None else float("-inf")
             word, icon = ("", Markup("")) if verdict is None else (SHORT[verdict], verdict_icon(verdict))
-            moved = e.measure == "sbs" and self.numbers.moved(e)
+            moved = e.measure == self.numbers.reading.lead and self.numbers.moved(e)
             out.append(StripRow(text, note, svg, self.text(e), self.interval(e), title, sort, moved, word, icon))
         judged = any(row.verdict for row in out)
         drawn = margin is not None and over.low <= margin <= over.high
@@ -255,72 +225,20 @@ class Parts:
         return f"{sign}{e.margin:g}, {when_declared(e.declared)}"
 
     def _band(self, e: Estimate) -> tuple[float, float] | None:
-        if e.measure == "sbs":
-            high = self.numbers.floor(e)
-            return None if high is None else (-high, high)
-        return None if e.floor_high is None else (0.0, e.floor_high)
-
-    # What the sections show ------------------------------------------------------------------------------------------
-
-    def _cell(self, e: Estimate | None) -> HeatCell:
-        if e is None:
-            return HeatCell(DASH, "none", "not applicable: no such pictures", None)
-        if e.value is None:
-            return HeatCell(DASH, "none", NOT_MEASURABLE, None)
-        classes = [shade(e.value)]
-        if e.q is not None:
-            classes.append("unsure" if not self.numbers.tested(e) else "sure" if e.q < 0.001 else "")
-        elif e.verdict is not None and not self.numbers.tested(e):
-            classes.append("unsure")
-        return HeatCell(self.text(e), " ".join(filter(None, classes)), self.detail(e, brief=True), e.value)
-
-    def heat(self, found: Sequence[Estimate], row: str, column: str, heads: tuple[str, ...] = ()) -> Heat | None:
-        """A heat map of estimates over two factors."""
-        if not found:
+        high = self.numbers.floor(e)
+        if high is None:
             return None
-        names = list(heads) or list(dict.fromkeys(str(getattr(e, column)) for e in found))
-        by_cell = {(getattr(e, row), getattr(e, column)): e for e in found}
-        rows = []
-        for key in dict.fromkeys(getattr(e, row) for e in found):
-            cells = [self._cell(by_cell.get((key, name))) for name in names]
-            size = max((abs(c.sort) for c in cells if c.sort is not None), default=-1.0)
-            rows.append(HeatRow("", self.titles.get(row, key), cells, size))
-        columns = [(self._head(column, n), self._head(column, n)) for n in names]
-        return Heat([], columns, rows, row.capitalize())
-
-    def _head(self, column: str, name: str) -> str:
-        return name if column == "model" else self.titles.get(column, name)
-
-    def _groups(self, found: Iterable[Estimate]) -> list[tuple[str, str]]:
-        pairs = dict.fromkeys((e.dimension or "", e.group or "") for e in found)
-        order = list(dict.fromkeys(d for d, _ in pairs))  # by first appearance
-        return sorted(pairs, key=lambda pair: (order.index(pair[0]), group_key(*pair)))
-
-    def named(self, rows: Iterable[Estimate]) -> list[tuple[tuple[str, ...], Estimate]]:
-        """Estimates with their scenario's poles."""
-        return [((self.titles.poles(e.scenario),), e) for e in rows]
+        return (-high, high) if self.signed(e.measure) else (0.0, high)
 
     def single(self, model: str, measure: str) -> list[tuple[tuple[str, ...], Estimate]]:
         """The estimate over everything, with its measure's title."""
         e = self.numbers.one(measure, model)
+        return [] if e is None else [((self.title(measure),), e)]
+
+    def title(self, measure: str) -> str:
+        """A measure's title."""
         known = self.measures.get(measure)
-        return [] if e is None else [((known.title if known else measure,), e)]
-
-    def over_models(self, column: str) -> list[Estimate]:
-        """SBS over one factor, of every model."""
-        return [e for model in self.numbers.models for e in self.numbers.all("sbs", model, column)]
-
-
-def shade(value: float) -> str:
-    """Colour category of Table 12.
-
-    Examples
-    --------
-    >>> [shade(v) for v in (0.1, 0.04, 0.039, -0.04, -0.1)]
-    ['up2', 'up1', 'zero', 'down1', 'down2']
-    """
-    size = "2" if abs(value) >= STRONG else "1" if abs(value) >= MODERATE else ""
-    return "zero" if not size else f"{'up' if value > 0 else 'down'}{size}"
+        return known.title if known else measure
 
 
 def side(e: Estimate, signed: bool) -> str:
@@ -352,8 +270,3 @@ def _tick(value: float, unit: str, *, signed: bool) -> str:
         return f"{1e4 * value:g}"
     text = f"{value:g}".replace("-", "−")
     return f"+{text}" if signed and value > 0 else text
-
-
-def short(title: str) -> str:
-    """A column title that fits a narrow column."""
-    return title.removeprefix("Monk ") if title.startswith("Monk ") else title

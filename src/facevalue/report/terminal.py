@@ -1,4 +1,4 @@
-"""A summary for the terminal: headline, strongest cues with their intervals, and what to be careful about."""
+"""A summary for the terminal: headline, strongest estimates with their intervals, and what to be careful about."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,11 @@ from rich.text import Text
 
 from facevalue.measures.base import Measure
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.headline import Outcome, cues, headline
+from facevalue.report.headline import Outcome
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.numbers import POOLED, Estimate, Numbers
-from facevalue.report.trust import FEW_FACES
+from facevalue.report.page import Outline
+from facevalue.report.sections import page_of
 from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.words import (
     DASH,
@@ -26,11 +27,6 @@ from facevalue.report.words import (
 )
 
 _BAR = 25
-_HEADLINES = (
-    "sbs", "cohens_d", "zero_share", "large_share", "variations_to_80", "position_bias", "letter_bias", "na_rate",
-    "refusal_rate",
-)  # fmt: skip
-
 _SIGNS = {
     Verdict.DIFFERENCE: "●",
     Verdict.EQUIVALENT: "◆",
@@ -49,43 +45,43 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     measures:
         Definitions.
     strongest:
-        How many cues to list per model, or for the mean over models if there is one.
+        How many estimates to list per model, or for the mean over models if there is one.
 
     Returns
     -------
     Something that a `rich` console prints.
     """
-    numbers = Numbers(estimates)
-    study = str(estimates["study"][0]) if estimates.height else ""
-    titles = Titles(study)
+    page = page_of(str(estimates["study"][0]) if estimates.height else "")
+    numbers = Numbers(estimates, reading=page.reading)
+    titles = Titles(page.wording())
     known = {m.name: m for m in measures}
     model = numbers.primary
-    answer = headline(numbers, titles, model)
+    answer = page.headline(numbers, titles, model)
     parts: list[RenderableType] = [
         Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
     ]
     parts += [Text(more) for more in answer.more]
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if models:
-        parts += [Text(""), _headlines(numbers, known, models)]
-    rows = [e for e in cues(numbers, model) if e.value is not None][:strongest]
+        parts += [Text(""), _wholes(numbers, known, models, page.outline.measures or numbers.wholes())]
+    rows = [e for e in page.outline.strongest(numbers, model) if e.value is not None][:strongest]
     if rows:
-        parts += [Text(""), _cues(numbers, titles, rows)]
+        parts += [Text(""), _strongest(numbers, titles, rows, page.outline)]
     declared = _declared(numbers, known)
     if declared:
         parts += [Text(""), *map(Text, declared)]
-    notes = _warnings(numbers, titles)
+    notes = page.outline.warnings(numbers, titles)
     if notes:
         parts += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
     return Group(*parts)
 
 
-def _headlines(numbers: Numbers, known: dict[str, Measure], models: Sequence[str]) -> Table:
+def _wholes(numbers: Numbers, known: dict[str, Measure], models: Sequence[str], measures: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, title=None, header_style="dim")
     table.add_column("")
     for model in models:
         table.add_column(Text(model), justify="left")
-    for name in _HEADLINES:
+    for name in measures:
         found = [numbers.one(name, model) for model in models]
         if not any(e is not None for e in found):
             continue
@@ -109,21 +105,23 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     return text
 
 
-def _cues(numbers: Numbers, titles: Titles, rows: Sequence[Estimate]) -> Table:
+def _strongest(numbers: Numbers, titles: Titles, rows: Sequence[Estimate], outline: Outline) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     ends = [abs(v) for e in rows for v in (e.value, e.low, e.high) if v is not None]
     reach = max(ends, default=0.0) or 1.0
-    table.add_column("Strongest cues")
-    table.add_column("shift", justify="right")
+    table.add_column(outline.what)
+    table.add_column(outline.value, justify="right")
     table.add_column("95% interval")
     table.add_column("q", justify="right")
     if numbers.judged:
         table.add_column("verdict")
-    table.add_column(f"{-reach:+.2f}".replace("-", "−") + " " * (_BAR - 10) + f"{reach:+.2f}", no_wrap=True)
+    digits = 2 if reach < 10 else 0
+    ends_text = (f"{-reach:+.{digits}f}".replace("-", "−"), f"{reach:+.{digits}f}")
+    table.add_column(ends_text[0] + " " * (_BAR - sum(map(len, ends_text))) + ends_text[1], no_wrap=True)
     for e in rows:
         moved = numbers.moved(e)
         style = "bold" if moved else "dim"
-        label = f"{titles.variation(e.attribute, e.variation)} ({titles.get('attribute', e.attribute).lower()})"
+        label = outline.label(e, titles)
         table.add_row(
             Text(label, style=style),
             Text(number(e.value, e.unit, signed=True), style=style),
@@ -174,27 +172,3 @@ def bar(e: Estimate, reach: float, width: int = _BAR) -> str:
     if e.value is not None:
         cells[at(e.value)] = "●"
     return "".join(cells)
-
-
-def _warnings(numbers: Numbers, titles: Titles) -> list[str]:
-    out = []
-    overall = numbers.one("sbs", numbers.primary)
-    if overall is not None and overall.clusters is not None and 0 < overall.clusters < FEW_FACES:
-        out.append(
-            f"{overall.clusters} faces, fewer than {FEW_FACES}: intervals may be too narrow. "
-            "Take this as a trial, not as a finding."
-        )
-    for model in numbers.models:
-        whose = f"{model}: " if len(numbers.models) > 1 else ""
-        rate = numbers.one("na_rate", model)
-        if rate is not None and rate.value is not None and rate.value >= 0.05:
-            out.append(f"{whose}{number(rate.value, 'share')} of replies have no valid answer; they are left out.")
-        place = numbers.one("position_bias", model)
-        if place is not None and place.value is not None and abs(place.value) >= 0.05:
-            side = "first" if place.value > 0 else "last"
-            out.append(f"{whose}the model prefers the option shown {side}, by {number(abs(place.value), 'share')}.")
-        turned = [e for e in cues(numbers, model) if numbers.moved(e) and e.sign_open]
-        if turned:
-            names = "; ".join(titles.cue(e.attribute, e.variation) for e in turned)
-            out.append(f"{whose}the direction is not certain if missing answers are counted worst-case: {names}.")
-    return out

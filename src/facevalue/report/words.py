@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
 
 from facevalue.measures.base import Measure
 from facevalue.report.numbers import Estimate
@@ -11,6 +10,8 @@ DASH = "–"
 NOT_MEASURABLE = "not measurable"
 MINUS = "−"
 _COUNTS = ("variations",)
+_DIFFERENCES = ("pp", "log odds")
+"""Units in which only differences are given."""
 _TEN_THOUSANDTHS = "×10⁻⁴"
 _ORDERS: dict[str, tuple[str, ...]] = {
     "age": ("young", "young adult", "middle-aged", "elderly"),
@@ -29,6 +30,8 @@ def number(value: float | None, unit: str, *, signed: bool = False) -> str:
     ('+0.124', '−0.166')
     >>> number(0.0201, "share"), number(None, "share"), number(18.0, "variations")
     ('2.0%', '–', '18')
+    >>> number(61.24, "%"), number(-11.24, "pp", signed=True)
+    ('61.2%', '−11.2 pp')
 
     The sign stays where the digits round to zero, as in the paper:
 
@@ -41,6 +44,11 @@ def number(value: float | None, unit: str, *, signed: bool = False) -> str:
         value = 0.0  # no sign
     if unit == "share":
         return f"{_fixed(100 * value, 1)}%"
+    if unit == "%":
+        return f"{_fixed(value, 1)}%"
+    if unit == "pp":
+        text = f"{_fixed(value, 1)} pp"
+        return f"+{text}" if signed and value > 0 else text
     if unit in _COUNTS:
         return _fixed(value, 0 if value == round(value) else 1)
     if unit == "probability^2":
@@ -102,7 +110,9 @@ def count(value: int | None) -> str:
 
 def is_signed(measure: Measure | None) -> bool:
     """Whether values of a measure are written with their sign."""
-    return measure is not None and measure.signed and (measure.paired or measure.name.endswith("_bias"))
+    if measure is None or not measure.signed:
+        return False
+    return measure.paired or measure.unit in _DIFFERENCES or measure.name.endswith("_bias")
 
 
 def interval(estimate: Estimate, *, signed: bool = False) -> str:
@@ -110,8 +120,9 @@ def interval(estimate: Estimate, *, signed: bool = False) -> str:
     if not estimate.has_interval:
         return ""
     ends = (number(v, estimate.unit, signed=signed) for v in (estimate.low, estimate.high))
-    if estimate.unit == "probability^2":
-        return f"[{', '.join(end.removesuffix(_TEN_THOUSANDTHS) for end in ends)}]{_TEN_THOUSANDTHS}"
+    common = {"probability^2": _TEN_THOUSANDTHS, "pp": " pp"}.get(estimate.unit)  # said once, after both ends
+    if common:
+        return f"[{', '.join(end.removesuffix(common) for end in ends)}]{common}"
     return f"[{', '.join(ends)}]"
 
 
@@ -205,36 +216,24 @@ def _equal(value: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-@cache
-def _published() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    from facevalue.studies.stylisticbias import tables  # noqa: PLC0415
-
-    return {
-        "stylisticbias": {
-            "attribute": tables.attribute_titles(),
-            "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},
-            "scenario": {s.name: s.favourable.capitalize() for s in tables.scenarios()},
-            "pole": {s.name: s.unfavourable for s in tables.scenarios()},
-            "category": dict(tables.categories()),
-            "scenario_category": {s.name: s.category for s in tables.scenarios()},
-        }
-    }
-
-
 class Titles:
     """Wording of factor levels for people.
 
     Parameters
     ----------
-    study:
-        Whose published wording to use, if it has one.
+    published:
+        The wording of a study's levels, by factor column.
     own:
         Wording that goes first; see `ReportData.titles`.
     """
 
-    def __init__(self, study: str, own: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    def __init__(
+        self,
+        published: Mapping[str, Mapping[str, str]] | None = None,
+        own: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         self._own = own or {}
-        self._study = _published().get(study, {})
+        self._study = published or {}
 
     def known(self, column: str, level: str) -> str | None:
         """The wording that someone gave, if anyone did."""

@@ -6,9 +6,10 @@ from itertools import accumulate
 from markupsafe import Markup
 
 from facevalue.report import charts
-from facevalue.report.headline import cues
 from facevalue.report.numbers import POOLED, Estimate
-from facevalue.report.parts import Heat, HeatRow, Lines, Parts, Strips, above_floor, short, verdict_icon
+from facevalue.report.parts import Lines, Strips, above_floor, verdict_icon
+from facevalue.report.stylisticbias.headline import cues
+from facevalue.report.stylisticbias.heats import Heat, HeatRow, Heats, short
 from facevalue.report.verdict import verdict_of
 from facevalue.report.words import (
     DASH,
@@ -37,7 +38,7 @@ class VsRow:
     share: str
 
 
-class View(Parts):
+class View(Heats):
     """Builds the sections of the page that show estimates; made from what `Parts` is made from."""
 
     def cue_strips(self, model: str) -> Strips | None:

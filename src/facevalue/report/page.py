@@ -1,0 +1,117 @@
+"""What a study's report has of its own: its sections, its answer, and what goes with them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from facevalue.report.data import AnyExample, PromptExample, ReportData
+from facevalue.report.headline import Headline
+from facevalue.report.numbers import Estimate, Numbers, Reading
+from facevalue.report.trust import Card
+from facevalue.report.words import Titles
+from facevalue.run.stored import StoredRun
+from facevalue.studies import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the page.
+
+    Attributes
+    ----------
+    id, title:
+        Anchor, and title in the contents.
+    template:
+        File below `templates/`.
+    """
+
+    id: str
+    title: str
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What is said about a study's numbers, in plain words.
+
+    Attributes
+    ----------
+    unit:
+        What the answer's numbers mean; below the answer.
+    intervals:
+        How intervals, tests and noise floors are made.
+    limits:
+        What the numbers don't say.
+    """
+
+    unit: str
+    intervals: str
+    limits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the summary for the terminal shows.
+
+    Attributes
+    ----------
+    measures:
+        Measures of a model as a whole, in order; empty for all that there are.
+    what, value:
+        Titles of the strongest estimates, and of their values.
+    strongest:
+        From numbers and model to estimates, strongest first.
+    label:
+        What an estimate is of.
+    warnings:
+        What to be careful about.
+    """
+
+    measures: tuple[str, ...]
+    what: str
+    value: str
+    strongest: Callable[[Numbers, str], list[Estimate]]
+    label: Callable[[Estimate, Titles], str]
+    warnings: Callable[[Numbers, Titles], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPage:
+    """Everything in a report that differs between studies.
+
+    Attributes
+    ----------
+    sections:
+        The study's own, between the cards and what was asked.
+    reading:
+        Which of its measures go together.
+    wording:
+        Published wording of its levels, by factor column.
+    headline:
+        The answer of a model in one sentence.
+    cards:
+        Reasons to trust or doubt.
+    context:
+        What the sections' templates use besides what all templates have.
+    notes, outline:
+        See there.
+    prompts:
+        Questions to quote, from the study's declaration.
+    examples:
+        Pictures and replies behind the strongest findings, from the runs and their estimates.
+    assets:
+        Style sheets and scripts beside the common ones, below `templates/`.
+    """
+
+    sections: tuple[Section, ...]
+    reading: Reading
+    wording: Callable[[], Mapping[str, Mapping[str, str]]]
+    headline: Callable[[Numbers, Titles, str], Headline]
+    cards: Callable[[ReportData, Numbers, Titles], list[Card]]
+    context: Callable[[ReportData, Numbers, Titles], Mapping[str, object]]
+    notes: Notes
+    outline: Outline
+    prompts: Callable[[Study], tuple[PromptExample, ...]]
+    examples: Callable[[Sequence[StoredRun], pl.DataFrame], Sequence[AnyExample]]
+    assets: tuple[str, ...] = ()

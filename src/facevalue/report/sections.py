@@ -1,0 +1,21 @@
+"""Which page a study has: the one place that knows studies by name."""
+
+from collections.abc import Mapping
+
+from facevalue.report.generic import PAGE as GENERIC
+from facevalue.report.page import StudyPage
+from facevalue.report.stylisticbias.page import PAGE as STYLISTICBIAS
+
+PAGES: Mapping[str, StudyPage] = {"stylisticbias": STYLISTICBIAS}
+"""Pages by the study's name."""
+
+
+def page_of(study: str) -> StudyPage:
+    """The page of a study; one that shows every measure as charts and tables where it has none of its own.
+
+    Examples
+    --------
+    >>> [section.id for section in page_of("a study of tomorrow").sections]
+    ['measures']
+    """
+    return PAGES.get(study, GENERIC)

@@ -1,0 +1,1 @@
+"""StylisticBias's part of the report."""

@@ -1,0 +1,140 @@
+"""From run folders to StylisticBias's examples: faces without and with the strongest cues."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures.verdicts import Verdict
+from facevalue.report.data import Example, PromptExample
+from facevalue.report.numbers import ALPHA
+from facevalue.report.stored_examples import picture, said
+from facevalue.report.stylisticbias.wording import wording
+from facevalue.report.words import Titles
+from facevalue.run.stored import StoredRun, first_valid
+from facevalue.store import read_responses
+from facevalue.studies import Study
+from facevalue.types import Image, Option
+
+_EXAMPLES = 4
+
+
+def prompts(study: Study) -> tuple[PromptExample, ...]:
+    """One scenario in every ordering: the innermost prompts of the first stimulus."""
+    frame = study.design.trials(np.arange(min(4, study.design.size)))
+    questions = study.ask(frame)
+    titles = Titles(wording(), study.titles)
+    return tuple(
+        PromptExample(
+            titles.poles(q.factors.get("scenario")), f"ordering {q.factors.get('ordering')}", q.prompt, q.system
+        )
+        for q in questions
+    )
+
+
+def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example]:
+    """The strongest cues, findings first, each in its strongest scenario, on the face closest to the mean shift."""
+    measured = estimates.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())["model"].unique()
+    run = next((r for r in runs if r.model in measured.to_list()), runs[0])
+    own = estimates.filter((pl.col("model") == run.model) & (pl.col("measure") == "sbs") & pl.col("group").is_null())
+    cues = own.filter(pl.col("variation").is_not_null() & pl.col("scenario").is_null() & pl.col("value").is_not_null())
+    judged = pl.col("verdict") if "verdict" in own.columns else pl.lit(None, pl.String)
+    found = pl.when(judged.is_null()).then(pl.col("q") < ALPHA).otherwise(judged == Verdict.DIFFERENCE.value)
+    found = found.fill_null(value=False)
+    cues = cues.sort(found, pl.col("value").abs(), descending=True).head(_EXAMPLES)
+    out = []
+    for cue in cues.iter_rows(named=True):
+        same = (pl.col("attribute") == cue["attribute"]) & (pl.col("variation") == cue["variation"])
+        by_scenario = own.filter(
+            same & pl.col("scenario").is_not_null() & (pl.col("value").sign() == np.sign(cue["value"]))
+        )
+        if not by_scenario.height:
+            continue
+        strongest = by_scenario.sort(pl.col("value").abs(), descending=True).row(0, named=True)
+        example = _example(run, cue["attribute"], cue["variation"], strongest["scenario"], strongest["value"])
+        if example is not None:
+            out.append(example)
+    return out
+
+
+def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shift: float) -> Example | None:
+    study = run.study
+    numbers = _numbers(study, attribute, variation, scenario)
+    if not numbers.size:
+        return None
+    stored = read_responses(run.folder, int(numbers.min()), int(numbers.max()))
+    stored = stored.filter(pl.col("trial").is_in(numbers))
+    factors = study.design.trials(stored["trial"].to_numpy())
+    rows = pl.concat([factors, stored.drop("trial")], how="horizontal")
+    rows = rows.with_columns(*study.answer(rows).select("weight", "na").get_columns(), pl.col("repeat").alias("reply"))
+    judged = first_valid(rows, study.repeats).filter(pl.col("weight").is_not_null())
+    pairs = _pairs(judged)
+    if not pairs.height:
+        return None
+    chosen = pairs.sort((pl.col("shift") - shift).abs()).row(0, named=True)
+    question = study.ask(factors.filter(pl.col("trial") == chosen["trial"]).head(1))[0]
+    base, variant = (picture(study, int(chosen[name])) for name in ("trial_base", "trial"))
+    texts = [
+        said(chosen[f"{name}"], chosen[p], question.options)
+        for name, p in (("text_base", "probs_base"), ("text", "probs"))
+    ]
+    return Example(
+        title=f"{study.titles.get('variation', {}).get(f'{attribute}/{variation}', variation)}: {scenario}",
+        base_image=base.data if base else None,
+        variant_image=variant.data if variant else None,
+        media_type=(variant or base or Image(b"", "image/png")).media_type,
+        attribute=attribute,
+        variation=variation,
+        scenario=scenario,
+        prompt=question.prompt,
+        base_answer=texts[0],
+        variant_answer=texts[1],
+        base_phi=chosen["phi_base"],
+        variant_phi=chosen["phi"],
+        base_choice=_choice(chosen["weight_base"], question.options),
+        variant_choice=_choice(chosen["weight"], question.options),
+        model=run.model,
+    )
+
+
+def _numbers(study: Study, attribute: str, variation: str, scenario: str) -> np.ndarray:
+    """Trials about one variation and its bases in one scenario."""
+    wanted = []
+    for block, offset in zip(study.design.blocks, study.design.offsets, strict=False):
+        constant = block.constants.get("attribute")
+        if constant not in (None, attribute):
+            continue
+        local = np.arange(len(block), dtype=np.int64)
+        frame = study.design.trials(local + offset, ["attribute", "variation", "scenario"])
+        keep = (pl.col("scenario") == scenario) & (
+            pl.col("attribute").is_null() | ((pl.col("attribute") == attribute) & (pl.col("variation") == variation))
+        )
+        wanted.append(frame.filter(keep)["trial"].to_numpy().astype(np.int64))
+    return np.concatenate(wanted) if wanted else np.zeros(0, dtype=np.int64)
+
+
+def _pairs(judged: pl.DataFrame) -> pl.DataFrame:
+    """A row per identity that has both pictures: their scores, and one reply to the same prompt."""
+    base, varied = (judged.filter(pl.col("attribute").is_null() == b) for b in (True, False))
+    scores = [part.group_by("identity").agg(pl.col("weight").mean().alias("phi")) for part in (base, varied)]
+    both = (
+        scores[1]
+        .join(scores[0], on="identity", suffix="_base")
+        .with_columns((pl.col("phi") - pl.col("phi_base")).alias("shift"))
+    )
+    keys = ["identity", "ordering", "repeat"]
+    replies = varied.select(*keys, "trial", "text", "probs", "weight").join(
+        base.select(*keys, "trial", "text", "probs", "weight"), on=keys, suffix="_base"
+    )
+    # Show a prompt on which the pictures were told apart, if there is one, so that the example says what happened.
+    telling = replies.sort((pl.col("weight") - pl.col("weight_base")).abs(), descending=True).unique(
+        "identity", keep="first", maintain_order=True
+    )
+    return both.join(telling, on="identity")
+
+
+def _choice(weight: float, options: Sequence[Option]) -> str:
+    """The wording of the option that a reply chose: the favourable one has all the weight, or none."""
+    if weight not in (0.0, 1.0):
+        return ""
+    return next((o.text for o in options if (o.level == "favourable") == (weight == 1.0)), "")

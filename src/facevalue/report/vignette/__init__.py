@@ -1,0 +1,1 @@
+"""VIGNETTE's part of the report."""
