@@ -1,0 +1,321 @@
+"""Which trials VIGNETTE has: picture pairs x prompts x variants of each prompt, as arithmetic (section 3, Table 8)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.design import Axis, Block, Design, Factor, Pairs, Permutation, mix
+from facevalue.errors import DataError
+from facevalue.studies.vignette.settings import Selection
+from facevalue.studies.vignette.tables import CONTRASTS, Question, overlaps, questions, term_pairs
+
+DECISIONS = ("ability", "sociability", "morality", "agency", "status", "appearance")
+"""What decisions are asked for (section 4.4)."""
+IRRELEVANT = 3
+"""Ability questions with the role of another kind of time that the released code asks of each picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt of a block, and what its level means; see the columns of the same names.
+
+    Attributes
+    ----------
+    name:
+        Level of the factor `prompt`.
+    paradigm, question:
+        What is asked.
+    about:
+        "1" or "2" where it asks about one of the two people or activities.
+    trait, valence, pair:
+        Of a term (Table 5) or decision.
+    """
+
+    name: str
+    paradigm: str
+    question: str
+    about: str | None = None
+    trait: str | None = None
+    valence: str | None = None
+    pair: str | None = None
+
+
+def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = False) -> tuple[Prompt, ...]:
+    """What is asked of one picture pair (sections 4.1-4.4).
+
+    Parameters
+    ----------
+    contrast:
+        Kind of the pair.
+    paradigms:
+        Only these; all by default.
+    irrelevant:
+        Whether the control of the released code is asked too.
+
+    Examples
+    --------
+    >>> [len(prompts(contrast)) for contrast in CONTRASTS]
+    [12, 4, 12, 60]
+    """
+    asked = [one for one in _prompts(contrast, irrelevant) if not paradigms or one.paradigm in paradigms]
+    return tuple(asked)
+
+
+def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
+    for question in questions(None, contrast):
+        if question.paradigm == "stereotype":
+            for pair in term_pairs():
+                for term, valence in ((pair.high, "high"), (pair.low, "low")):
+                    yield Prompt(term, "stereotype", term, None, pair.trait, valence, pair.name)
+        elif question.paradigm == "decision":
+            for trait in DECISIONS:
+                yield Prompt(f"decision {trait}", "decision", trait, trait=trait)
+        elif _asks_both(question, contrast):
+            for about in ("1", "2"):
+                yield Prompt(f"{question.name} {about}", question.paradigm, question.name, about)
+        else:
+            yield Prompt(question.name, question.paradigm, question.name)
+    if irrelevant and contrast == "identity":
+        for number in range(1, IRRELEVANT + 1):
+            yield Prompt(f"decision irrelevant {number}", "decision", f"irrelevant {number}", trait="ability")
+
+
+def _asks_both(question: Question, contrast: str) -> bool:
+    """Whether a question is asked about each person, or about each person's activity."""
+    return question.paradigm == "factuality" or (question.paradigm == "perception" and contrast == "identity-activity")
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who and what one block's pairs are made of: pictures of one gender and dimension.
+
+    Attributes
+    ----------
+    gender, dimension:
+        Of all of them.
+    identities:
+        Who has a picture of every activity.
+    portraits:
+        Who has a portrait.
+    activities:
+        What they do.
+    """
+
+    gender: str
+    dimension: str
+    identities: tuple[str, ...]
+    portraits: tuple[str, ...]
+    activities: tuple[str, ...]
+
+    def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
+        """What is shown in a block of this contrast; None if there is no pair."""
+        who = self.portraits if contrast == "portrait" else self.identities
+        people = Factor("identity", who) if who else None
+        doing = Factor("activity", self.activities) if self.activities else None
+        if people is None or (doing is None and contrast != "portrait"):
+            return None
+        out = tuple(tuple(sorted(pair)) for pair in overlaps(self.dimension)) if drop else ()
+        without = tuple((pair[0], pair[1]) for pair in sorted(out))
+        try:
+            if contrast == "portrait":
+                return (Pairs(people, without=without),)
+            assert doing is not None
+            if contrast == "identity":
+                return Pairs(people, without=without), doing
+            if contrast == "activity":
+                return people, Pairs(doing)
+            return Pairs(people, without=without), Pairs(doing, ordered=True)
+        except DataError:  # a single identity or activity makes no pair
+            return None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The design, and how its variants hang together.
+
+    Attributes
+    ----------
+    design:
+        Blocks with pictures, then the same pairs without them where text is asked for.
+    twins:
+        For each block the block that shows the same pairs; itself where it shows pictures.
+    """
+
+    design: Design
+    twins: tuple[int, ...]
+
+    @cached_property
+    def variants(self) -> npt.NDArray[np.int64]:
+        """Trials of each block that differ only in wording and reference."""
+        return np.array([_variants(block) for block in self.design.blocks], dtype=np.int64)
+
+    def pair_numbers(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The number of each trial's pair, the same with and without its picture."""
+        design = self.design
+        block = np.searchsorted(design.offsets, numbers, side="right") - 1
+        shift = design.stimulus_offsets[:-1] - design.stimulus_offsets[list(self.twins)]
+        return design.stimulus_numbers(numbers) - shift[block]
+
+    def sample(self, size: int, seed: int, repeats: int) -> npt.NDArray[np.int64]:
+        """Draw prompts of pairs, each with all its variants, as many of each block and paradigm as of any other.
+
+        In proportion to their size, nine in ten prompts would be about pairs that differ in identity and activity, and
+        one in a thousand a decision. Estimates are taken within a paradigm and dimension, so each gets an equal share,
+        as far as it has so many.
+
+        Parameters
+        ----------
+        size:
+            Requests wanted.
+        seed:
+            Which sample.
+        repeats:
+            Requests per trial.
+
+        Raises
+        ------
+        DataError
+            The design is smaller, or the sample too small for one prompt with its variants.
+        """
+        design = self.design
+        if size > design.size * repeats:
+            raise DataError(f"A sample of {size:,} cannot be drawn: the design has {design.size * repeats:,} requests.")
+        groups = self._groups()
+        # A group's cost per prompt: its variants, and those of the same pair without its picture.
+        costs = np.array([sum(int(self.variants[i]) for i, _ in places) * repeats for places in groups])
+        sizes = np.array([design.blocks[places[0][0]].stimuli * places[0][1].size for places in groups])
+        wanted = _equal_shares(sizes, costs, size)
+        if not wanted.any():
+            raise DataError(
+                f"A sample of {size:,} is too small: one prompt with its variants takes {int(costs.min()):,} requests."
+            )
+        out = []
+        for number, (places, count) in enumerate(zip(groups, wanted.tolist(), strict=True)):
+            if not count:
+                continue
+            drawn = Permutation(int(sizes[number]), (seed, number))(np.arange(count))
+            stimulus, prompt = np.divmod(drawn, places[0][1].size)
+            for i, own in places:
+                variants = int(self.variants[i])
+                first = stimulus * design.blocks[i].prompts + own[prompt] * variants + int(design.offsets[i])
+                out.append((first[:, None] + np.arange(variants)).ravel())
+        return np.sort(np.concatenate(out))
+
+    def _groups(self) -> list[list[tuple[int, npt.NDArray[np.int64]]]]:
+        """Prompts of one paradigm about the pairs of one block, with pictures and, where asked for, without.
+
+        Each is listed as (block, which of its prompts).
+        """
+        groups: dict[tuple[int, str | None], list[tuple[int, npt.NDArray[np.int64]]]] = {}
+        for i, twin in enumerate(self.twins):
+            paradigm = next(c.values for c in self.design.blocks[i].prompt[0].columns() if c.name == "paradigm")
+            for name in dict.fromkeys(paradigm):
+                own = np.array([code for code, value in enumerate(paradigm) if value == name], dtype=np.int64)
+                groups.setdefault((twin, name), []).append((i, own))
+        return list(groups.values())
+
+
+def _equal_shares(sizes: npt.NDArray[np.int64], costs: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
+    """How many to take of each group so that all cost the same, those that have fewer giving their share to the others.
+
+    Examples
+    --------
+    >>> _equal_shares(np.array([2, 50, 50]), np.array([1, 1, 2]), 20).tolist()
+    [2, 10, 4]
+    """
+    taken = np.zeros(sizes.size, dtype=np.int64)
+    left = total
+    while True:
+        open_ = np.flatnonzero((taken < sizes) & (costs <= left))
+        if not open_.size:
+            return taken
+        each = left // open_.size
+        more = np.minimum(each // costs[open_], sizes[open_] - taken[open_])
+        if not more.any():  # too little for all: one each, in turn
+            more = np.zeros_like(more)
+            spent = np.cumsum(costs[open_])
+            more[spent <= left] = 1
+        taken[open_] += more
+        left -= int((more * costs[open_]).sum())
+
+
+def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, irrelevant: bool) -> Layout:
+    """Cross everyone with everything: the paper's design, each block a product (Table 8)."""
+    blocks = []
+    for cast in casts:
+        for contrast in chosen.contrasts or CONTRASTS:
+            axes = cast.axes(contrast, drop)
+            if axes is not None:
+                names = {"gender": cast.gender, "dimension": cast.dimension, "contrast": contrast}
+                blocks.append((axes, names))
+    return _layout(blocks, chosen, irrelevant)
+
+
+def listed_layout(pairs: pl.DataFrame, chosen: Selection, irrelevant: bool) -> Layout:
+    """Take the pairs of a list: one block per gender, dimension and contrast.
+
+    Parameters
+    ----------
+    pairs:
+        Columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where a contrast has none.
+    chosen, irrelevant:
+        What is asked of them.
+    """
+    blocks = []
+    for key, part in pairs.group_by("gender", "dimension", "contrast", maintain_order=True):
+        columns = [c for c in part.columns if c not in ("pair", "gender", "dimension", "contrast", "path")]
+        shown = {c: tuple(part[c].cast(pl.String)) for c in columns if part[c].null_count() < part.height}
+        constants = dict(zip(("gender", "dimension", "contrast"), map(str, key), strict=True))
+        axis: Axis = Factor("pair_of_pictures", tuple(part["pair"]), shown)
+        blocks.append(((axis,), constants))
+    return _layout(blocks, chosen, irrelevant)
+
+
+def _layout(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection, irrelevant: bool) -> Layout:
+    blocks: list[Block] = []
+    twins: list[int] = []
+    first: dict[int, int] = {}
+    for medium in chosen.shown:
+        for i, (axes, constants) in enumerate(shown):
+            contrast = constants["contrast"]
+            asked = prompts(contrast, chosen.paradigms, irrelevant)
+            if medium == "text":
+                asked = tuple(p for p in asked if p.paradigm != "factuality")  # there is nothing to recognise
+            if not asked:
+                continue
+            facts = {**constants, **({} if chosen.shown == ("image",) else {"shown": medium})}
+            name = " ".join([*constants.values(), *(["text"] if medium == "text" else [])])
+            twins.append(first.setdefault(i, len(blocks)))
+            blocks.append(Block(name, axes, _prompt_axes(asked, chosen, contrast, medium), facts))
+    if not blocks:
+        raise DataError(
+            "Nothing is left to ask: the paradigms, contrasts, identities and activities that were chosen have no "
+            "picture pair in common. Pairs are made of two identities within one dimension."
+        )
+    return Layout(Design(tuple(blocks)), tuple(twins))
+
+
+def _prompt_axes(asked: Sequence[Prompt], chosen: Selection, contrast: str, medium: str) -> tuple[Axis, ...]:
+    columns = ("paradigm", "question", "about", "trait", "valence", "pair")
+    attributes = {c: tuple(getattr(p, c) for p in asked) for c in columns}
+    axes: list[Axis] = [Factor("prompt", tuple(p.name for p in asked), attributes)]
+    if chosen.wordings != ("1",):
+        axes.append(Factor("wording", chosen.wordings))
+    if chosen.references != ("identity",) and medium == "image" and contrast != "activity":
+        axes.append(Factor("reference", chosen.references))
+    return tuple(axes)
+
+
+def _variants(block: Block) -> int:
+    return block.prompts // len(block.prompt[0])
+
+
+def keys(numbers: npt.NDArray[np.int64], prompt: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.uint64]:
+    """Random words, one per pair and prompt: what is shuffled for one is shuffled alike for all its variants."""
+    with np.errstate(over="ignore"):
+        pair = mix(numbers.astype(np.uint64) + np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15))
+        return mix(pair ^ mix(prompt.astype(np.uint64) + np.uint64(1)))

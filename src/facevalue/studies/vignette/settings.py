@@ -1,0 +1,145 @@
+"""What the user may choose of VIGNETTE, read and checked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.base import Kind
+from facevalue.studies.base import Setting
+from facevalue.studies.vignette.tables import CONTRASTS, GENDERS, PARADIGMS, activities, dimensions, identities
+from facevalue.types import OptionValue
+
+WORDINGS = ("1", "2", "3")
+REFERENCES = ("identity", "position")
+SHOWN = ("image", "text")
+
+SETTINGS = (
+    Setting("paradigm", "Only these paradigms (factuality,perception,stereotype,decision).", []),
+    Setting("dimension", "Only these dimensions (ability,age,gender,nationality,race,religion ...).", []),
+    Setting("contrast", "Only these picture pairs (identity,activity,identity-activity,portrait).", []),
+    Setting("gender", "Only pairs of this gender (male,female).", []),
+    Setting("identity", "Only these identities (old,young,doctor ...); at least two of a dimension.", []),
+    Setting("activity", "Only these activities (cooking,programming ...).", []),
+    Setting(
+        "pictures",
+        "What is shown: the part of the study that FaceValue can draw, or nothing (plans, text, simulated models).",
+        "drawn",
+        ("drawn", "none"),
+    ),
+    Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", ""),
+    Setting("folder", "Show the authors' pictures: the folder with individual_images, or with paired pictures.", ""),
+    Setting("pata", "Show PATA's photographs: its list of scene_race_gender_age|URL lines.", ""),
+    Setting("root", "The folder that image paths are relative to; that of the file by default.", ""),
+    Setting("kind", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind)),
+    Setting("pairs", "Most picture pairs of two identities where there are several pictures of each.", 20),
+    Setting(
+        "reference", "What options name: the identities, left and right (position), or both in turn.", ["identity"]
+    ),
+    Setting("wording", "Wordings of the questions: 1 is the paper's, 2 and 3 its paraphrases (Table 11).", ["1"]),
+    Setting("shown", "Ask about the picture (image), without it (text), or both in turn.", ["image"]),
+    Setting("roles", "The authors' role questions (a JSON file) instead of FaceValue's own.", ""),
+    Setting("overlaps", "Pairs of overlapping identities (beautiful, attractive).", "keep", ("keep", "drop")),
+    Setting("prompts", "The paper's prompts, or those of the released code.", "paper", ("paper", "released")),
+    Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", ["1"]),
+    Setting("temperature", "Sampling temperature.", 0.7),
+    Setting("shuffle_seed", "Which shuffle of options, sides and wrong options.", 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked, in names of the tables; an empty tuple is everything."""
+
+    paradigms: tuple[str, ...]
+    dimensions: tuple[str, ...]
+    contrasts: tuple[str, ...]
+    genders: tuple[str, ...]
+    identities: tuple[str, ...]
+    activities: tuple[str, ...]
+    wordings: tuple[str, ...]
+    references: tuple[str, ...]
+    shown: tuple[str, ...]
+
+
+def selection(options: Mapping[str, OptionValue], own: Sequence[str] = (), done: Sequence[str] = ()) -> Selection:
+    """Read the names that were chosen.
+
+    Parameters
+    ----------
+    options:
+        A value for each of `SETTINGS`.
+    own, done:
+        Identities and activities of the user's own pictures; those of the tables otherwise.
+
+    Raises
+    ------
+    UnknownNameError
+        A name that there isn't; the nearest one is suggested.
+    """
+    who = own or list(dict.fromkeys(one.name for d in dimensions() for one in identities(d.name)))
+    what = done or [activity.name for activity in activities()]
+    return Selection(
+        paradigms=chosen("paradigm", names(options, "paradigm"), PARADIGMS),
+        dimensions=chosen("dimension", names(options, "dimension"), [] if own else [d.name for d in dimensions()]),
+        contrasts=chosen("contrast", names(options, "contrast"), CONTRASTS),
+        genders=chosen("gender", names(options, "gender"), GENDERS),
+        identities=chosen("identity", names(options, "identity"), who),
+        activities=chosen("activity", names(options, "activity"), what),
+        wordings=chosen("wording", names(options, "wording"), WORDINGS) or ("1",),
+        references=chosen("reference", names(options, "reference"), REFERENCES) or ("identity",),
+        shown=chosen("shown", names(options, "shown"), SHOWN) or ("image",),
+    )
+
+
+def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Find names whatever their case and whether hyphens, underscores or spaces stand between words.
+
+    Examples
+    --------
+    >>> chosen("dimension", ["Physical-Traits"], ["age", "physical traits"])
+    ('physical traits',)
+    """
+    wanted = list(wanted)
+    if not known:
+        return tuple(wanted)
+    places = {folded(name): name for name in known}
+    for name in wanted:
+        if folded(name) not in places:
+            raise UnknownNameError(kind, name, known)
+    found = {places[folded(name)] for name in wanted}
+    return tuple(name for name in known if name in found)
+
+
+def folded(name: str) -> str:
+    """A name without its case and separators."""
+    return " ".join(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").split())
+
+
+def names(options: Mapping[str, OptionValue], name: str) -> list[str]:
+    """A setting that is a list of names."""
+    value = options[name]
+    return [str(v) for v in value] if isinstance(value, list) else [part for part in str(value).split(",") if part]
+
+
+def whole(options: Mapping[str, OptionValue], name: str, least: int) -> int:
+    """A setting that is a whole number."""
+    value = options[name]
+    if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < least:
+        raise DataError(f"The setting {name.replace('_', '-')} is a whole number from {least}, not {value!r}.")
+    return int(value)
+
+
+def seeds(options: Mapping[str, OptionValue]) -> tuple[int, ...]:
+    """The sampling seeds."""
+    given = names(options, "seeds")
+    if not given or not all(seed.isdigit() for seed in given) or len(set(given)) != len(given) or len(given) > 80:
+        raise DataError("Seeds are 1 to 80 different whole numbers, such as 1,2,3.")
+    return tuple(int(seed) for seed in given)
+
+
+def temperature(options: Mapping[str, OptionValue]) -> float:
+    """The sampling temperature."""
+    value = options["temperature"]
+    if isinstance(value, (list, str)) or not 0 <= float(value) <= 100:
+        raise DataError(f"The temperature is {value}: it must be 0 (greedy) or more.")
+    return float(value)
