@@ -1,0 +1,288 @@
+"""Profiles of identities across the four paradigms, and how alike they are (VIGNETTE, 7.1 and 7.2, Figures 3 to 5)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures import selection
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.profiles import NEUTRAL, correlations, pattern
+from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
+
+PAPER = "VIGNETTE (000_3034adc9333dc66e)"
+OURS = "FaceValue"
+UNIT = "picture pair"
+SEED = 1
+UNFAVOURABLE = ("struggle", "dislike")
+"""Questions of perception by which an identity loses if it is named."""
+BY_CONSTRUCTION = "no interval: 50 by construction, as a pair gives one identity what it takes from the other"
+VARIANTS = ("shown", "reference", "wording")
+
+NORMALISED = Measure(
+    "normalised_score", "Normalised score, higher is more favourable",
+    "mean over answers of 100 w, w the weight of the identity, or 1 - w for struggle, dislike and terms of low "
+    "valence; factuality: share of right answers; politics left out",
+    "%", UNIT, f"{PAPER}, section 7.2, Figures 4 and 5; the formula is FaceValue's", limits=(0.0, 100.0),
+)  # fmt: skip
+_ALIKE = "over the identities of a dimension (null: of all), between their normalised scores in"
+PARADIGM_PEARSON, PARADIGM_SPEARMAN = (
+    Measure(
+        f"paradigm_{name}", f"Agreement of paradigms, {title}'s correlation",
+        f"{title}'s correlation {_ALIKE} two paradigms (the second is in `category`)",
+        "1", "identity", f"{OURS}; the question is that of {PAPER}, section 7.1", limits=(-1.0, 1.0),
+    )
+    for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
+)  # fmt: skip
+MODEL_PEARSON, MODEL_SPEARMAN = (
+    Measure(
+        f"model_{name}", f"Agreement of models, {title}'s correlation",
+        f"{title}'s correlation {_ALIKE} one paradigm, of two models",
+        "1", "identity", f"{OURS}; the question is that of {PAPER}, section 7.2", limits=(-1.0, 1.0),
+    )
+    for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
+)  # fmt: skip
+MEASURES = (NORMALISED, PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN)
+
+_PAIR = (
+    *("gender", "dimension", "contrast", "pair_of_pictures"),
+    *("identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2"),
+)
+_SCORE = ("paradigm", "dimension", "identity")
+
+
+def pair_columns(frame: pl.DataFrame) -> list[str]:
+    """Columns that tell picture pairs apart, whether the picture is shown or not."""
+    return [name for name in _PAIR if name in frame.columns]
+
+
+def whole_pairs(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Cut a stream of answers between picture pairs, so that all answers about one pair are in one chunk.
+
+    Parameters
+    ----------
+    chunks:
+        Answers in trial order, in which all answers about a pair are neighbours.
+
+    Yields
+    ------
+    The same rows in the same order, with `cluster`: the number of the pair within its chunk.
+    """
+    kept: pl.DataFrame | None = None
+    for chunk in chunks:
+        frame = chunk if kept is None else pl.concat([kept, chunk])
+        if not frame.height:
+            continue
+        marks = [*pair_columns(frame), *(["shown"] if "shown" in frame.columns else [])]
+        frame = frame.with_columns(pl.struct(marks).rle_id().alias("cluster"))
+        last = frame["cluster"][-1]
+        kept = frame.filter(pl.col("cluster") == last).drop("cluster")
+        if last > 0:
+            yield frame.filter(pl.col("cluster") < last)
+    if kept is not None:
+        yield kept.with_columns(pl.lit(0, pl.UInt32).alias("cluster"))
+
+
+def by_identity(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row per answer and identity that it is about, with `n` and `s` of that identity.
+
+    Parameters
+    ----------
+    frame:
+        Answers with `n` (mass) and `s` (of it, what chose option 1 or was right), without the activity contrast.
+
+    Returns
+    -------
+    Two rows for a choice between two identities, `s` being what chose each; one row for factuality, of the identity
+    that was asked about.
+    """
+    two = frame.filter(pl.col("paradigm") != "factuality")
+    facts = frame.filter(pl.col("paradigm") == "factuality")
+    asked = pl.when(pl.col("about") == "2").then("identity_2").otherwise("identity_1")
+    return pl.concat(
+        [
+            two.with_columns(pl.col("identity_1").alias("identity")),
+            two.with_columns(pl.col("identity_2").alias("identity"), (pl.col("n") - pl.col("s")).alias("s")),
+            facts.with_columns(asked.alias("identity")),
+        ]
+    )
+
+
+def favourable_weight() -> pl.Expr:
+    """Weight of option 1 had the question asked for what is favourable: 1 - w where it asked for the contrary."""
+    against = pl.col("question").is_in(UNFAVOURABLE) | (pl.col("valence") == "low").fill_null(value=False)
+    return pl.when(against).then(1 - pl.col("weight")).otherwise(pl.col("weight"))
+
+
+def comparing() -> pl.Expr:
+    """Answers that say something of an identity: not the activity contrast, not the politics terms."""
+    left_out = sorted({pair.trait for pair in term_pairs() if not pair.valenced})
+    politics = (pl.col("paradigm") == "stereotype") & pl.col("trait").is_in(left_out).fill_null(value=False)
+    return (pl.col("contrast") != "activity") & ~politics & ~pl.col("question").str.starts_with("irrelevant")
+
+
+class Main:
+    """Keeps of each variant (without picture, positional, paraphrased) the first level that comes by."""
+
+    def __init__(self) -> None:
+        self._level: dict[str, str] = {}
+
+    def __call__(self, chunk: pl.DataFrame, columns: Sequence[str] = VARIANTS) -> pl.DataFrame:
+        """The rows of the first levels; rows of blocks that don't have the variant stay."""
+        for name in columns:
+            if name not in chunk.columns:
+                continue
+            if name not in self._level:
+                known = chunk[name].drop_nulls()
+                if not known.len():
+                    continue
+                self._level[name] = str(known[0])
+            chunk = chunk.filter(pl.col(name).is_null() | (pl.col(name).cast(pl.String) == self._level[name]))
+        return chunk
+
+
+class Profiles:
+    """Collects normalised scores from a stream of answers.
+
+    Give it the chunks of `whole_pairs`, then `write`.
+    """
+
+    def __init__(self) -> None:
+        self._main = Main()
+        self._parts: list[pl.DataFrame] = []
+        self._overall: list[pl.DataFrame] = []
+
+    def add(self, chunk: pl.DataFrame) -> None:
+        """Take in a chunk of whole pairs."""
+        asked = chunk.select(
+            *("cluster", "paradigm", "contrast", "dimension", "question", "about", "trait", "valence"),
+            *(name for name in ("identity_1", "identity_2", *VARIANTS) if name in chunk.columns),
+            *("weight", "mass"),
+        )
+        asked = self._main(asked).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)).filter(comparing())
+        valid = pl.col("weight").is_not_null()
+        asked = asked.with_columns(
+            pl.when(valid).then("mass").otherwise(0.0).alias("n"),
+            pl.when(valid).then(favourable_weight() * pl.col("mass")).otherwise(0.0).alias("s"),
+        )
+        if not asked.height:
+            return
+        facts = asked.filter(pl.col("paradigm") == "factuality")
+        self._reduce(self._parts, by_identity(asked), _SCORE)
+        self._reduce(self._overall, facts, ("paradigm", "dimension"))
+
+    @staticmethod
+    def _reduce(into: list[pl.DataFrame], rows: pl.DataFrame, by: Sequence[str]) -> None:
+        pairs = rows.group_by(*by, "cluster").agg(pl.col("n", "s").sum(), asked=pl.len())
+        into.append(selection.moments(pairs, by))
+
+    def frame(self) -> pl.DataFrame:
+        """Scores by paradigm, dimension and identity (null: the whole dimension), as `selection.cells` gives them.
+
+        The score of a whole dimension is its accuracy in factuality, and 50 in the other paradigms.
+        """
+        if not self._parts:
+            return pl.DataFrame()
+        own = _cells(self._parts, _SCORE)
+        facts = _cells(self._overall, ("paradigm", "dimension"))
+        rest = own.filter(pl.col("paradigm") != "factuality").group_by("paradigm", "dimension")
+        two = rest.agg(pl.lit(NEUTRAL).alias("value"), pl.col("n").sum() / 2, pl.lit(0, pl.Int64).alias("clusters"))
+        return pl.concat([own, facts, two], how="diagonal_relaxed").sort("paradigm", "dimension", "identity")
+
+    def write(self, table: EstimateTable) -> None:
+        """Add `normalised_score` to the estimates."""
+        scores = self.frame()
+        if not scores.height:
+            return
+        constant = (scores["identity"].is_null() & (scores["paradigm"] != "factuality")).to_numpy()
+        how = np.where(constant, BY_CONSTRUCTION, selection.method(scores))
+        labels = {name: scores[name].to_list() for name in _SCORE}
+        table.add(NORMALISED, labels, estimates_of(scores, how))
+
+
+def _cells(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
+    """Pooled over activities: every answer counts alike."""
+    together = selection.add(pl.concat(parts), list(by)).with_columns(pl.lit(None, pl.String).alias("activity"))
+    return selection.cells(together, by)
+
+
+def estimates_of(cells: pl.DataFrame, method: np.ndarray) -> Estimates:
+    """What `selection.cells` gave, as estimates."""
+    column: dict[str, Array] = {name: selection.to_array(cells[name]) for name in ("value", "low", "high", "se")}
+    n, clusters = (
+        np.rint(np.nan_to_num(selection.to_array(cells[name]))).astype(np.int64) for name in ("n", "clusters")
+    )
+    return Estimates(column["value"], column["low"], column["high"], n, clusters, method.astype(object), column["se"])
+
+
+def patterns(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Which identities are low or high in all paradigms, and which in one and not in another (section 7.1).
+
+    Parameters
+    ----------
+    estimates:
+        With `normalised_score` rows, of one or several models.
+
+    Returns
+    -------
+    Columns `model`, `dimension`, `identity` and those of `measures.profiles.pattern`. Neutral is 50, and in factuality
+    the mean accuracy of the dimension.
+    """
+    scores = estimates.filter(pl.col("measure") == NORMALISED.name)
+    whole = scores.filter(pl.col("identity").is_null()).select(
+        "model", "paradigm", "dimension", pl.col("value").alias("neutral")
+    )
+    own = scores.filter(pl.col("identity").is_not_null())
+    joined = own.join(whole, on=["model", "paradigm", "dimension"], how="left", nulls_equal=True, maintain_order="left")
+    return pattern(joined, ["model", "dimension", "identity"])
+
+
+def compare_paradigms(table: EstimateTable, estimates: pl.DataFrame) -> None:
+    """Add the correlations between paradigms, per model, for each dimension and over all."""
+    scores = _by_identity(estimates)
+    for model, own in scores.group_by("model", maintain_order=True):
+        for dimension, part in _dimensions(own):
+            wide = part.pivot("paradigm", index=["dimension", "identity"], values="value")
+            for one, other in combinations([p for p in PARADIGMS if p in wide.columns], 2):
+                found = correlations(_column(wide, one), _column(wide, other), SEED)
+                labels = {"model": [model[0]], "dimension": [dimension], "paradigm": [one], "category": [other]}
+                _both(table, (PARADIGM_PEARSON, PARADIGM_SPEARMAN), labels, found)
+
+
+def compare_models(table: EstimateTable, estimates: pl.DataFrame) -> None:
+    """Add the correlations between models, per paradigm, for each dimension and over all."""
+    scores = _by_identity(estimates)
+    models = scores["model"].unique(maintain_order=True).to_list()
+    for (paradigm,), own in scores.group_by("paradigm", maintain_order=True):
+        for dimension, part in _dimensions(own):
+            wide = part.pivot("model", index=["dimension", "identity"], values="value")
+            for one, other in combinations([m for m in models if m in wide.columns], 2):
+                found = correlations(_column(wide, one), _column(wide, other), SEED)
+                labels = {"model": [one], "other_model": [other], "dimension": [dimension], "paradigm": [str(paradigm)]}
+                _both(table, (MODEL_PEARSON, MODEL_SPEARMAN), labels, found)
+
+
+def _by_identity(estimates: pl.DataFrame) -> pl.DataFrame:
+    return estimates.filter((pl.col("measure") == NORMALISED.name) & pl.col("identity").is_not_null())
+
+
+def _dimensions(scores: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame]]:
+    yield from ((str(key[0]), part) for key, part in scores.group_by("dimension", maintain_order=True))
+    if scores["dimension"].n_unique() > 1:
+        yield None, scores
+
+
+def _column(wide: pl.DataFrame, name: str) -> Array:
+    return selection.to_array(wide[name])
+
+
+def _both(
+    table: EstimateTable, measures: tuple[Measure, Measure], labels: dict[str, list[str | None]], found: Estimates
+) -> None:
+    assert found.se is not None
+    for i, measure in enumerate(measures):
+        numbers = (found.value[[i]], found.low[[i]], found.high[[i]], found.n[[i]], found.clusters[[i]])
+        table.add(measure, labels, Estimates(*numbers, found.method[[i]], found.se[[i]]))

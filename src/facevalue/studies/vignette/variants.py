@@ -1,0 +1,312 @@
+"""The same question asked in other ways: paraphrased, with positional answers, without the picture (7.4, A.3, A.7).
+
+Variants of one prompt about one pair are compared with each other, answer by answer, so that what differs is the way of
+asking and nothing else. What only one of them has a valid answer to is left out; `n` says how many were compared.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures import selection
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.families import ALPHA, adjust
+from facevalue.measures.inference import Array, Estimates, Floor
+from facevalue.measures.profiles import correlations
+from facevalue.measures.proportions import score_p
+from facevalue.measures.robustness import chance, chance_floor, match_rates
+from facevalue.studies.vignette.profile import (
+    OURS,
+    PAPER,
+    SEED,
+    UNIT,
+    Main,
+    by_identity,
+    comparing,
+    estimates_of,
+    favourable_weight,
+    pair_columns,
+)
+
+_SHIFT = (-100.0, 100.0)
+VISION_MINUS_TEXT = Measure(
+    "vision_minus_text", "Vision minus text", "S with the picture - S without it, of the same pairs and prompts",
+    "pp", UNIT, f"{PAPER}, section 7.4, Figure 6", paired=True, comparison=True, limits=_SHIFT,
+)  # fmt: skip
+POSITIONAL_SHIFT = Measure(
+    "positional_shift", "Positional minus identity answers",
+    "S with answers 'left' and 'right' - S with answers that name the identities, of the same pairs and prompts",
+    "pp", UNIT, f"{PAPER}, section A.7, Figure 11", paired=True, comparison=True, limits=_SHIFT,
+)  # fmt: skip
+POSITIONAL_CORRELATION = Measure(
+    "positional_correlation", "Positional and identity answers, Pearson's correlation",
+    "Pearson's r over the identities of a dimension between S with identity answers and S with positional ones",
+    "1", "identity", f"{PAPER}, Figure 11; the coefficient is {OURS}'s", limits=(-1.0, 1.0),
+)  # fmt: skip
+FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
+    Measure(
+        name, title, f"share of trials in which {what} of the three wordings get the same answer",
+        "%", UNIT, f"{PAPER}, section A.3, Table 11", limits=(0.0, 100.0),
+    )
+    for name, title, what in (
+        ("full_match", "Paraphrases: full match", "all"),
+        ("partial_match", "Paraphrases: partial match", "exactly two"),
+        ("all_different", "Paraphrases: all different", "no two"),
+    )
+)  # fmt: skip
+FIRST_OPTION, LEFT = (
+    Measure(
+        name, title, f"share of the answers between two options that {what}; 50 if it does not matter",
+        "%", UNIT, OURS, limits=(0.0, 100.0),
+    )
+    for name, title, what in (
+        ("first_option_share", "Option that is listed first", "choose the one listed first"),
+        ("left_share", "Left half of the picture", "choose what the left half shows"),
+    )
+)  # fmt: skip
+MEASURES = (
+    *(VISION_MINUS_TEXT, POSITIONAL_SHIFT, POSITIONAL_CORRELATION),
+    *(FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT, FIRST_OPTION, LEFT),
+)
+
+_CHANCE: Mapping[str, tuple[float, ...]] = {"doing": (0.25, 0.75), "who": (0.25,) * 4}
+_KEEP = (
+    *("cluster", "paradigm", "question", "about", "trait", "valence", "prompt", "repeat", "wording", "reference"),
+    *("shown", "weight", "mass", "swapped", "both", "none", "listed_first", "left_first"),
+)
+_CELL = ("paradigm", "contrast", "dimension", "question", "identity")
+_STRATA = (*_CELL, "activity")
+
+
+class Variants:
+    """Collects comparisons of variants from a stream of answers.
+
+    Give it the chunks of `profile.whole_pairs`, then `write`. What a run did not vary gives no estimates. Answers
+    without a picture come long after those with it: where both are asked, one number per answer is kept until then.
+    """
+
+    def __init__(self) -> None:
+        self._main = Main()
+        self._matches: list[pl.DataFrame] = []
+        self._sides: list[pl.DataFrame] = []
+        self._positional: list[pl.DataFrame] = []
+        self._shown: dict[str, list[pl.DataFrame]] = {"image": [], "text": []}
+
+    def add(self, chunk: pl.DataFrame) -> None:
+        """Take in a chunk of whole pairs."""
+        pair = pair_columns(chunk)
+        frame = chunk.select(*pair, *(name for name in _KEEP if name in chunk.columns))
+        frame = frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+        self._add_sides(self._main(frame))
+        if "wording" in frame.columns:
+            self._add_matches(self._main(frame, ("shown", "reference")))
+        main = self._main(frame, ("wording",))
+        if "reference" in frame.columns:
+            self._add_positional(self._main(main, ("shown",)))
+        if "shown" in frame.columns:
+            held = _scored(self._main(main, ("reference",)))
+            for shown, parts in self._shown.items():
+                parts.append(held.filter(pl.col("shown") == shown).select(*_pair_and_prompt(held), "s", "n"))
+
+    def _add_sides(self, frame: pl.DataFrame) -> None:
+        two = frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null())
+        parts = []
+        for name, first in (("first_option_share", "listed_first"), ("left_share", "left_first")):
+            if first not in two.columns or (name == "left_share" and _all_text(two)):
+                continue
+            chosen = pl.when(pl.col(first)).then("weight").otherwise(1 - pl.col("weight"))
+            parts.append(
+                two.select("cluster", "paradigm", pl.lit(name).alias("what"), n="mass", s=chosen * pl.col("mass"))
+            )
+        if parts:
+            self._sides.append(_moments(pl.concat(parts), ("what", "paradigm")))
+
+    def _add_matches(self, frame: pl.DataFrame) -> None:
+        wordings = frame["wording"].drop_nulls().unique().sort().to_list()
+        if len(wordings) != 3:
+            return
+        options = ["weight", *(name for name in ("swapped", "both", "none") if name in frame.columns)]
+        same = ["cluster", "paradigm", "question", "prompt", "repeat"]
+        asked = frame.group_by(same, maintain_order=True).agg(
+            pl.col(name).filter(pl.col("wording") == w).first().alias(f"{name} {w}")
+            for w in wordings
+            for name in options
+        )
+        shares = np.stack([[selection.to_array(asked[f"{name} {w}"]) for name in options] for w in wordings])
+        weight, others = shares[:, 0], shares[:, 1:]
+        rates = np.full((3, asked.height), np.nan)
+        who = (asked["question"] == "who").to_numpy()
+        if who.any():
+            rates[:, who] = match_rates(np.moveaxis(np.concatenate([weight[:, None], others], axis=1)[..., who], -1, 0))
+        rates[:, ~who] = match_rates(np.stack([weight[:, ~who], 1 - weight[:, ~who]], axis=1).transpose(2, 0, 1))
+        frame = asked.select("cluster", "paradigm", "question").with_columns(
+            pl.Series(measure.name, rate)
+            for measure, rate in zip((FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT), rates, strict=True)
+        )
+        known = frame.filter(pl.col("full_match").is_not_nan())
+        long = known.unpivot(index=["cluster", "paradigm", "question"], variable_name="what", value_name="s")
+        long = long.with_columns(pl.lit(1.0).alias("n"))
+        apart = long.filter(pl.col("paradigm").is_in(["factuality", "perception"]))
+        over_all = long.with_columns(pl.lit(None, pl.String).alias("question"))
+        for part in (apart, over_all):
+            self._matches.append(_moments(part, ("what", "paradigm", "question")))
+
+    def _add_positional(self, frame: pl.DataFrame) -> None:
+        held = _scored(frame.filter(pl.col("question") != "doing"))
+        named, placed = (held.filter(pl.col("reference") == level) for level in ("identity", "position"))
+        self._positional.append(_reduced(_paired(named, placed, ["cluster", *_pair_and_prompt(held)])))
+
+    def write(self, table: EstimateTable) -> None:
+        """Add what was compared to the estimates."""
+        self._write_shares(table, self._sides, ("what", "paradigm"), {m.name: m for m in (FIRST_OPTION, LEFT)})
+        matches = {m.name: m for m in (FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT)}
+        self._write_shares(table, self._matches, ("what", "paradigm", "question"), matches)
+        if self._positional:
+            moments = selection.add(pl.concat(self._positional), ("what", *_STRATA))
+            _write_shift(table, POSITIONAL_SHIFT, moments, "positional shift")
+            _write_correlation(table, moments)
+        image, text = (pl.concat(parts) if parts else None for parts in self._shown.values())
+        if image is not None and text is not None and image.height and text.height:
+            paired = _paired(text, image, _pair_and_prompt(image))
+            numbered = paired.with_columns(pl.struct(pair_columns(image)).rank("dense").alias("cluster"))
+            _write_shift(table, VISION_MINUS_TEXT, _reduced(numbered), "vision minus text")
+
+    @staticmethod
+    def _write_shares(
+        table: EstimateTable, parts: Sequence[pl.DataFrame], by: Sequence[str], measures: Mapping[str, Measure]
+    ) -> None:
+        if not parts:
+            return
+        found = _cells(pl.concat(parts), by)
+        for name, measure in measures.items():
+            rows = found.filter(pl.col("what") == name).sort(by)
+            if not rows.height:
+                continue
+            labels = {column: rows[column].to_list() for column in by if column != "what"}
+            made = estimates_of(rows, selection.method(rows))
+            if measure in (FIRST_OPTION, LEFT):
+                table.add(measure, labels, made, p=_p(rows))
+            else:
+                table.add(measure, labels, made, floor=_floor(rows, measure))
+
+
+def _all_text(frame: pl.DataFrame) -> bool:
+    return "shown" in frame.columns and frame.height > 0 and bool((frame["shown"] == "text").all())
+
+
+def _moments(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    pairs = rows.group_by(*by, "cluster").agg(pl.col("n", "s").sum(), asked=pl.len())
+    return selection.moments(pairs, by).select(*by, *selection.MOMENTS)
+
+
+def _cells(parts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    return selection.cells(parts.with_columns(pl.lit(None, pl.String).alias("activity")), by)
+
+
+def _floor(rows: pl.DataFrame, measure: Measure) -> Floor:
+    """What answers drawn at random give; no floor where questions with other options are put together."""
+    place = (FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT).index(measure)
+    value, n = selection.to_array(rows["value"]) / 100, np.rint(selection.to_array(rows["n"]))
+    parts: list[tuple[float, float, float]] = []
+    for share, size, paradigm, question in zip(value, n, rows["paradigm"], rows["question"], strict=True):
+        if paradigm == "factuality" and question is None:
+            parts.append((np.nan, np.nan, np.nan))
+            continue
+        rate = float(chance(_CHANCE.get(question or "", (0.5, 0.5)))[place])
+        one = chance_floor(np.array([share]), np.array([size]), rate)
+        parts.append((100 * one.mean[0], 100 * one.high[0], one.p[0] if measure is FULL_MATCH else np.nan))
+    mean, high, p = np.array(parts).T
+    return Floor(mean, high, p)
+
+
+def _pair_and_prompt(frame: pl.DataFrame) -> list[str]:
+    return [*pair_columns(frame), "paradigm", "question", "about", "prompt", "repeat"]
+
+
+def _scored(frame: pl.DataFrame) -> pl.DataFrame:
+    """Valid answers that say something of an identity, with `s` and `n`.
+
+    Decisions and factuality are put together over questions; terms too, turned round where their valence is low; each
+    question of perception stands for itself.
+    """
+    kept = frame.filter(comparing() & pl.col("weight").is_not_null())
+    score = pl.when(pl.col("paradigm") == "stereotype").then(favourable_weight()).otherwise(pl.col("weight"))
+    return kept.with_columns(s=score, n="mass")
+
+
+def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Answers to two variants of one prompt side by side, for each identity: `s_base`, `s_other` and `n`."""
+    values = ["s", "n"]
+    both = base.select(*keys, *values).join(
+        other.select(*keys, *values), on=keys, how="inner", nulls_equal=True, suffix="_other", maintain_order="left"
+    )
+    both = both.with_columns(n=pl.col("n") * pl.col("n_other")).drop("n_other")
+    first, second = (by_identity(both.with_columns(s=pl.col(name) * pl.col("n"))) for name in ("s", "s_other"))
+    return first.rename({"s": "s_base"}).with_columns(second["s"].alias("s_other"))
+
+
+def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
+    """Moments of what either variant chose, and of the shift between them, for each identity and activity.
+
+    The shift d of an answer lies in [-1, 1]; it is taken as the share (1 + d)/2, for which `selection` has intervals.
+    """
+    activity = pl.col("activity") if "activity" in rows.columns else pl.lit(None, pl.String)
+    rows = rows.with_columns(
+        pl.when(pl.col("paradigm") == "perception").then("question").alias("question"),
+        pl.when(pl.col("contrast") == "identity").then(activity).alias("activity"),
+    )
+    pairs = rows.group_by(*_STRATA, "cluster").agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
+    shift = (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2
+    named = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
+    parts = [pairs.with_columns(pl.lit(what).alias("what"), s=s) for what, s in named.items()]
+    return selection.moments(pl.concat(parts), ("what", *_STRATA))
+
+
+def _write_shift(table: EstimateTable, measure: Measure, moments: pl.DataFrame, title: str) -> None:
+    found = selection.cells(moments.filter(pl.col("what") == "shift"), _CELL).sort(_CELL)
+    for (paradigm, _, dimension, question), rows in found.group_by(_CELL[:-1], maintain_order=True):
+        half = estimates_of(rows, selection.method(rows))
+        assert half.se is not None
+        made = Estimates(
+            2 * half.value - 100,
+            2 * half.low - 100,
+            2 * half.high - 100,
+            half.n,
+            half.clusters,
+            half.method,
+            2 * half.se,
+        )
+        p = _p(rows)
+        labels = {name: rows[name].to_list() for name in _CELL}
+        family = ", ".join(str(part) for part in (title, paradigm, question, dimension) if part is not None)
+        table.add(measure, labels, made, p=p, q=adjust(p, "bh"), family=family)
+
+
+def _write_correlation(table: EstimateTable, moments: pl.DataFrame) -> None:
+    base, other = (selection.cells(moments.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
+    both = base.join(other, on=_CELL, nulls_equal=True, suffix="_other").sort(_CELL)
+    for key, rows in both.group_by(_CELL[:-1], maintain_order=True):
+        found = correlations(selection.to_array(rows["value"]), selection.to_array(rows["value_other"]), SEED)
+        assert found.se is not None
+        labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}
+        numbers = (found.value[:1], found.low[:1], found.high[:1], found.n[:1], found.clusters[:1], found.method[:1])
+        table.add(POSITIONAL_CORRELATION, labels, Estimates(*numbers, found.se[:1]))
+
+
+def _p(rows: pl.DataFrame) -> Array:
+    """Against one half, as the interval."""
+    share = selection.to_array(rows["value"]) / 100
+    return score_p(share, selection.to_array(rows["size"]), selection.to_array(rows["df"]))
+
+
+def off_diagonal(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Identities that positional answers choose more or less often than identity answers do (Figure 11): q < 0.05.
+
+    Returns
+    -------
+    The rows of `positional_shift` concerned, largest shift first.
+    """
+    shifts = estimates.filter((pl.col("measure") == POSITIONAL_SHIFT.name) & (pl.col("q") < ALPHA))
+    return shifts.sort(pl.col("value").abs(), descending=True)

@@ -1,0 +1,232 @@
+"""Paraphrases, positional answers, and answers without the picture."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from facevalue.measures.estimates import EstimateTable
+from facevalue.studies.vignette.profile import whole_pairs
+from facevalue.studies.vignette.variants import MEASURES, Variants, off_diagonal
+from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, TERMS, answered, chunks, prefers
+
+BOTH = {"shown": ["image", "text"]}
+REFERENCES = {"reference": ["identity", "position"]}
+WORDINGS = {"wording": ["1", "2", "3"]}
+
+
+def estimates(frame: pl.DataFrame, size: int = 150) -> pl.DataFrame:
+    variants = Variants()
+    for chunk in whole_pairs(chunks(frame, size)):
+        variants.add(chunk)
+    table = EstimateTable("vignette", "m")
+    variants.write(table)
+    return table.frame()
+
+
+def of(found: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFrame:
+    return found.filter(
+        (pl.col("measure") == measure), *(pl.col(name).eq_missing(level) for name, level in labels.items())
+    )
+
+
+def shifted(level: tuple[str, str], identity: str, by: float) -> Any:
+    """Even chances, but for one identity under one level of a variant."""
+
+    def chance(row: dict[str, Any]) -> float:
+        if row[level[0]] != level[1] or identity not in (row["identity_1"], row["identity_2"]):
+            return 0.5
+        return 0.5 + (by if row["identity_1"] == identity else -by)
+
+    return chance
+
+
+def test_a_run_without_variants_has_no_comparisons() -> None:
+    found = estimates(answered(prefers({})))
+    assert set(found["measure"].to_list()) == {"first_option_share", "left_share"}
+
+
+@pytest.mark.parametrize("size", [5, 64, 10_000])
+def test_estimates_do_not_depend_on_the_chunks(size: int) -> None:
+    frame = answered(
+        prefers({"old": -1.0}),
+        DECISION + PERCEPTION,
+        variants=BOTH | REFERENCES | WORDINGS,
+        missing=0.05,
+        genders=["male"],
+    )
+    keys = ["measure", "paradigm", "question", "dimension", "identity"]
+    one, other = (estimates(frame, s).sort(keys) for s in (size, 500))
+    assert one.select(keys).equals(other.select(keys))
+    for column in ("value", "low", "high", "se", "p", "q", "floor", "n"):
+        assert one[column].to_list() == pytest.approx(other[column].to_list(), nan_ok=True)
+
+
+def test_every_estimate_has_a_definition_n_and_method() -> None:
+    found = estimates(answered(prefers({}), DECISION + TERMS, variants=BOTH | REFERENCES | WORDINGS))
+    assert set(found["measure"].to_list()) == {measure.name for measure in MEASURES}
+    assert found.select("n", "method", "unit", "source").null_count().row(0) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("measure", "variants"), [("vision_minus_text", BOTH), ("positional_shift", REFERENCES)])
+def test_the_shift_is_the_difference_of_the_two_frequencies(measure: str, variants: dict[str, list[str]]) -> None:
+    sign = 1 if measure == "vision_minus_text" else -1
+    name, level = next(iter(variants)), next(iter(variants.values()))[0]
+    found = estimates(answered(shifted((name, level), "old", 0.2), variants=variants, exact=True))
+    rows = of(found, measure, paradigm="decision")
+    by = dict(rows.select("identity", "value").iter_rows())
+    # old stands in every pair of its own, each other identity in one of three with it.
+    assert by == pytest.approx(
+        {"old": 20 * sign, "adult": -20 / 3 * sign, "child": -20 / 3 * sign, "young": -20 / 3 * sign}
+    )
+    assert rows.select("contrast", "dimension", "question").unique().rows() == [("identity", "age", None)]
+    assert rows["family"].unique().to_list() == [f"{measure.replace('_', ' ')}, decision, age"]
+
+
+def test_perception_is_compared_question_by_question() -> None:
+    found = estimates(answered(shifted(("shown", "image"), "old", 0.2), PERCEPTION, variants=BOTH, exact=True))
+    rows = of(found, "vision_minus_text", identity="old")
+    assert dict(rows.select("question", "value").iter_rows()) == pytest.approx(
+        {"capability": 20, "dislike": 20, "enjoyment": 20, "struggle": 20}
+    )
+
+
+def test_terms_of_low_valence_are_turned_round() -> None:
+    frame = answered(
+        shifted(("shown", "image"), "old", 0.2),
+        TERMS,
+        variants=BOTH,
+        exact=True,
+        contrast="portrait",
+        activities=[None],
+    )
+    assert of(estimates(frame), "vision_minus_text", identity="old")["value"].item() == pytest.approx(0.0)
+
+
+def test_a_shift_is_found_and_no_shift_is_not() -> None:
+    activities = [str(k) for k in range(30)]
+    found = estimates(
+        answered(shifted(("reference", "position"), "old", 0.3), activities=activities, variants=REFERENCES)
+    )
+    shift = of(found, "positional_shift", identity="old").row(0, named=True)
+    assert shift["low"] < 30 < shift["high"]
+    assert shift["low"] > 0
+    assert off_diagonal(found)["identity"].to_list()[0] == "old"
+    none = estimates(answered(prefers({"old": -1.0}), activities=activities, variants=REFERENCES, seed=5))
+    assert off_diagonal(none).height == 0
+
+
+def test_intervals_of_a_shift_cover_and_its_p_values_keep_their_level() -> None:
+    """Answers that agree by pair, as a model's do; the truth is no shift."""
+    hits, small = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        pairs: dict[Any, float] = {}
+
+        def chance(row: dict[str, Any], pairs: dict[Any, float] = pairs, rng: np.random.Generator = rng) -> float:
+            key = (row["gender"], row["identity_1"], row["identity_2"], row["activity"])
+            return pairs.setdefault(key, float(1 / (1 + np.exp(-rng.normal(0, 1.5)))))
+
+        rows = of(estimates(answered(chance, variants=BOTH, seed=seed), 10_000), "vision_minus_text")
+        hits += ((rows["low"] <= 0) & (rows["high"] >= 0)).to_list()
+        small += (rows["p"] < 0.05).to_list()
+    # 240 intervals, four to a run that depend on each other: error about .02.
+    assert 0.90 <= np.mean(hits) <= 1.0
+    assert np.mean(small) <= 0.10
+
+
+def test_only_prompts_with_both_answers_are_compared() -> None:
+    frame = answered(prefers({}), identities=["adult", "old"], variants=BOTH)
+    gone = frame.with_columns(
+        weight=pl.when((pl.col("shown") == "text") & (pl.col("activity") != "cooking")).then(None).otherwise("weight")
+    )
+    rows = of(estimates(gone), "vision_minus_text")
+    assert rows["n"].to_list() == [4, 4]  # two genders, two questions
+
+
+def test_vision_is_not_compared_where_only_text_was_asked() -> None:
+    found = estimates(answered(prefers({}), variants={"shown": ["text"]}))
+    assert set(found["measure"].to_list()) == {"first_option_share"}
+
+
+def test_what_a_person_does_has_no_positional_answer() -> None:
+    found = estimates(answered(prefers({}), DOING, variants=REFERENCES))
+    assert of(found, "positional_shift").height == 0
+
+
+def test_the_correlation_is_that_of_the_frequencies() -> None:
+    strength = {name: k / 3 for k, name in enumerate("abcdefgh")}
+    frame = answered(prefers(strength), DECISION, list(strength), variants=REFERENCES, seed=4)
+    found = of(estimates(frame), "positional_correlation", paradigm="decision").row(0, named=True)
+    sums: dict[str, dict[str, float]] = {}
+    for one, two, reference, weight in frame.select("identity_1", "identity_2", "reference", "weight").iter_rows():
+        own = sums.setdefault(reference, dict.fromkeys(strength, 0.0))
+        own[one] += weight
+        own[two] += 1 - weight
+    expected = stats.pearsonr(list(sums["identity"].values()), list(sums["position"].values())).statistic
+    assert found["value"] == pytest.approx(expected)
+    assert found["low"] < expected < found["high"]
+    assert (found["n"], found["dimension"], found["contrast"]) == (8, "age", "identity")
+
+
+def test_match_rates_are_counted_by_question_and_paradigm() -> None:
+    def chance(row: dict[str, Any]) -> float:
+        return float(row["question"] != "struggle" or row["wording"] != "2")
+
+    found = estimates(answered(chance, [*PERCEPTION, *DOING], variants=WORDINGS))
+    assert of(found, "full_match", question="struggle")["value"].item() == 0.0
+    assert of(found, "partial_match", question="struggle")["value"].item() == 100.0
+    assert of(found, "full_match", paradigm="perception", question=None)["value"].item() == 75.0
+    assert of(found, "all_different")["value"].to_list() == [0.0] * of(found, "all_different").height
+    assert of(found, "full_match", question="struggle")["floor"].item() == 25.0
+    assert of(found, "full_match", question="doing")["floor"].item() == 43.75  # right or wrong of four
+    assert of(found, "full_match", paradigm="factuality", question=None)["floor"].item() is None  # 2 and 4 answers
+
+
+def test_who_has_four_answers_to_agree_on() -> None:
+    who = [{"paradigm": "factuality", "question": "who", "about": "1"}]
+    frame = answered(lambda row: 0.0, who, contrast="identity-activity", activities=[None], variants=WORDINGS)
+    said = pl.col("wording")
+    frame = frame.with_columns(
+        swapped=(said == "1").cast(pl.Float64), both=(said == "2").cast(pl.Float64), none=(said == "3").cast(pl.Float64)
+    )
+    found = estimates(frame)
+    assert of(found, "all_different", question="who")["value"].item() == 100.0
+    assert of(found, "all_different", question="who")["floor"].item() == 37.5
+
+
+def test_exact_answers_give_expected_match_rates() -> None:
+    found = estimates(answered(lambda row: 0.9, variants=WORDINGS, exact=True))
+    assert of(found, "full_match")["value"].to_list() == pytest.approx([100 * (0.9**3 + 0.1**3)])
+
+
+def test_trials_without_an_answer_to_every_wording_are_not_counted() -> None:
+    frame = answered(prefers({}), variants=WORDINGS).with_columns(
+        weight=pl.when((pl.col("wording") == "3") & (pl.col("activity") != "cooking")).then(None).otherwise("weight")
+    )
+    assert of(estimates(frame), "full_match")["n"].to_list() == [frame.height // 15]
+
+
+def test_random_answers_match_as_often_as_the_floor_says() -> None:
+    activities = [str(k) for k in range(40)]
+    row = of(estimates(answered(lambda row: 0.5, activities=activities, variants=WORDINGS)), "full_match").row(
+        0, named=True
+    )
+    assert row["low"] <= row["floor"] <= row["high"]
+    assert row["value"] <= row["floor_high"] + 2
+    assert row["p"] > 0.01
+
+
+@pytest.mark.parametrize(("measure", "column"), [("first_option_share", "listed_first"), ("left_share", "left_first")])
+def test_shares_of_the_first_option_and_the_left_half(measure: str, column: str) -> None:
+    found = estimates(answered(lambda row: 0.8 if row[column] else 0.2, exact=True))
+    assert of(found, measure, paradigm="decision")["value"].item() == pytest.approx(80.0)
+    assert of(found, measure, paradigm="decision")["p"].item() < 0.001
+    even = estimates(answered(lambda row: 0.5, seed=9))
+    assert of(even, measure)["p"].item() > 0.001
+
+
+def test_factuality_has_no_first_option_of_two() -> None:
+    assert estimates(answered(prefers({}), DOING)).height == 0
