@@ -1,4 +1,4 @@
-"""The role questions of the decision paradigm (4.4): our own table, the authors' file, and the irrelevant-role control."""
+"""The role questions of the decision paradigm (4.4): our own table, the authors' file, and the irrelevant control."""
 
 import json
 import tomllib
