@@ -241,7 +241,7 @@ def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
         ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nmethod = 'fdr'", "Unknown method 'fdr'"),
         ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nkind = 'exploratory'", "Unknown key 'kind'"),
         ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = 1", "[family.where] is a table"),
-        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = {attribut = ['x']}", "Did you mean 'attribute'?"),
+        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = {attribut = ['x']}", "Did you mean 'attribute'"),
         ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = {attribute = [1]}", "list of texts"),
         ("[[family]]\nname = 'a'\nmeasure = 'sbs'\n" * 2, "Two families have the name 'a'"),
         ("x = " + "[" * 5000, "not valid TOML"),

@@ -1,0 +1,139 @@
+"""Intervals of proportions, and of differences between them, from samples of clusters."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from facevalue.measures.inference import LEVEL, Array
+
+WILSON = "Wilson, effective sample size over picture pairs"
+SQUARE_AND_ADD = "square-and-add from Wilson limits over picture pairs"
+_FLAT = 1e-9  # standard errors below this are rounding
+
+
+def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
+    """How many independent answers would know the share as precisely.
+
+    Parameters
+    ----------
+    share, se:
+        Shares in [0, 1] with their standard errors over clusters.
+    clusters:
+        How many were observed.
+
+    Equation
+    --------
+    n_eff = p (1 - p) / se² (Kish; Korn and Graubard 1998). Where no cluster differs from another there is no variance
+    to go by, and each counts as one answer: n_eff = clusters.
+
+    Examples
+    --------
+    >>> effective_size([0.5, 1.0, 0.3], [0.05, 0.0, np.nan], [40, 4, 1]).round(3).tolist()
+    [100.0, 4.0, nan]
+    """
+    p, error, size = (np.asarray(x, dtype=np.float64) for x in (share, se, clusters))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out = np.where((error > _FLAT) & (p > 0) & (p < 1), p * (1 - p) / error**2, size)
+    return np.where(np.isfinite(p) & np.isfinite(error) & (size > 1), out, np.nan)
+
+
+def wilson(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
+    """Wilson's interval of shares known from an effective number of answers.
+
+    Parameters
+    ----------
+    share:
+        In [0, 1].
+    size:
+        Effective number of answers, see `effective_size`; NaN gives no interval.
+    df:
+        Degrees of freedom of the standard error behind it.
+
+    Returns
+    -------
+    low, high within [0, 1].
+
+    Equation
+    --------
+    (p + k/2 ± sqrt(k p (1 - p) + k²/4)) / (1 + k), k = t²_{df} / n_eff (Wilson 1927, with the effective sample size of
+    Korn and Graubard 1998; Franco, Little, Louis and Slud 2019, "Comparative study of confidence intervals for
+    proportions in complex sample surveys").
+
+    Examples
+    --------
+    >>> low, high = wilson([0.5, 1.0], [100, 4], [99, 3])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.403, 0.283], [0.597, 1.0])
+    """
+    p, n, freedom = (np.asarray(x, dtype=np.float64) for x in (share, size, df))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        k = special.stdtrit(np.maximum(freedom, 1), 0.5 + level / 2) ** 2 / n
+        spread = np.sqrt(k * p * (1 - p) + k**2 / 4)
+        low, high = (p + k / 2 - spread) / (1 + k), (p + k / 2 + spread) / (1 + k)
+    return np.clip(low, 0.0, p), np.clip(high, p, 1.0)
+
+
+def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: float = 0.5) -> Array:
+    """Two-sided p-values of shares against a null share: below 0.05 exactly where the 95% interval leaves it out.
+
+    Parameters
+    ----------
+    share, size, df:
+        As in `wilson`.
+    null:
+        What is tested against, in (0, 1).
+
+    Equation
+    --------
+    t = (p - p0) / sqrt(p0 (1 - p0) / n_eff), two tails of t with df degrees of freedom: `wilson` turned round.
+
+    Examples
+    --------
+    >>> score_p([0.5, 0.6, 1.0], [100, 100, 4], [99, 99, 3]).round(3).tolist()
+    [1.0, 0.048, 0.139]
+    """
+    p, n, freedom = (np.asarray(x, dtype=np.float64) for x in (share, size, df))
+    statistic = np.abs(p - null) * np.sqrt(n / (null * (1 - null)))
+    return np.minimum(2 * special.stdtr(np.maximum(freedom, 1), -statistic), 1.0)
+
+
+def square_and_add(
+    first: tuple[Array, Array, Array],
+    second: tuple[Array, Array, Array],
+    correlation: npt.ArrayLike = 0.0,
+) -> tuple[Array, Array, Array]:
+    """Difference of two shares from the limits of each.
+
+    Parameters
+    ----------
+    first, second:
+        Value, low and high of each.
+    correlation:
+        Between the two estimates, in [-1, 1]; zero where they come from different clusters. NaN counts as zero: where
+        one of them does not vary, they do not vary together.
+
+    Returns
+    -------
+    value (first - second), low, high; NaN where a limit is.
+
+    Equation
+    --------
+    low = d - sqrt(l² - 2 r l u + u²) with l = p1 - low1, u = high2 - p2, and likewise high with high1 - p1 and
+    p2 - low2 (Newcombe 1998, methods 10 and, with r, of paired shares; Zou and Donner 2008, "MOVER").
+
+    Examples
+    --------
+    >>> one = tuple(np.array([x]) for x in (0.6, 0.5, 0.7))
+    >>> [float(x[0].round(3)) for x in square_and_add(one, one)]
+    [0.0, -0.141, 0.141]
+    >>> [abs(float(x[0].round(3))) for x in square_and_add(one, one, 1.0)]
+    [0.0, 0.0, 0.0]
+    """
+    (p1, low1, high1), (p2, low2, high2) = first, second
+    r = np.clip(np.nan_to_num(np.asarray(correlation, dtype=np.float64)), -1.0, 1.0)
+
+    def reach(a: Array, b: Array) -> Array:
+        return np.sqrt(np.maximum(a**2 - 2 * r * a * b + b**2, 0.0))
+
+    value = p1 - p2
+    return value, value - reach(p1 - low1, high2 - p2), value + reach(high1 - p1, p2 - low2)

@@ -1,0 +1,136 @@
+"""From sums per picture pair and question to the moments of the cells that the measures are about."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+from facevalue.measures import selection
+from facevalue.measures.selection import MOMENTS
+
+BLOCK = ("gender", "dimension", "contrast")
+STIMULUS = (*BLOCK, "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2")
+"""Columns that tell picture pairs apart."""
+ASKED = ("paradigm", "question")
+UNFAVOURABLE = ("struggle", "dislike")
+"""Questions of perception where being chosen is bad."""
+OUTCOMES = ("swapped", "both", "none")
+"""Wrong answers to "Who is doing ...?"."""
+_MARGIN = (*BLOCK, *ASKED)
+KEYS: dict[str, tuple[str, ...]] = {
+    "selected": (*_MARGIN, "identity", "activity"),
+    "pairs": (*_MARGIN, "identity", "other_identity"),
+    "facts": (*_MARGIN, "activity"),
+    "facts_whole": _MARGIN,
+    "wrong": (*_MARGIN, "outcome", "identity", "activity"),
+    "wrong_whole": (*_MARGIN, "outcome"),
+}
+"""What names a cell of each table."""
+Parts = list[tuple[str, pl.DataFrame]]
+
+
+def reduced(sums: pl.DataFrame, low: Iterable[str] = ()) -> Parts:
+    """Moments of all tables that these pairs add to, by the table's name.
+
+    Parameters
+    ----------
+    sums:
+        A row per pair, question and person asked about: `STIMULUS`, `ASKED`, `about`, n, s, asked, `OUTCOMES`. All rows
+        of a pair must be there.
+    low:
+        Terms of low valence.
+    """
+    contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
+    question = pl.col("question").cast(pl.String)
+    bad = (paradigm == "perception") & question.is_in(UNFAVOURABLE) | (paradigm == "stereotype") & question.is_in(
+        list(low)
+    )
+    one_person = sums.filter(contrast == "activity")
+    two = sums.filter(contrast != "activity").with_columns(against=bad)
+    facts = two.filter(paradigm == "factuality")
+    choices = two.filter(paradigm != "factuality")
+    out: Parts = []
+    if one_person.height:
+        out += _activities(one_person)
+    if choices.height:
+        out += _choices(_over_questions(choices))
+    if facts.height:
+        out += _facts(facts)
+    return out
+
+
+def together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
+    """One table from its parts; labels as text, since they come from columns with other levels."""
+    keys = KEYS[name]
+    if not parts:
+        return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String()), **dict.fromkeys(MOMENTS, pl.Float64())})
+    labelled = [part.select(pl.col(keys).cast(pl.String), pl.col(MOMENTS).cast(pl.Float64)) for part in parts]
+    return selection.add(pl.concat(labelled), keys)
+
+
+def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows and, with question null, their sums over all questions, turned so that choosing is favourable."""
+    turned = pl.when(pl.col("against")).then(pl.col("n") - pl.col("s")).otherwise(pl.col("s"))
+    names = ("paradigm", "about", "n", "s", "asked")
+    summed = rows.with_columns(s=turned).group_by(*STIMULUS, "paradigm", "about").agg(pl.col("n", "s", "asked").sum())
+    none = pl.lit(None, rows["question"].dtype).alias("question")
+    parts = [part.select(*STIMULUS, "question", *names) for part in (rows, summed.with_columns(none))]
+    return pl.concat(parts)
+
+
+def _of(name: str) -> pl.Expr:
+    """The identity or activity of the person that was asked about."""
+    return pl.when(pl.col("about").cast(pl.String) == "2").then(pl.col(f"{name}_2")).otherwise(pl.col(f"{name}_1"))
+
+
+def _asked_activity() -> pl.Expr:
+    return pl.coalesce(pl.col("activity"), _of("activity")).alias("activity")
+
+
+def _per_pair(rows: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Sums over the persons asked about."""
+    return rows.group_by(*names).agg(pl.col("n", "s", "asked").sum())
+
+
+def _sides(
+    rows: pl.DataFrame, keys: Sequence[str], first: Mapping[str, str], second: Mapping[str, str]
+) -> pl.DataFrame:
+    """Moments of option 1 and of option 2; both maps say which column each label is taken from."""
+    out = []
+    for names, change in ((first, []), (second, selection.mirrored())):
+        columns = [names.get(key, key) for key in keys]
+        part = selection.moments(rows, columns).rename({names[key]: key for key in names})
+        out.append(part.with_columns(change).select(*keys, *MOMENTS))
+    return pl.concat(out)
+
+
+def _choices(rows: pl.DataFrame) -> Parts:
+    asked = rows.with_columns(_asked_activity())
+    selected = _sides(asked, KEYS["selected"], {"identity": "identity_1"}, {"identity": "identity_2"})
+    whole = _per_pair(rows, *STIMULUS, *ASKED) if rows["about"].drop_nulls().len() else rows
+    one = {"identity": "identity_1", "other_identity": "identity_2"}
+    two = {"identity": "identity_2", "other_identity": "identity_1"}
+    return [("selected", selected), ("pairs", _sides(whole, KEYS["pairs"], one, two))]
+
+
+def _activities(rows: pl.DataFrame) -> Parts:
+    return [("selected", _sides(rows, KEYS["selected"], {"activity": "activity_1"}, {"activity": "activity_2"}))]
+
+
+def _facts(rows: pl.DataFrame) -> Parts:
+    every = _over_questions(rows)
+    named = every.with_columns(_of("identity").alias("identity"), _asked_activity())
+    shown = every.with_columns(_asked_activity().alias("_activity"))
+    by_activity = _per_pair(shown, *STIMULUS, *ASKED, "_activity").drop("activity").rename({"_activity": "activity"})
+    out = [
+        ("selected", selection.moments(named, KEYS["selected"])),
+        ("facts", selection.moments(by_activity, KEYS["facts"])),
+        ("facts_whole", selection.moments(_per_pair(every, *STIMULUS, *ASKED), KEYS["facts_whole"])),
+    ]
+    who = rows.filter(pl.col("question").cast(pl.String) == "who")
+    for outcome in OUTCOMES if who.height else ():
+        wrong = who.with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
+        named = wrong.with_columns(_of("identity").alias("identity"), _asked_activity())
+        out.append(("wrong", selection.moments(named, KEYS["wrong"])))
+        whole = _per_pair(wrong, *STIMULUS, *ASKED, "outcome")
+        out.append(("wrong_whole", selection.moments(whole, KEYS["wrong_whole"])))
+    return out
