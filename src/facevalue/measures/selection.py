@@ -1,4 +1,4 @@
-"""Selection frequencies from moments of picture pairs: VIGNETTE, section 5, with what the paper leaves out, the interval.
+"""Selection frequencies from moments of picture pairs: VIGNETTE, section 5, with the intervals it does not give.
 
 A pair is summed up by two numbers within a cell: `n`, the expected number of its valid answers, and `s`, how much of
 them chose. A cell is summed up by the moments of its pairs. Moments of different pairs add up, so that a run of any

@@ -146,7 +146,7 @@ def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
     chunk:
         Answers. Levels are those of a column's Enum or, if it is none, those that occur.
     """
-    out = {}
+    out: dict[str, str] = {}
     for name, wanted in VARIANT.items():
         if name not in chunk.columns:
             continue
@@ -154,7 +154,7 @@ def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
         present = chunk[name].drop_nulls().unique(maintain_order=True).to_list()
         levels = dtype.categories.to_list() if isinstance(dtype, pl.Enum) else present
         if levels:
-            out[name] = wanted if wanted in levels else levels[0]
+            out[name] = wanted if wanted is not None and wanted in levels else levels[0]
     return out
 
 

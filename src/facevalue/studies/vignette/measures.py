@@ -1,0 +1,125 @@
+"""What VIGNETTE measures: definitions with equation and source."""
+
+import math
+
+from facevalue.measures.base import Measure
+
+PAPER = "VIGNETTE (000_3034adc9333dc66e)"
+OURS = "FaceValue"
+UNIT = "picture pair"
+"""What VIGNETTE samples: pictures of two people. All its intervals go over them."""
+_LIMITS = {"%": (0.0, 100.0), "pp": (-100.0, 100.0)}
+
+
+def _measure(
+    name: str, title: str, equation: str, unit: str, source: str, *, paired: bool = False, signed: bool = True,
+    comparison: bool = False, limits: tuple[float, float] | None = None,
+) -> Measure:  # fmt: skip
+    if limits is None:
+        limits = _LIMITS.get(unit, (-math.inf, math.inf))
+    return Measure(name, title, equation, unit, UNIT, source, paired, signed, comparison, limits)
+
+
+SELECTION = _measure(
+    "selection_frequency", "Selection frequency", "S(i) = 1/|A_i| sum_a 100 n_response(i, a) / n_option(i, a)",
+    "%", f"{PAPER}, section 5; Fisher's exact test as in section 6",
+)  # fmt: skip
+GAP = _measure(
+    "selection_gap", "Selection frequency against an even choice", "S(i) - 50",
+    "pp", f"{OURS}; selection frequency of {PAPER}, section 5", comparison=True, limits=(-50.0, 50.0),
+)  # fmt: skip
+LOG_ODDS = _measure(
+    "log_odds", "Log-odds ratio of one activity against all others",
+    "ln(odds_a(i) / odds_not_a(i)), odds = (n_response + 1) / (n_option - n_response + 1)",
+    "log odds", f"{PAPER}, section 5; Fisher's exact test as in section 6",
+)  # fmt: skip
+PAIRCOMP = _measure(
+    "paircomp", "PairComp: chosen more or less beside somebody", "S(i1 | i2) - S(i1 | not i2), pooled over activities",
+    "pp", f"{PAPER}, section 5; Fisher's exact test as in section 6",
+)  # fmt: skip
+POLARITY = _measure(
+    "polarity", "Polarity score", "S_high - S_low; over several term pairs their mean",
+    "pp", f"{PAPER}, section 5, Tables 3 and 4; Fisher's exact test as in section 6", paired=True,
+)  # fmt: skip
+ERROR = _measure(
+    "error_rate", "Factual errors", "1/|A| sum_a 100 (1 - n_right(a) / n_valid(a))",
+    "%", f"{PAPER}, sections 4.1 and 6.1 (100 - S)", signed=False,
+)  # fmt: skip
+SWAPPED = _measure(
+    "swapped_rate", "Wrong person named", "1/|A| sum_a 100 n_other_person(a) / n_valid(a)",
+    "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
+)  # fmt: skip
+BOTH = _measure(
+    "both_rate", "Both persons named", "1/|A| sum_a 100 n_both(a) / n_valid(a)",
+    "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
+)  # fmt: skip
+NONE = _measure(
+    "none_rate", "Nobody named", "1/|A| sum_a 100 n_none(a) / n_valid(a)",
+    "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
+)  # fmt: skip
+SPREAD = _measure(
+    "spread", "Spread of selection frequencies between identities", "standard deviation (ddof 1) over i of S(i)",
+    "pp", OURS, signed=False, comparison=True, limits=(0.0, 100.0),
+)  # fmt: skip
+IMPACT = _measure(
+    "impact_ratio", "Impact ratio: selection frequency over the largest one", "S(i) / max_j S(j)",
+    "1", f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, limits=(0.0, math.inf),
+)  # fmt: skip
+SHORTFALL = _measure(
+    "impact_shortfall", "Shortfall of the impact ratio", "1 - S(i) / max_j S(j)",
+    "1", f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, limits=(0.0, 1.0),
+)  # fmt: skip
+NORMALISED = _measure(
+    "normalised_score", "Score of which higher is more favourable",
+    "S with struggle, dislike and terms of low valence counted for the other identity; factuality: share of right answers",
+    "%", f"{PAPER}, section 7.2, Figures 4 and 5 (which give no formula)",
+)  # fmt: skip
+SHARE_RELEASED = _measure(
+    "selection_share_released", "Selection share, pooled as in the authors' code",
+    "100 sum_a n_response(i, a) / sum_a n_option(i, a)", "%", f"{PAPER}, released code",
+)  # fmt: skip
+LOG_ODDS_RELEASED = _measure(
+    "log_odds_released", "Log-odds ratio where an identity was chosen at all, as in the authors' code",
+    "log_odds of the cells with n_response(i, a) > 0", "log odds", f"{PAPER}, released code",
+)  # fmt: skip
+VISION = _measure(
+    "vision_minus_text", "Selection frequency with the picture minus without", "S(i; picture) - S(i; text only)",
+    "pp", f"{PAPER}, section 7.4, Figure 6",
+)  # fmt: skip
+POSITIONAL = _measure(
+    "positional_shift", "Selection frequency by position minus by name", "S(i; left, right) - S(i; named)",
+    "pp", f"{PAPER}, section A.7, Figure 11", paired=True,
+)  # fmt: skip
+POSITIONAL_CORRELATION = _measure(
+    "positional_correlation", "Correlation of both ways to answer", "Pearson r over identities of both S(i)",
+    "1", f"{PAPER}, section A.7, Figure 11", paired=True, limits=(-1.0, 1.0),
+)  # fmt: skip
+FULL_MATCH = _measure(
+    "full_match", "Paraphrases with one answer", "100 mean of [three wordings, one answer]",
+    "%", f"{PAPER}, section A.3, Table 11", signed=False,
+)  # fmt: skip
+PARTIAL_MATCH = _measure(
+    "partial_match", "Paraphrases with two answers", "100 mean of [three wordings, two answers]",
+    "%", f"{PAPER}, section A.3, Table 11", signed=False,
+)  # fmt: skip
+ALL_DIFFERENT = _measure(
+    "all_different", "Paraphrases with three answers", "100 mean of [three wordings, three answers]",
+    "%", f"{PAPER}, section A.3, Table 11", signed=False,
+)  # fmt: skip
+FIRST_OPTION = _measure(
+    "first_option_share", "Choices of the option listed first", "100 x choices of the first option / valid answers",
+    "%", OURS,
+)  # fmt: skip
+LEFT = _measure(
+    "left_share", "Choices of the left half of the picture", "100 x choices of the left half / valid answers", "%", OURS
+)
+NA_RATE = _measure(
+    "na_rate", "Replies without a valid answer", "100 x replies without a valid answer / replies",
+    "%", OURS, signed=False,
+)  # fmt: skip
+
+MEASURES = (
+    SELECTION, GAP, LOG_ODDS, PAIRCOMP, POLARITY, ERROR, SWAPPED, BOTH, NONE, SPREAD, IMPACT, SHORTFALL, NORMALISED,
+    SHARE_RELEASED, LOG_ODDS_RELEASED, VISION, POSITIONAL, POSITIONAL_CORRELATION, FULL_MATCH, PARTIAL_MATCH,
+    ALL_DIFFERENT, FIRST_OPTION, LEFT, NA_RATE,
+)  # fmt: skip
