@@ -1,0 +1,209 @@
+"""Reader of PATA (Protected Attribute Tag Association; Seth et al., 2023): a list of labels and links to photographs.
+
+A line is `{scene}_{race}_{gender}_{age}|URL`; scenes may have underscores of their own ("gun_range"). PATA publishes
+links, not pictures. FaceValue follows none of them: the user has got the pictures, and this reader finds them in a
+folder. The labels are what PATA's authors perceived, not what the people say of themselves.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.manifest import SUFFIXES
+
+RACES: Mapping[str, str] = MappingProxyType(
+    {
+        "black": "Black",
+        "caucasian": "Caucasian",
+        "eastasian": "East Asian",
+        "hispanic": "Hispanic",
+        "indian": "Indian",
+    }
+)
+"""How labels write PATA's five groups, and how VIGNETTE prints them (Tables 15 to 19)."""
+
+ACTIVITIES: Mapping[str, str] = MappingProxyType({"kitchen": "cooking", "computer": "programming"})
+"""Scenes whose activity has another name in VIGNETTE. The paper takes pictures "related to either cooking or
+programming" and does not say which scenes these are; of PATA's 24, these two are the nearest."""
+
+MAX_LIST_BYTES = 64 * 2**20
+"""Largest list."""
+MAX_FILES = 200_000
+"""Most pictures in the folder."""
+
+_GENDERS = ("male", "female")
+_AGES = ("young", "old")
+_SHOWN = 5
+_SPACES = re.compile(r"[-_\s]+")
+_COLUMNS = ("image", "tag", "identity", "gender", "age", "scene", "activity", "url")
+
+
+def read_pata_list(path: Path, scenes: Sequence[str] = ()) -> pl.DataFrame:
+    """Read the list of labels and links.
+
+    Parameters
+    ----------
+    path:
+        The list, `pata_fairness.files.lst` as published. Empty lines are skipped.
+    scenes:
+        Only these scenes, by their name in the list or by activity ("kitchen" or "cooking"); none are all.
+
+    Returns
+    -------
+    One row per line, in order: `line` (from 1), `image` (the label and the number of the line, counted from 0), `tag`
+    (the label as written), `identity` (such as "East Asian"), `gender`, `age` ("young" or "old"), `scene`, `activity`
+    (see `ACTIVITIES`; else the scene), `url`.
+
+    Raises
+    ------
+    UnknownNameError
+        A scene that no line has.
+    DataError
+        The list cannot be read, is empty or too large, or has lines of another form (the first five, by number).
+    """
+    rows: list[tuple[str | int, ...]] = []
+    wrong: list[str] = []
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        tag, bar, url = line.strip().partition("|")
+        parts = _parts(tag)
+        if isinstance(parts, tuple) and bar and url.strip():
+            race, gender, age, scene = parts
+            named = (f"{tag}_{number - 1}", tag, race, gender, age, scene, ACTIVITIES.get(scene, scene))
+            rows.append((number, *named, url.strip()))
+        else:
+            problem = parts if isinstance(parts, str) else "no link after a '|'"
+            wrong.append(f"line {number}: {problem}")
+    if wrong:
+        more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+        msg = f"{path.name}: {'; '.join(wrong[:_SHOWN])}{more}. A line is scene_race_gender_age|URL."
+        raise DataError(msg)
+    if not rows:
+        msg = f"{path.name}: holds no lines scene_race_gender_age|URL."
+        raise DataError(msg)
+    schema: dict[str, pl.DataType] = {"line": pl.Int64(), **dict.fromkeys(_COLUMNS, pl.String())}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    if not scenes:
+        return frame
+    known = dict.fromkeys([*frame["scene"].unique(maintain_order=True), *frame["activity"].unique(maintain_order=True)])
+    wanted = [_spaced(scene) for scene in scenes]
+    for scene in wanted:
+        if scene not in known:
+            raise UnknownNameError("scene", scene, known)
+    return frame.filter(pl.col("scene").is_in(wanted) | pl.col("activity").is_in(wanted))
+
+
+def read_pata(
+    path: Path, root: Path, scenes: Sequence[str] = (), files: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """List PATA's photographs that are in a folder.
+
+    Many of the links have died, so that lines without a picture are passed over; compare with `read_pata_list` to see
+    how many.
+
+    Parameters
+    ----------
+    path:
+        The list of labels and links.
+    root:
+        The folder with the pictures, in it or in folders below. A picture is called by the label and the number of its
+        line counted from 0 (`kitchen_indian_male_young_17.jpg`), by that number alone (`17.jpg`), or by a label that
+        is there once.
+    scenes:
+        Only these scenes, by their name in the list or by activity; none are all.
+    files:
+        Instead: where the picture of each link is, relative to `root`. Links that are not in it are passed over.
+
+    Returns
+    -------
+    One row per picture, in order: `image`, `path` (relative to `root`), `identity`, `gender`, `age`, `activity`,
+    `scene`, `url`. The link says where the picture came from; it is never followed.
+
+    Raises
+    ------
+    UnknownNameError, DataError
+        As for `read_pata_list`; also if no picture is found, or several could be that of a line.
+    """
+    listed = read_pata_list(path, scenes)
+    found = _by_name(listed, path, root) if files is None else [files.get(url) for url in listed["url"]]
+    kept = listed.with_columns(pl.Series("path", found, pl.String)).drop_nulls("path")
+    if not kept.height:
+        msg = (
+            f"{root}: none of the {listed.height:,} pictures of {path.name} is there. They are called "
+            f"{listed['image'][0]}.jpg or {listed['line'][0] - 1}.jpg, with the number of the line counted from 0."
+        )
+        raise DataError(msg)
+    return kept.select("image", "path", "identity", "gender", "age", "activity", "scene", "url")
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_LIST_BYTES:
+            msg = f"{path.name}: a list has at most {MAX_LIST_BYTES // 2**20} MiB."
+            raise DataError(msg)
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{path}: is no list that can be read."
+        raise DataError(msg) from error
+
+
+def _parts(tag: str) -> tuple[str, str, str, str] | str:
+    """Return race, gender, age and scene of a label; a string says what is wrong with it."""
+    parts = tag.strip().lower().rsplit("_", 3)
+    if len(parts) < 4 or not parts[0].strip("_"):
+        return f"{tag[:80]!r} is not scene_race_gender_age"
+    scene, race, gender, age = parts
+    if race == "asian" and scene.endswith("_east"):  # some copies of the list spell it so
+        scene, race = scene.removesuffix("_east"), "eastasian"
+    for kind, value, known in (("race", race, RACES), ("gender", gender, _GENDERS), ("age", age, _AGES)):
+        if value not in known:
+            return str(UnknownNameError(kind, value, known)).rstrip(".")
+    return RACES[race], gender, age, _spaced(scene)
+
+
+def _spaced(name: str) -> str:
+    return _SPACES.sub(" ", name).strip().lower()
+
+
+def _by_name(listed: pl.DataFrame, path: Path, root: Path) -> list[str | None]:
+    there = _pictures(root)
+    # A label alone is enough only if no other line of the whole list has it, whatever scenes were chosen.
+    often = Counter(read_pata_list(path)["tag"])
+    found: list[str | None] = []
+    for line, image, tag in listed.select("line", "image", "tag").iter_rows():
+        names = [image.lower(), str(line - 1), *([tag.lower()] if often[tag] == 1 else [])]
+        paths = next((there[name] for name in names if name in there), [])
+        if len(paths) > 1:
+            msg = (
+                f"{root}: {paths[0]} and {paths[1]} could both be the picture of line {line} of {path.name}. Keep one."
+            )
+            raise DataError(msg)
+        found.append(paths[0] if paths else None)
+    return found
+
+
+def _pictures(root: Path) -> dict[str, list[str]]:
+    """Paths of the pictures below a folder, by stem in lower case."""
+    if not root.is_dir():
+        msg = f"{root}: is not a folder with images."
+        raise DataError(msg)
+    found: dict[str, list[str]] = {}
+    seen = 0
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(names):
+            stem, suffix = os.path.splitext(name)  # noqa: PTH122  many of them
+            if suffix.lower() in SUFFIXES and not name.startswith("."):
+                seen += 1
+                if seen > MAX_FILES:
+                    msg = f"{root}: more than {MAX_FILES:,} pictures."
+                    raise DataError(msg)
+                found.setdefault(stem.lower(), []).append((Path(folder) / name).relative_to(root).as_posix())
+    return found
