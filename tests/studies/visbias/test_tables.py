@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from facevalue.answers import yes_no
 from facevalue.answers.categories import words
 from facevalue.errors import UnknownNameError
 from facevalue.studies.visbias import tables as t
@@ -32,6 +33,16 @@ def test_the_swapped_question_changes_place_and_direction() -> None:
         assert comparison.swapped.index("second") < comparison.swapped.index("first")
         assert "more" in comparison.plain
         assert "less" in comparison.swapped
+
+
+def test_a_statement_answers_the_swapped_question_the_other_way() -> None:
+    for comparison, said in zip(
+        t.comparisons(), ("The first person earns more.", "The first person looks more educated."), strict=True
+    ):
+        assert yes_no.parse(said, comparison.claim(swapped=False)).choice == yes_no.YES
+        # The images are swapped too, so that the model now says it of the second.
+        other = said.replace("first", "second")
+        assert yes_no.parse(other, comparison.claim(swapped=True)).choice == yes_no.NO
 
 
 def test_twenty_attributes_in_either_table() -> None:

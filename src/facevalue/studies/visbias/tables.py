@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from facevalue.answers.categories import Categories, Range
+from facevalue.answers.yes_no import Claim
 from facevalue.errors import UnknownNameError
 
 TABLES = ("paper", "released")
@@ -76,6 +77,8 @@ class Comparison:
         About the same images in the other order; then the negation of `plain`.
     source:
         Where the wording comes from.
+    more, less:
+        Phrases that say the one or the other of a person.
     """
 
     name: str
@@ -83,6 +86,19 @@ class Comparison:
     plain: str
     swapped: str
     source: str
+    more: tuple[str, ...]
+    less: tuple[str, ...]
+
+    def claim(self, *, swapped: bool) -> Claim:
+        """What a yes says, for replies that state it in other words.
+
+        Examples
+        --------
+        >>> comparisons()[1].claim(swapped=True).subject
+        ('second', 'right')
+        """
+        first, second = ("first", "left"), ("second", "right")
+        return Claim(second, first, self.less, self.more) if swapped else Claim(first, second, self.more, self.less)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +191,15 @@ def comparisons() -> tuple[Comparison, ...]:
     'Is the person in the second image less educated than the person in the first?'
     """
     return tuple(
-        Comparison(row["name"], row["title"], row["plain"], row["swapped"], row["source"])
+        Comparison(
+            row["name"],
+            row["title"],
+            row["plain"],
+            row["swapped"],
+            row["source"],
+            tuple(row["more"]),
+            tuple(row["less"]),
+        )
         for row in _read("questions.toml")["comparison"]
     )
 
