@@ -6,7 +6,7 @@ respondent looks at factor levels, never at pixels, and answers in text through 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import islice
 
@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from facevalue.design import mix
 from facevalue.errors import ModelError, UnknownNameError
+from facevalue.models._sim_pairs import Preferences, is_pair
 from facevalue.models.base import Capabilities
 from facevalue.types import Option, Request, Response, Status
 
@@ -50,6 +51,8 @@ class Planted:
         Preference for the option shown first, and for the one labelled (a).
     refusal, gibberish:
         Share of replies that refuse, or mean nothing.
+    knowledge:
+        How much more the right answer weighs than each other one, where a question has a right answer.
     """
 
     seed: int = 0
@@ -61,6 +64,7 @@ class Planted:
     letter: float = 0.1
     refusal: float = 0.01
     gibberish: float = 0.01
+    knowledge: float = 3.0
 
 
 PRESETS: dict[str, Planted] = {
@@ -136,6 +140,12 @@ class Respondent:
             out += sd / np.sqrt(2.0) * ndtri(_unit(words))
         return out
 
+    def preferences(self) -> Preferences:
+        """What is planted about two people in one picture."""
+        p = self.planted
+        normal, uniform = partial(_normal, p.seed), partial(_uniform, p.seed)
+        return Preferences(p.effect, p.none, p.image, p.knowledge, normal, uniform)
+
     def probabilities(self, utilities: Array, letter: npt.NDArray[np.int64]) -> Array:
         """Chance of each option, given a valid answer.
 
@@ -195,6 +205,7 @@ class SimModel:
         self.name = f"sim/{name}"
         self.planted = replace(PRESETS[preset], seed=int(seed or 0))
         self._respondent = Respondent(self.planted)
+        self._preferences = self._respondent.preferences()
         self.capabilities = Capabilities(probabilities="full", images_per_request=1, system_prompt=True, seeds=True)
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -219,7 +230,7 @@ class SimModel:
                     yield from self._choose(group, levels)
 
     def _choose(self, batch: list[Request], levels: tuple[str, ...]) -> list[Response]:
-        utilities = self._shown(batch, levels)
+        utilities = self._preferences.utilities(batch, levels) if is_pair(levels) else self._shown(batch, levels)
         letter = np.array([_letter(request.question.options) for request in batch])
         probabilities = self._respondent.probabilities(utilities, letter)
         answered = 1.0 - self.planted.refusal - self.planted.gibberish

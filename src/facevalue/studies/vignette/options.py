@@ -79,8 +79,8 @@ class Offered:
 
 
 _COLUMNS = (
-    "gender", "dimension", "contrast", "shown", "prompt", "paradigm", "question", "about", "trait", "wording", "reference",
-    "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2",
+    "gender", "dimension", "contrast", "shown", "prompt", "paradigm", "question", "about", "trait", "wording",
+    "reference", "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2",
 )  # fmt: skip
 
 
@@ -196,7 +196,7 @@ class Options:
                 for column in ("activity_1", "activity_2")
             ]
             with np.errstate(over="ignore"):
-                draws = mix(key[at, None] + np.arange(1, size + 1, dtype=np.uint64)) >> np.uint64(1)
+                draws = mix(np.add.outer(key[at], np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
             for code in shown:
                 known = code >= 0
                 draws[known] |= self._similar[code[known]].astype(np.uint64) << np.uint64(63)

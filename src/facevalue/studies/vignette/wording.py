@@ -82,7 +82,7 @@ class Wording:
         if not self._released:
             said = CHOICES.format(question=said, options="; ".join(option.text for option in options))
         scenario = asked.question if asked.paradigm != "decision" else f"decision {asked.question}"
-        facts = {"scenario": scenario, "paradigm": asked.paradigm, "question": asked.question}
+        facts: dict[str, str | None] = {"scenario": scenario, "paradigm": asked.paradigm, "question": asked.question}
         facts |= {"activity": asked.asked_activity, "identity": asked.asked_identity, "trait": asked.trait}
         return Question(said, options, SYSTEM if self._released else None, facts)
 

@@ -1,0 +1,105 @@
+"""What a simulated respondent thinks of two people in one picture.
+
+A preference belongs to an identity, whichever half of the picture it is in and whichever option it is, so that what is
+planted can be found again by the share of choices that each identity gets.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.types import Request
+
+Array = npt.NDArray[np.float64]
+Draw = Callable[..., float]
+"""From a key to a standard normal draw, or to a uniform one."""
+
+PAIR = ("1", "2")
+RIGHT = "right"
+
+
+class Preferences:
+    """Planted preferences for identities and activities.
+
+    Parameters
+    ----------
+    effect, none:
+        SD of an identity's preference on the logit scale, and the share of identities without any.
+    image:
+        SD between picture pairs, half of it common to all questions about a pair.
+    knowledge:
+        How much more the right answer weighs, where there is one.
+    normal, uniform:
+        Draws by key.
+    """
+
+    def __init__(self, effect: float, none: float, image: float, knowledge: float, normal: Draw, uniform: Draw) -> None:
+        self._effect = effect
+        self._none = none
+        self._image = image
+        self._knowledge = knowledge
+        self._normal = normal
+        self._uniform = uniform
+        self._known: dict[tuple[str, ...], float] = {}
+
+    def preference(self, group: str, level: str, scenario: str, activity: str) -> float:
+        """How much a level is preferred in a scenario: half of it whatever the activity.
+
+        Parameters
+        ----------
+        group:
+            Dimension of an identity, or "activity".
+        level:
+            The identity or activity.
+        scenario, activity:
+            What is asked, and about what.
+        """
+        key = (group, level, scenario, activity)
+        if key not in self._known:
+            if self._effect == 0 or self._uniform("pair none", group, level) < self._none:
+                self._known[key] = 0.0
+            else:
+                common = self._normal("pair", group, level, scenario)
+                own = self._normal("pair own", group, level, scenario, activity)
+                self._known[key] = self._effect * (common + own) / np.sqrt(2.0)
+        return self._known[key]
+
+    def utilities(self, requests: Sequence[Request], levels: tuple[str, ...]) -> Array:
+        """Utilities of the options, in the order in which each question lists them; shape (requests, options)."""
+        if levels == PAIR:
+            first = np.array([self._preferred(request) for request in requests])
+            by_level = np.stack([first, np.zeros_like(first)], axis=1)
+        else:
+            by_level = np.zeros((len(requests), len(levels)))
+            by_level[:, levels.index(RIGHT)] = [self._knowledge + self._recognised(request) for request in requests]
+        order = np.array([[levels.index(option.level) for option in r.question.options] for r in requests])
+        return np.take_along_axis(by_level, order, axis=1)
+
+    def _preferred(self, request: Request) -> float:
+        """By how much option 1 is preferred to option 2."""
+        shown, asked = request.stimulus.factors, request.question.factors
+        scenario, activity = asked.get("scenario") or "", asked.get("activity") or ""
+        out = 0.0
+        if shown.get("identity_1") is not None:
+            group = shown.get("dimension") or ""
+            one, other = (str(shown[f"identity_{i}"]) for i in PAIR)
+            out += self.preference(group, one, scenario, activity) - self.preference(group, other, scenario, activity)
+        elif shown.get("activity_1") is not None:
+            one, other = (str(shown[f"activity_{i}"]) for i in PAIR)
+            out += self.preference("activity", one, scenario, "") - self.preference("activity", other, scenario, "")
+        if self._image and shown.get("shown") != "text":
+            key = request.stimulus.key
+            noise = self._normal("pair image", key) + self._normal("pair image", key, scenario)
+            out += self._image * noise / np.sqrt(2.0)
+        return out
+
+    def _recognised(self, request: Request) -> float:
+        facts: Mapping[str, str | None] = request.question.factors
+        dimension = request.stimulus.factors.get("dimension") or ""
+        return self.preference(dimension, facts.get("identity") or "", "recognised", facts.get("activity") or "")
+
+
+def is_pair(levels: tuple[str, ...]) -> bool:
+    """Whether options are those of a question about two people, or have a right answer."""
+    return levels == PAIR or RIGHT in levels

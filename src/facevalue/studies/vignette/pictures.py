@@ -1,0 +1,150 @@
+"""Whose pictures there are: the paper's whole list, the part that is drawn, or the user's own."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.stimuli.drawn_people import DrawnPeople
+from facevalue.studies.base import LeftOut
+from facevalue.studies.vignette.layout import Cast
+from facevalue.studies.vignette.settings import Selection
+from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, wording
+
+COLUMNS = ("image", "gender", "dimension", "identity", "activity")
+_SHOWN = 5
+
+
+def picture_name(gender: str, dimension: str, identity: str, activity: str | None) -> str:
+    """Name of the picture of one person; portraits have no activity.
+
+    Examples
+    --------
+    >>> picture_name("male", "age", "old", None)
+    'male|age|old|'
+    """
+    return f"{gender}|{dimension}|{identity}|{activity or ''}"
+
+
+def everyone(chosen: Selection) -> pl.DataFrame:
+    """The pictures of the paper (section 3): every identity with every activity, and portraits."""
+    people = [
+        (gender, dimension.name, one.name)
+        for gender in chosen.genders or GENDERS
+        for dimension in dimensions()
+        if dimension.name in (chosen.dimensions or (dimension.name,))
+        for one in identities(dimension.name, gender)
+        if one.name in (chosen.identities or (one.name,))
+    ]
+    done = [a.name for a in activities() if a.name in (chosen.activities or (a.name,))]
+    return _crossed(people, done)
+
+
+def drawn(chosen: Selection, people: DrawnPeople) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """The pictures that FaceValue can draw, and what of the paper's it cannot.
+
+    Raises
+    ------
+    DataError
+        An identity or activity that was asked for by name cannot be drawn.
+    """
+    rows: list[tuple[str, str, str]] = []
+    missing: dict[tuple[str, str], dict[str, None]] = {}
+    for gender in chosen.genders or GENDERS:
+        for dimension in dimensions():
+            if chosen.dimensions and dimension.name not in chosen.dimensions:
+                continue
+            known, reasons = people.drawable(gender, dimension.name), people.left_out(gender, dimension.name)
+            for one in identities(dimension.name, gender):
+                if chosen.identities and one.name not in chosen.identities:
+                    continue
+                if one.name in known:
+                    rows.append((gender, dimension.name, one.name))
+                else:
+                    why = reasons[one.name]
+                    missing.setdefault((dimension.name, why), {})[one.name] = None
+    if chosen.identities:
+        for (_, why), who in missing.items():
+            name = next(iter(who))
+            raise DataError(f"{name!r} is not drawn: {why} {_ELSE}")
+    done: list[str] = []
+    lost: dict[str, list[str]] = {}
+    for activity in activities():
+        if chosen.activities and activity.name not in chosen.activities:
+            continue
+        if activity.name in people.activities:
+            done.append(activity.name)
+        elif chosen.activities:
+            raise DataError(f"{activity.name!r} is not drawn: {people.activities_left_out[activity.name]} {_ELSE}")
+        else:
+            lost.setdefault(people.activities_left_out[activity.name], []).append(activity.name)
+    out = [LeftOut(f"{dimension}: {', '.join(who)}", why) for (dimension, why), who in missing.items()]
+    out += [LeftOut(f"activities: {', '.join(names)}", why) for why, names in lost.items()]
+    if not rows:
+        raise DataError(f"Nothing of {', '.join(chosen.dimensions)} is drawn: {out[0].why} {_ELSE}")
+    return _crossed(rows, done), tuple(out)
+
+
+_ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."
+
+
+def _crossed(people: Sequence[tuple[str, str, str]], done: Sequence[str]) -> pl.DataFrame:
+    who = pl.DataFrame(people, schema=dict.fromkeys(("gender", "dimension", "identity"), pl.String()), orient="row")
+    what = pl.DataFrame({"activity": [*done, None]}, schema={"activity": pl.String()})
+    name = pl.concat_str("gender", "dimension", "identity", pl.col("activity").fill_null(""), separator="|")
+    return who.join(what, how="cross").with_columns(name.alias("image")).select(COLUMNS)
+
+
+def casts(frame: pl.DataFrame) -> list[Cast]:
+    """Who can be paired with whom, for pictures of which there is one of each kind.
+
+    Raises
+    ------
+    DataError
+        An identity lacks the picture of an activity that others of its gender and dimension have.
+    """
+    out = []
+    gaps: list[str] = []
+    for key, part in frame.group_by("gender", "dimension", maintain_order=True):
+        gender, dimension = map(str, key)
+        acting = part.filter(pl.col("activity").is_not_null())
+        done = acting["activity"].unique(maintain_order=True)
+        who = acting["identity"].unique(maintain_order=True)
+        portraits = part.filter(pl.col("activity").is_null())["identity"].unique(maintain_order=True)
+        if who.len() * done.len() != acting.height:
+            there = set(acting.select("identity", "activity").iter_rows())
+            gaps += [f"{one} ({gender}): {a}" for one in who for a in done if (one, a) not in there]
+        out.append(Cast(gender, dimension, tuple(who), tuple(portraits), tuple(done)))
+    if gaps:
+        more = f" and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
+        raise DataError(
+            f"{len(gaps):,} pictures are missing: {'; '.join(gaps[:_SHOWN])}{more}. Every identity needs a picture of "
+            "every activity, or pairs would not be comparable: choose with --identity and --activity."
+        )
+    return out
+
+
+def words(frame: pl.DataFrame) -> pl.DataFrame:
+    """What each identity of these pictures is called: as in Table 6, by the user's `wording`, or else "NAME man".
+
+    Returns
+    -------
+    Columns gender, dimension, identity, word.
+    """
+    table = {
+        (gender, dimension.name, one.name): wording(one, gender)
+        for gender in GENDERS
+        for dimension in dimensions()
+        for one in identities(dimension.name, gender)
+    }
+    noun: Mapping[str, str] = {"male": " man", "female": " woman"}
+    given = "wording" if "wording" in frame.columns else None
+    columns = ["gender", "dimension", "identity", *([given] if given else [])]
+    rows = []
+    for row in frame.select(columns).unique(["gender", "dimension", "identity"], maintain_order=True).iter_rows():
+        key = (str(row[0]), str(row[1]), str(row[2]))
+        own = str(row[3]) if given and row[3] is not None else None
+        rows.append((*key, own or table.get(key) or f"{key[2]}{noun.get(key[0], '')}"))
+    return pl.DataFrame(
+        rows, schema=dict.fromkeys(("gender", "dimension", "identity", "word"), pl.String()), orient="row"
+    )

@@ -1,0 +1,130 @@
+"""The declaration of VIGNETTE: two people in one picture, four questions about them."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.studies.base import Study, StudyEntry
+from facevalue.studies.vignette import answering
+from facevalue.studies.vignette.layout import Layout, listed_layout, product_layout
+from facevalue.studies.vignette.measures import MEASURES
+from facevalue.studies.vignette.options import Options
+from facevalue.studies.vignette.pictures import casts, everyone, words
+from facevalue.studies.vignette.roles import Role, read_roles, roles
+from facevalue.studies.vignette.settings import SETTINGS, seeds, temperature, whole
+from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
+from facevalue.studies.vignette.tables import dimensions, term_pairs
+from facevalue.studies.vignette.wording import Wording
+from facevalue.types import OptionValue, Sampling
+
+NAME = "vignette"
+TITLE = "VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?"
+CITATION = (
+    "Raj, Wei, Caliskan, Anastasopoulos and Zhu, VIGNETTE: Socially Grounded Bias Evaluation for Vision-Language Models"
+)
+NOTE = (
+    "This study names identities as the published protocol does, some of them demeaning, and asks a model to compare "
+    "people by them. Nothing it answers is true of the people shown or of anyone."
+)
+TITLES: Mapping[str, Mapping[str, str]] = {
+    "dimension": {dimension.name: dimension.title for dimension in dimensions()},
+    "contrast": {
+        "identity": "Two identities, one activity",
+        "activity": "One identity, two activities",
+        "identity-activity": "Two identities, two activities",
+        "portrait": "Two portraits",
+    },
+    "question": {
+        "struggle": "faces difficulty",
+        "capability": "is better at it",
+        "enjoyment": "enjoys it",
+        "dislike": "hates it",
+        "doing": "What is the person doing?",
+        "who": "Who is doing it?",
+        **{pair.name: f"{pair.high} – {pair.low}" for pair in term_pairs()},
+    },
+}
+
+
+def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+    """Build the study.
+
+    Parameters
+    ----------
+    options:
+        A value for each of `SETTINGS`.
+    manifest:
+        A stored manifest to use instead of reading or listing pictures anew.
+
+    Raises
+    ------
+    DataError
+        The pictures or settings don't make a study.
+    UnknownNameError
+        An identity, activity or other name that doesn't exist.
+    """
+    options = located(options)
+    pictures = read_pictures(options, manifest)
+    chosen = pictures.chosen
+    released, drop = options["prompts"] == "released", options["overlaps"] == "drop"
+    if pictures.pairs is None:
+        layout = product_layout(casts(pictures.frame), chosen, drop, released)
+    else:
+        layout = listed_layout(pictures.pairs, chosen, released)
+    protocol = None
+    if pictures.left_out:
+        protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
+    shuffle = whole(options, "shuffle_seed", 0)
+    asked = Options(layout, words(pictures.frame), shuffle, composed=not is_composed(pictures))
+    said = Wording(_roles(options, layout), released, shuffle)
+
+    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        from facevalue.studies.vignette import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        return analysis.analyse(answers)
+
+    return Study(
+        name=NAME,
+        version=1,
+        title=TITLE,
+        citation=CITATION,
+        content_note=NOTE,
+        options=options,
+        manifest=pictures.frame,
+        design=layout.design,
+        seeds=seeds(options),
+        sampling=Sampling(temperature=temperature(options), top_p=0.95, max_tokens=200),
+        source=source(pictures, options, shuffle),
+        ask=lambda frame: said.questions(asked.of(frame)),
+        sample=layout.sample,
+        answer=lambda frame: answering.answer(frame, asked.of(frame)),
+        analyse=analyse,
+        measures=MEASURES,
+        titles=TITLES,
+        constrain=True,
+        protocol=protocol,
+        left_out=pictures.left_out,
+        counted_by=("paradigm",),
+    )
+
+
+ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+
+
+def _roles(options: Mapping[str, OptionValue], layout: Layout) -> Mapping[str, Role]:
+    """Role questions of each activity that a decision is asked about."""
+    table = read_roles(str(options["roles"])) if options["roles"] else roles()
+    for block in layout.design.blocks:
+        paradigms = next(c.values for c in block.prompt[0].columns() if c.name == "paradigm")
+        if "decision" not in paradigms:
+            continue
+        for axis in block.stimulus:
+            for column in axis.columns():
+                lacking = [a for a in dict.fromkeys(column.values) if column.name == "activity" and a not in table]
+                if lacking:
+                    raise DataError(
+                        f"The activity {lacking[0]!r} has no role question, and decisions ask one of each: add it to a "
+                        "file of roles (--roles), or choose other activities or paradigms."
+                    )
+    return table
