@@ -1,0 +1,357 @@
+"""The fields of a form in a reply that should be a JSON object.
+
+Replies put the object in a fence or in prose, rename its keys, nest it, leave trailing commas or break off. Whatever
+can be read without guessing is read: each field comes out as its values, as missing, or as doubled (given twice,
+differently). Nothing in a reply is run; its length, depth and number of values are bounded.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+import polars as pl
+
+from facevalue.answers._text import without_thinking
+from facevalue.answers.base import NA, NA_DTYPE
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.types import Status
+
+LIMIT = 20_000
+"""Characters of a reply that are looked at."""
+DEPTH = 8
+"""How deep objects and lists may be nested; what is deeper is not read."""
+VALUES = 50
+"""Values of one field that are kept."""
+LENGTH = 500
+"""Characters of one value that are kept."""
+NEAR = 0.8
+"""Least similarity (difflib's ratio) of a key to the name it is taken for."""
+
+_MISSPELT = (4, 40)  # letters of a key that may be misspelt
+_PLAIN_QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|,(?=\s*[}\]])', re.DOTALL)
+_PAIR = re.compile(r'"([^"\\\n]{1,80})"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^\[\]{}]*\]|-?[\d.]+|true|false|null)(?=\s*[,}\n])')
+_KEY = re.compile(r"[^a-z0-9]+")
+_REFUSES = re.compile(
+    r"\b(?:sorry|can't|cannot|can not|unable to|won't|will not|not able to|not comfortable|decline|as an ai)\b"
+)
+
+
+class State(StrEnum):
+    """What became of a field."""
+
+    VALUE = "value"
+    """It has values."""
+    MISSING = "missing"
+    """The reply doesn't have it, or leaves it empty."""
+    DOUBLED = "doubled"
+    """The reply gives it twice, and not the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a reply.
+
+    Attributes
+    ----------
+    state:
+        What became of it.
+    values:
+        Its values as texts; empty unless `state` is `VALUE`.
+    key:
+        The key under which the reply has it; None if missing.
+    """
+
+    state: State
+    values: tuple[str, ...] = ()
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A parsed reply.
+
+    Attributes
+    ----------
+    fields:
+        Every field that was asked for, by its name.
+    unknown:
+        Keys of the reply that are no field.
+    broken:
+        Whether the JSON was not valid, and its fields were picked out one by one.
+    reason:
+        Why there is no field at all; None if there is one.
+    """
+
+    fields: Mapping[str, Field]
+    unknown: tuple[str, ...] = ()
+    broken: bool = False
+    reason: NA | None = None
+
+
+Names = Mapping[str, Sequence[str]]
+"""The fields asked for: name -> the keys that replies may call it by. The name itself always is one."""
+
+
+def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
+    """Read the fields of a reply.
+
+    Parameters
+    ----------
+    text:
+        The reply, verbatim. Thinking in `<think>` tags is not looked at; of the rest, the first 20,000 characters are.
+    names:
+        The fields asked for.
+    truncated:
+        Whether the reply hit the token limit; without any field it is then `NA.TRUNCATED`.
+
+    Raises
+    ------
+    DataError
+        If one key stands for two fields. Never raised because of the text.
+
+    Examples
+    --------
+    >>> names = {"age": ["Age"], "hobbies": ["Hobbies/Interests"]}
+    >>> found = parse('Here: ```json {"AGE": 34, "Hobbies": ["Reading", "Hiking",],}``` Done.', names)
+    >>> found.fields["age"].values, found.fields["hobbies"].values, found.broken
+    (('34',), ('Reading', 'Hiking'), False)
+    >>> parse('{"Age": "34", "Age": "18"}', names).fields["age"].state
+    <State.DOUBLED: 'doubled'>
+    >>> parse("I'm sorry, I can't fill that in.", names).reason
+    <NA.REFUSED: 'refused'>
+    """
+    known = _known(tuple((name, tuple(keys)) for name, keys in names.items()))
+    said = without_thinking(text) if "<" in text else text
+    said = said[:LIMIT].translate(_PLAIN_QUOTES)
+    pairs, broken = _pairs(said)
+    found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    unknown: dict[str, None] = {}
+    for key, value in pairs:
+        name = _named(key, known)
+        if name is not None:
+            found.setdefault(name, []).append((key, _texts(value)))
+        elif isinstance(value, _Object | list) and (inner := list(_inside(value))):
+            for own, deeper in inner:
+                name = _named(own, known)
+                if name is None:
+                    unknown[own[:LENGTH]] = None
+                else:
+                    found.setdefault(name, []).append((own, _texts(deeper)))
+        else:
+            unknown[key[:LENGTH]] = None
+    fields = {name: _field(found.get(name, [])) for name in names}
+    if any(field.state is not State.MISSING for field in fields.values()):
+        return Fields(fields, tuple(unknown), broken)
+    return Fields(fields, tuple(unknown), broken, _reason(said, truncated))
+
+
+def parse_column(frame: pl.DataFrame, text: str, names: Names, *, status: str = "status") -> pl.DataFrame:
+    """Read a column of forms; each distinct reply is read once.
+
+    Parameters
+    ----------
+    frame:
+        One row per reply.
+    text:
+        The column with the replies.
+    names:
+        The fields asked for.
+    status:
+        The column with the replies' `Status`; all are `ok` if there is no such column. `refused` and `error` have no
+        field, whatever the text says.
+
+    Returns
+    -------
+    One row per reply and field, in the order of the replies and of `names`: `row` (index into `frame`), `attribute`,
+    `state`, `values` (list of strings; null unless there are some), `key`, `broken`, and `na` (why the whole reply has
+    no field; `NA_DTYPE`).
+
+    Raises
+    ------
+    UnknownNameError
+        For a column the frame lacks.
+    """
+    if text not in frame.columns:
+        raise UnknownNameError("column", text, frame.columns)
+    keyed = frame.select(
+        said=pl.col(text).cast(pl.String),
+        status=pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String),
+    )
+    distinct = keyed.unique()
+    rows = []
+    for said, state in distinct.iter_rows():
+        if state in (Status.REFUSED, Status.ERROR) or said is None:
+            reason = NA.REFUSED if state == Status.REFUSED else NA.ERROR
+            one = Fields(dict.fromkeys(names, Field(State.MISSING)), reason=reason)
+        else:
+            one = parse(said, names, truncated=state == Status.TRUNCATED)
+        rows += [
+            (said, state, at, name, f.state, list(f.values) or None, f.key, one.broken, one.reason)
+            for at, (name, f) in enumerate(one.fields.items())
+        ]
+    schema: dict[str, Any] = {
+        **dict.fromkeys(("said", "status"), pl.String),
+        "at": pl.Int64,
+        "attribute": pl.String,
+        "state": pl.Enum([state.value for state in State]),
+        "values": pl.List(pl.String),
+        "key": pl.String,
+        "broken": pl.Boolean,
+        "na": NA_DTYPE,
+    }
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    joined = keyed.with_row_index("row").join(table, on=["said", "status"], nulls_equal=True, how="inner")
+    return joined.sort("row", "at").drop("said", "status", "at")
+
+
+class _Object:
+    """The pairs of an object, with repeated keys as they stand."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        self.pairs = pairs
+
+
+def _pairs(text: str) -> tuple[list[tuple[str, Any]], bool]:
+    """Key-value pairs of the objects at the top of a text, and whether any had to be picked out of broken JSON."""
+    out: list[tuple[str, Any]] = []
+    broken = False
+    for piece, whole in _pieces(text):
+        read = None
+        if whole:
+            try:
+                read = json.loads(
+                    piece,
+                    strict=False,  # line breaks within strings
+                    object_pairs_hook=_Object,
+                    parse_int=str,
+                    parse_float=str,
+                    parse_constant=str,
+                )
+            except ValueError:
+                read = None
+        if read is None:
+            picked = _PAIR.findall(piece)
+            broken |= bool(picked)
+            out += [(key, _scalar(value)) for key, value in picked]
+        else:
+            out += list(_inside(read)) if isinstance(read, list) else read.pairs
+    return out, broken
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """Each balanced object or list of a text, without trailing commas; what is never closed or too deep comes as it is.
+
+    The second of each says whether it is balanced.
+    """
+    kept: list[str] = []
+    depth = deepest = start = 0
+    last = 0
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if depth == 0 and sign not in "{[":
+            continue
+        if sign in "{[":
+            if depth == 0:
+                start = last = token.start()
+                kept, deepest = [], 0
+            depth += 1
+            deepest = max(deepest, depth)
+        elif sign in "}]":
+            depth -= 1
+            if depth == 0:
+                piece = "".join(kept) + text[last : token.end()]
+                if "{" in piece:
+                    yield (piece, True) if deepest <= DEPTH else (text[start : token.end()], False)
+                last = token.end()
+        elif sign == ",":
+            kept.append(text[last : token.start()])
+            last = token.end()
+    if depth:
+        yield text[start:], False
+
+
+def _scalar(literal: str) -> Any:
+    try:
+        return json.loads(literal, strict=False, parse_int=str, parse_float=str, parse_constant=str)
+    except ValueError:
+        return literal.strip('[]"')
+
+
+def _inside(value: Any) -> Iterator[tuple[str, Any]]:
+    """The pairs of objects within a value whose keys were no field, at any depth."""
+    if isinstance(value, _Object):
+        for key, inner in value.pairs:
+            deeper = list(_inside(inner)) if isinstance(inner, _Object) else []
+            yield from deeper or [(key, inner)]
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _inside(inner)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A value as texts; nothing for null and blanks."""
+    if value is None:
+        return ()
+    if isinstance(value, list):
+        return tuple(text for inner in value[:VALUES] for text in _texts(inner))[:VALUES]
+    if isinstance(value, _Object):
+        return tuple(text for _, inner in value.pairs[:VALUES] for text in _texts(inner))[:VALUES]
+    text = {True: "Yes", False: "No"}[value] if isinstance(value, bool) else str(value).strip()[:LENGTH]
+    text = text.encode(errors="replace").decode()  # half a surrogate pair is no text
+    return (text,) if text else ()
+
+
+def _field(given: Sequence[tuple[str, tuple[str, ...]]]) -> Field:
+    filled = [(key, values) for key, values in given if values]
+    if not filled:
+        return Field(State.MISSING)
+    key, values = filled[0]
+    if any(sorted(_folded(v) for v in other) != sorted(_folded(v) for v in values) for _, other in filled[1:]):
+        return Field(State.DOUBLED, (), key)
+    return Field(State.VALUE, values, key)
+
+
+def _folded(text: str) -> str:
+    return _KEY.sub("", text.casefold()) or text
+
+
+@lru_cache(maxsize=64)
+def _known(names: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, str]:
+    """Every plain form of a key, and the field it stands for."""
+    out: dict[str, str] = {}
+    for name, keys in names:
+        for key in (name, *keys):
+            if out.setdefault(_KEY.sub("", key.casefold()), name) != name:
+                raise DataError(
+                    f"The key {key!r} stands for two fields, {out[_KEY.sub('', key.casefold())]!r} and {name!r}."
+                )
+    for name, keys in names:  # "Race" for "Race/Ethnicity", where that says no other field
+        for part in {part for key in keys for part in key.split("/") if "/" in key}:
+            out.setdefault(_KEY.sub("", part.casefold()), name)
+    out.pop("", None)
+    return out
+
+
+def _named(key: str, known: Mapping[str, str]) -> str | None:
+    """The field that a key stands for: itself in any case and punctuation, else the nearest that is near enough."""
+    plain = _KEY.sub("", key.casefold())
+    if plain in known or not _MISSPELT[0] <= len(plain) <= _MISSPELT[1]:
+        return known.get(plain)
+    scored = [(SequenceMatcher(None, plain, form).ratio(), name) for form, name in known.items()]
+    best = max(score for score, _ in scored)
+    near = {name for score, name in scored if score == best}
+    return near.pop() if best >= NEAR and len(near) == 1 else None
+
+
+def _reason(said: str, truncated: bool) -> NA:
+    if _REFUSES.search(said.casefold()):
+        return NA.REFUSED
+    if truncated or len(said) == LIMIT:
+        return NA.TRUNCATED
+    return NA.NEITHER if any(c.isalnum() for c in said) else NA.EMPTY
