@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.studies.vignette.layout import Cast, Layout, prompts, product_layout
+from facevalue.studies.vignette.layout import Cast, Layout, product_layout, prompts
 from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from facevalue.types import OptionValue
