@@ -15,6 +15,7 @@ _COMMANDS = {
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
     "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
     "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
+    "compare": ("facevalue.cli.compare:compare", "Compare two runs cell by cell: real and synthetic pictures."),
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit simulated models whose bias is known."),
     "demo": ("facevalue.cli.demo:demo", "A whole audit without key or network."),
 }

@@ -1,0 +1,129 @@
+"""`facevalue compare`: real against synthetic pictures, or any two runs of a study, cell by cell."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from facevalue.run.compare import DESCRIPTOR, Agreement, compare_runs
+from facevalue.run.stored import StoredRun
+from facevalue.store.files import write_whole
+
+_FOLDER = click.Path(path_type=Path)
+_TITLES = {
+    "mean_signed_delta": "mean signed delta",
+    "mean_absolute_error": "mean absolute error",
+    "rmse": "RMSE",
+    "max_absolute_delta": "largest delta",
+}
+_COLUMNS = 3  # activities side by side, as in the paper; more are listed by size
+_LISTED = 20
+_NAMED = 5
+
+
+@click.command()
+@click.argument("real", type=_FOLDER)
+@click.argument("synthetic", type=_FOLDER)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, every cell included.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write every cell here, as a .csv file."
+)
+def compare(real: Path, synthetic: Path, as_json: bool, out: Path | None) -> None:
+    """Compare the selection frequencies of two runs: SYNTHETIC minus REAL, in percentage points.
+
+    The runs are of one study; their pictures may differ (photographs and drawn or generated pictures), or their models.
+    Mean absolute error, RMSE and largest delta are above zero even if nothing differs: `chance` says how large.
+    """
+    if out is not None and out.suffix != ".csv":
+        raise click.UsageError(f"{out.name} is no .csv file.")
+    found = compare_runs(StoredRun.open(real), StoredRun.open(synthetic))
+    if out is not None:
+        buffer = io.BytesIO()
+        found.matched.cells.write_csv(buffer)
+        write_whole(out, buffer.getvalue())
+    if as_json:
+        click.echo(json.dumps(found.json(), indent=2))
+        return
+    show(found, Console(), (real.name, synthetic.name))
+
+
+def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
+    """Print a comparison for people."""
+    for note in found.notes:
+        console.print(note, highlight=False, markup=False)
+    console.print(f"Cells in both: {found.matched.cells.height:,}", highlight=False)
+    for name, only in zip(names, (found.matched.only_first, found.matched.only_second), strict=True):
+        if only.height:
+            some = "; ".join(" ".join(level for level in row if level) for row in only.head(_NAMED).iter_rows())
+            more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
+            console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
+    console.print(_summary(found.overall, ["paradigm"], f"Over all: {names[1]} minus {names[0]}, percentage points"))
+    if found.by_activity.height:
+        console.print(_summary(found.by_activity, ["paradigm", "activity"], "By activity"))
+    console.print(_identities(found.matched.cells))
+
+
+def _summary(rows: pl.DataFrame, by: list[str], title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in (*by, ""):
+        table.add_column(name)
+    for name in ("delta", "95% interval", "chance", "p", "cells", "identities"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows.iter_rows(named=True):
+        table.add_row(
+            *(str(row[name]) for name in by),
+            _TITLES[row["statistic"]],
+            _number(row["value"]),
+            "none" if row["low"] is None else f"{_number(row['low'])} to {_number(row['high'])}",
+            "" if row["floor"] is None else f"{_number(row['floor'])}, 95%: {_number(row['floor_high'])}",
+            "" if row["p"] is None else f"{row['p']:.3f}",
+            f"{row['n']:,}",
+            f"{row['clusters']:,}",
+        )
+    return table
+
+
+def _identities(cells: pl.DataFrame) -> Table:
+    """As Tables 15 to 19 for few activities; the largest deltas otherwise."""
+    activities = cells["activity"].unique(maintain_order=True).to_list()
+    cells = cells.with_columns(
+        pl.concat_str(*(pl.col(name) for name in ("gender", "identity")), separator=" ", ignore_nulls=True).alias(
+            "who"
+        ),
+        pl.concat_str("paradigm", "question", separator=", ", ignore_nulls=True).alias("asked"),
+    )
+    side_by_side = len(activities) <= _COLUMNS
+    title = "By identity: first → second (delta), * q < 0.05"
+    if not side_by_side:
+        title += f"; the {min(_LISTED, cells.height)} largest of {cells.height:,}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in (
+        "identity",
+        "asked",
+        *((activity or "all" for activity in activities) if side_by_side else ("activity", "")),
+    ):
+        table.add_column(name, justify="left" if name in ("identity", "asked", "activity") else "right")
+    if side_by_side:
+        keys = [*DESCRIPTOR, "who", "asked", "contrast"]
+        for _, own in cells.group_by(keys, maintain_order=True):
+            by = {row["activity"]: _cell(row) for row in own.iter_rows(named=True)}
+            table.add_row(own["who"][0], own["asked"][0], *(by.get(activity, "") for activity in activities))
+        return table
+    largest = cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
+    for row in largest.iter_rows(named=True):
+        table.add_row(row["who"], row["asked"], row["activity"] or "all", _cell(row))
+    return table
+
+
+def _cell(row: dict[str, Any]) -> str:
+    mark = "*" if row["q"] is not None and row["q"] < 0.05 else ""
+    return f"{_number(row['first'])} → {_number(row['second'])} ({_number(row['delta'], '+')}){mark}"
+
+
+def _number(value: float | None, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign}.2f}".replace("-", "−")

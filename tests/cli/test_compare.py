@@ -1,0 +1,132 @@
+"""`facevalue compare`: what it prints and how it fails."""
+
+import json
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from facevalue.cli import compare as command
+from facevalue.cli import main
+from facevalue.cli.compare import show
+from facevalue.measures.estimates import SCHEMA
+from facevalue.run.compare import compare_estimates
+from facevalue.run.stored import StoredRun
+
+Said = tuple[int, str, str]
+Command = Callable[..., Said]
+
+
+@pytest.fixture
+def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    """Run a command line in a folder of its own; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def called(*args: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["facevalue", *args])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        return int(end.value.code or 0), said.out, said.err
+
+    return called
+
+
+def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFrame:
+    """Selection frequencies of two identities and both genders."""
+    rows = [
+        {
+            "study": "vignette", "measure": "selection_frequency", "model": "m", "paradigm": "decision",
+            "dimension": "race",
+            "contrast": "identity", "gender": gender, "identity": who, "activity": f"a{k}", "se": 2.0, "n": 96,
+            "clusters": 16,
+            "value": 43.75 + (shift if (who, gender, k) == ("asian", "male", 0) else 0.0), **more,
+        }
+        for gender in ("female", "male")
+        for who in ("black", "asian")
+        for k in range(activities)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=SCHEMA, strict=False)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders named real and drawn stand for two runs that were measured."""
+    tables = {"real": estimates(), "drawn": estimates(shift=-40.0)}
+    monkeypatch.setattr(StoredRun, "open", classmethod(lambda cls, folder: folder))
+    monkeypatch.setattr(
+        command, "compare_runs", lambda a, b: compare_estimates(tables[a.name], tables[b.name], notes=["A note."])
+    )
+
+
+@pytest.mark.usefixtures("runs")
+def test_it_prints_the_papers_tables(facevalue: Command) -> None:
+    status, out, _ = facevalue("compare", "real", "drawn")
+    assert status == 0
+    assert "A note." in out
+    assert "Cells in both: 8" in out
+    overall = next(line for line in out.splitlines() if "mean signed delta" in line)
+    assert "−5.00" in overall
+    assert "drawn minus real" in out
+    assert "male asian" in out
+    assert "43.75 → 3.75 (−40.00)*" in out
+
+
+@pytest.mark.usefixtures("runs")
+def test_json_and_csv_have_every_cell(facevalue: Command) -> None:
+    status, out, _ = facevalue("compare", "real", "drawn", "--json", "--out", "cells.csv")
+    assert status == 0
+    said = json.loads(out)
+    assert len(said["cells"]) == 8
+    written = pl.read_csv("cells.csv")
+    assert written["delta"].to_list() == [cell["delta"] for cell in said["cells"]]
+    assert {"dimension", "gender", "identity", "activity", "first", "second", "delta", "z", "p", "q"} <= set(
+        written.columns
+    )
+
+
+def test_another_ending_than_csv_is_wrong_usage(facevalue: Command) -> None:
+    status, _, err = facevalue("compare", "real", "drawn", "--out", "cells.xlsx")
+    assert status == 2
+    assert "no .csv" in err
+
+
+def test_what_is_no_run_is_one_message(facevalue: Command) -> None:
+    status, _, err = facevalue("compare", "real", "drawn")
+    assert status == 1
+    assert err.startswith("Error: ")
+    assert "Traceback" not in err
+
+
+def test_a_study_without_selection_frequencies_is_one_message(
+    facevalue: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACEVALUE_CACHE", "cache")
+    small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+    for name in ("a", "b"):
+        assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", name, *small)[0] == 0
+    status, _, err = facevalue("compare", "a", "b")
+    assert status == 1
+    assert "stylisticbias has no selection frequencies" in err
+    assert "compared with itself" in facevalue("compare", "a", "a")[2]
+
+
+def test_many_activities_are_listed_by_size() -> None:
+    console = Console(width=160, record=True, file=StringIO())
+    show(compare_estimates(estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
+    said = console.export_text().splitlines()
+    start = next(i for i, line in enumerate(said) if "largest of 36" in line)
+    assert "male asian" in said[start + 2]
+    assert "(+12.00)" in said[start + 2]
+
+
+def test_cells_of_one_run_only_are_named() -> None:
+    console = Console(width=160, record=True, file=StringIO())
+    show(compare_estimates(estimates(3), estimates(2)), console, ("real", "drawn"))
+    assert "Only in real: 4 (race decision identity female black a2" in console.export_text()
