@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from facevalue.cli.study_command import StudyGroup
 from facevalue.run.plan import IMAGE_TOKENS, Plan
@@ -101,8 +102,21 @@ def show(made: Plan, sampled: bool) -> None:
     for block in made.baseline:
         table.add_row(block.name, f"{block.stimuli:,}", f"{block.trials:,}", style="dim")
     console.print(table)
-    what = "The sample" if sampled else "Everything, base images included,"
-    console.print(f"{what} takes {made.asked:,} requests about {made.shown:,} pictures.", highlight=False)
+    for name, counts in made.counted.items():
+        listed = ", ".join(f"{level} {count:,}" for level, count in counts.items())
+        console.print(f"By {name}: {listed}.", highlight=False)
+    if made.shown_blocks is not None:
+        stimuli = sum(block.stimuli for block in made.shown_blocks)
+        trials = sum(block.trials for block in made.shown_blocks)
+        console.print(
+            f"Of these the pictures at hand show {stimuli:,} stimuli, {trials:,} requests. Left out:", highlight=False
+        )
+        for one in made.left_out:
+            line = Text.assemble("  ", one.what, (f"  {one.why}", "dim"))
+            console.print(line)
+    what = "The sample" if sampled else "Everything" if made.shown_blocks is None else "Everything that can be shown"
+    base = ", base images included," if made.baseline and not sampled else ""
+    console.print(f"{what}{base} takes {made.asked:,} requests about {made.shown:,} pictures.", highlight=False)
     console.print(
         f"Tokens, roughly: {made.prompt_tokens:,} in, {made.completion_tokens:,} out.", highlight=False, style="dim"
     )
