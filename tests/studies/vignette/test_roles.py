@@ -103,10 +103,11 @@ def test_an_activity_that_is_there_twice_is_refused(tmp_path: Path, content: dic
         read_roles(written(tmp_path, content))
 
 
-def test_activities_that_are_left_out_are_named(tmp_path: Path, content: dict[str, list[dict[str, Any]]]) -> None:
-    del content["Committed Time"]
-    with pytest.raises(DataError, match="no roles for babysitting, farming, walking a dog and 5 more; each of the 75"):
-        read_roles(written(tmp_path, content))
+def test_a_file_may_lack_activities_as_the_authors_own_does(
+    tmp_path: Path, content: dict[str, list[dict[str, Any]]]
+) -> None:
+    content["Free Time"] = [entry for entry in content["Free Time"] if entry["activity"] != "smoking a cigar"]
+    assert list(read_roles(written(tmp_path, content))) == [name for name in NAMES if name != "smoking a cigar"]
 
 
 @pytest.mark.parametrize(
@@ -115,13 +116,14 @@ def test_activities_that_are_left_out_are_named(tmp_path: Path, content: dict[st
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("[]", "expected an object with a list for each of Necessary Time"),
+        ('{"Free Time": []}', "no activity in it"),
         ('{"Spare Time": []}', "Unknown kind of time 'Spare Time'"),
         ('{"Free Time": {}}', "'Free Time' is not a list"),
         ('{"Free Time": ["running"]}', "entry 1 of 'Free Time' is not an object"),
         ('{"Free Time": [{"role": "cook"}]}', "entry 1 of 'Free Time' has no 'activity'"),
         (" " * (MAX_BYTES + 1), "more than 5 MB"),
     ],
-    ids=["cut off", "deep", "list", "kind of time", "object", "text", "no activity", "size"],
+    ids=["cut off", "deep", "list", "empty", "kind of time", "object", "text", "no activity", "size"],
 )
 def test_a_file_of_another_form_is_refused_with_the_reason(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "roles.json"
@@ -157,6 +159,13 @@ def test_irrelevant_roles_can_come_from_a_file(tmp_path: Path, content: dict[str
             entry["role"] = f"{entry['role']} of theirs"
     theirs = irrelevant("cooking", 2, table=read_roles(written(tmp_path, content)))
     assert theirs.noun == f"{irrelevant('cooking', 2).noun} of theirs"
+
+
+def test_irrelevant_roles_are_drawn_from_what_a_table_has() -> None:
+    table = {name: roles()[name] for name in ("cooking", "ironing")}
+    assert {irrelevant("cooking", 1, seed=seed, table=table).activity for seed in range(20)} == {"ironing"}
+    with pytest.raises(DataError, match="No role of Free Time to ask about as irrelevant to 'cooking'"):
+        irrelevant("cooking", 3, table=table)
 
 
 def test_an_unknown_activity_or_number_has_no_irrelevant_role() -> None:
