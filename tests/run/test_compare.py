@@ -66,7 +66,7 @@ def test_cells_by_gender_and_activity_are_the_papers_rows() -> None:
 
 
 def test_other_measures_and_whole_dimensions_are_no_cells() -> None:
-    other = [{"measure": "spread", "identity": "black", "value": 3.0}, {"value": 50.0}]
+    other: list[dict[str, Any]] = [{"measure": "spread", "identity": "black", "value": 3.0}, {"value": 50.0}]
     table = estimates(by_activity(40, 60) + other)
     assert compare_estimates(table, table).matched.cells.height == 2
 

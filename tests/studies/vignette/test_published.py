@@ -123,6 +123,14 @@ def test_with_43_75_nothing_is_left_of_the_40_points_of_gpt_on_programming() -> 
     )
 
 
+def test_llavas_real_frequencies_average_more_than_50() -> None:
+    """Where one of two is chosen and everybody is shown equally often, the average is 50, or less if answers miss."""
+    cells = tables().cells
+    means = cells.group_by("model", "activity").agg(pl.col("first", "second").mean().round(1))
+    above = means.filter((pl.col("first") > 50) | (pl.col("second") > 50)).sort("activity")
+    assert above.rows() == [("Llava 1.6 7B", "Cooking", 60.0, 50.0), ("Llava 1.6 7B", "Programming", 54.5, 50.0)]
+
+
 @pytest.mark.parametrize("row", TABLE_11, ids=lambda row: row[1])
 def test_every_row_of_table_11_sums_to_100(row: tuple[str, str, int, int, int, int]) -> None:
     assert sum(row[2:5]) == 100
