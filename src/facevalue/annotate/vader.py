@@ -1,0 +1,297 @@
+"""The rules of VADER over millions of words at once.
+
+Hutto and Gilbert (2014), "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text". Lexicon
+and word lists are those of the package vaderSentiment; the rules are evaluated here on whole columns, since the package
+takes six times as long for sentences and cannot score long texts at all (its time grows with their square).
+
+Words come in segments (a sentence, a text, a group's texts joined); no rule looks beyond its segment.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.errors import DependencyError
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_CAPITALS, _NEGATED = 0.733, -0.74  # what capitals add, what negation multiplies by (Hutto and Gilbert, section 3.3)
+_FADE = (1.0, 0.95, 0.9)  # weight of a degree word one, two and three words before
+_NORMAL = 15.0  # alpha of compound = x / sqrt(x^2 + alpha)
+# Degree words of the package that NLTK's copy, made before, does not have.
+_LATER = frozenset(
+    ["considerable", "enormous", "exceptional", "extreme", "frackin", "fracking", "fuckin", "fuggin", "fugging"]
+    + ["incredible", "major", "marginal", "occasional", "scarce", "slight", "total", "tremendous", "utter"]
+)
+
+
+class Edition(StrEnum):
+    """Whose rules: they differ in details that move published figures.
+
+    Attributes
+    ----------
+    PACKAGE:
+        vaderSentiment 3.3: "no" negates the words after it, and adjectives such as "incredible" are degree words.
+    NLTK:
+        The copy in NLTK: "no" is a negative word and no negation, and those adjectives are ordinary words.
+    """
+
+    PACKAGE = "package"
+    NLTK = "nltk"
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """What the package knows about words.
+
+    Attributes
+    ----------
+    valence:
+        Mean rating of lower-case words, -4 to 4.
+    degree:
+        What a word before ("very", "barely") adds, by lower-case word or words.
+    negations:
+        Lower-case words that negate.
+    phrases:
+        Rating of lower-case phrases, in place of their words'.
+    emoji:
+        Description of characters.
+    """
+
+    valence: dict[str, float]
+    degree: dict[str, float]
+    negations: frozenset[str]
+    phrases: dict[str, float]
+    emoji: dict[str, str]
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    """The package's lexicon and word lists.
+
+    Raises
+    ------
+    DependencyError
+        vaderSentiment is not installed.
+    """
+    try:
+        from vaderSentiment import vaderSentiment as package  # noqa: PLC0415, N813
+    except ImportError:
+        raise DependencyError("vaderSentiment", "text") from None
+    analyzer = package.SentimentIntensityAnalyzer()
+    return Lexicon(
+        analyzer.lexicon, package.BOOSTER_DICT, frozenset(package.NEGATE), package.SPECIAL_CASES, dict(analyzer.emojis)
+    )
+
+
+class Vocabulary:
+    """What the rules need to know of each distinct word.
+
+    Parameters
+    ----------
+    words:
+        Distinct words as written, capitals kept.
+    edition:
+        Whose rules are meant.
+    """
+
+    def __init__(self, words: Iterable[str], edition: Edition = Edition.PACKAGE) -> None:
+        known = lexicon()
+        spelled = [*words, ""]  # the last stands for "no word there"
+        lower = [word.lower() for word in spelled]
+        later = _LATER if edition is Edition.NLTK else frozenset[str]()
+        degree = {word: added for word, added in known.degree.items() if word not in later}
+        self.no_negates = edition is Edition.PACKAGE
+        self.size = len(spelled)
+        self.valence = np.array([known.valence.get(word, 0.0) for word in lower])
+        self.known: Flags = np.array([word in known.valence for word in lower])
+        self.degree = np.array([degree.get(word, 0.0) for word in lower])
+        self.is_degree: Flags = np.array([word in degree for word in lower])
+        self.negates: Flags = np.array([word in known.negations or "n't" in word for word in lower])
+        self.capitals: Flags = np.array([word.isupper() for word in spelled])
+        self.phrases = {tuple(phrase.split()): v for phrase, v in known.phrases.items() if " " in phrase}
+        self.degrees = {tuple(phrase.split()): v for phrase, v in degree.items() if " " in phrase}
+        named = {
+            "kind",
+            "of",
+            "no",
+            "or",
+            "nor",
+            "never",
+            "so",
+            "this",
+            "without",
+            "doubt",
+            "least",
+            "at",
+            "very",
+            "but",
+        }
+        parts = {part for phrase in (*self.phrases, *self.degrees) for part in phrase}
+        self._number = {word: number for number, word in enumerate(sorted(named | parts))}
+        self._named = np.array([self._number.get(word, -1) for word in lower])
+
+    def named(self, code: Codes, *words: str) -> Flags:
+        """Which codes stand for one of these words, in any case."""
+        return np.isin(self._named[code], [self._number[word] for word in words])
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Words in a row, in segments.
+
+    Attributes
+    ----------
+    code:
+        Word of each place, as numbered in the vocabulary.
+    segment:
+        Segment of each place, from 0 and never falling.
+    count:
+        How many segments there are; some may be empty.
+    """
+
+    code: Codes
+    segment: Codes
+    count: int
+
+    def bounds(self) -> tuple[Codes, Codes]:
+        """First place of each segment, and the place after its last."""
+        ends = np.cumsum(np.bincount(self.segment, minlength=self.count))
+        return np.concatenate([[0], ends[:-1]]).astype(np.int64), ends
+
+    def sums(self, values: npt.NDArray[np.generic]) -> Array:
+        """Sum of values by segment."""
+        return np.bincount(self.segment, weights=values.astype(np.float64), minlength=self.count).astype(np.float64)
+
+
+def valences(words: Segments, vocabulary: Vocabulary, at: Codes) -> Array:
+    """Rating of the words at some places, in their context; 0 for words without one."""
+    v = vocabulary
+    starts, ends = words.bounds()
+    start, end = starts[words.segment[at]], ends[words.segment[at]]
+
+    def near(offset: int) -> Codes:
+        place = at + offset
+        inside = (place >= start) & (place < end)
+        return np.where(inside, words.code[np.where(inside, place, 0)], v.size - 1)
+
+    here = words.code[at]
+    before, after = (here, near(-1), near(-2), near(-3)), (here, near(1), near(2))
+    upper = words.sums(v.capitals[words.code])
+    shouts = ((upper > 0) & (upper < ends - starts))[words.segment[at]]  # capitals say something if others have none
+    rated = v.known[here] & ~v.is_degree[here] & ~(v.named(here, "kind") & v.named(after[1], "of"))
+
+    out = v.valence[here]
+    if v.no_negates:
+        denied = v.named(before[1], "no") | v.named(before[2], "no")
+        denied |= v.named(before[3], "no") & v.named(before[1], "or", "nor")
+        out = np.where(v.named(here, "no") & v.known[after[1]], 0.0, out)
+        out = np.where(denied, v.valence[here] * _NEGATED, out)
+    out = out + np.where(v.capitals[here] & shouts, np.where(out > 0, _CAPITALS, -_CAPITALS), 0.0)
+    for distance in (1, 2, 3):
+        other = before[distance]
+        counts = (at - start >= distance) & ~v.known[other]
+        added = v.degree[other] * np.where(out < 0, -1.0, 1.0)
+        loud = v.is_degree[other] & v.capitals[other] & shouts
+        added = (added + np.where(loud, np.where(out > 0, _CAPITALS, -_CAPITALS), 0.0)) * _FADE[distance - 1]
+        changed = (out + added) * _negation(v, before, distance)
+        if distance == 3:
+            changed = _phrased(v, before, after, changed)
+        out = np.where(counts, changed, out)
+    least = v.named(before[1], "least") & ~v.known[before[1]] & ~v.named(before[2], "at", "very")
+    out = np.where(least, out * _NEGATED, out)
+    return np.where(rated, out, 0.0)
+
+
+def _negation(v: Vocabulary, before: tuple[Codes, ...], distance: int) -> Array:
+    """Factor of a negation so many words before; "never so" strengthens, "without doubt" does nothing."""
+    factor = np.where(v.negates[before[distance]], _NEGATED, 1.0)
+    if distance == 1:
+        return factor
+    stressed = v.named(before[1], "so", "this")
+    doubtless = v.named(before[distance], "without") & v.named(before[1], "doubt")
+    if distance == 2:
+        never = v.named(before[2], "never") & stressed
+    else:
+        never = (v.named(before[3], "never") & v.named(before[2], "so", "this")) | stressed
+        doubtless |= v.named(before[3], "without") & v.named(before[2], "doubt")
+    return np.where(never, 1.25, np.where(doubtless, 1.0, factor))
+
+
+def _phrased(v: Vocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...], value: Array) -> Array:
+    """Ratings of phrases in place of their words', and degree phrases."""
+
+    def found(places: tuple[Codes, ...], phrases: dict[tuple[str, ...], float]) -> Array:
+        out = np.full(value.shape, np.nan)
+        for phrase, rating in phrases.items():
+            if len(phrase) == len(places):
+                match = np.logical_and.reduce([v.named(p, w) for p, w in zip(places, phrase, strict=True)])
+                out[match] = rating
+        return out
+
+    _, one, two, three = before
+    whole = np.full(value.shape, np.nan)
+    for places in ((one, before[0]), (two, one, before[0]), (two, one), (three, two, one), (three, two)):
+        whole = np.where(np.isnan(whole), found(places, v.phrases), whole)
+    for length in (2, 3):
+        ahead = found(after[:length], v.phrases)
+        whole = np.where(np.isnan(ahead), whole, ahead)
+    value = np.where(np.isnan(whole), value, whole)
+    for places in ((three, two, one), (three, two), (two, one)):
+        value = value + np.nan_to_num(found(places, v.degrees))
+    return value
+
+
+def shares(words: Segments, vocabulary: Vocabulary, value: Array, marks: pl.DataFrame) -> pl.DataFrame:
+    """Scores of each segment from the ratings of its words.
+
+    Parameters
+    ----------
+    words, vocabulary:
+        The segments.
+    value:
+        Rating of each place, as from `valences`.
+    marks:
+        `exclaimed` and `asked`: how many exclamation and question marks each segment's text has.
+
+    Returns
+    -------
+    DataFrame
+        `neg`, `neu`, `pos` (shares of the segment, 0 to 1) and `compound` (-1 to 1), not rounded; null where a segment
+        has no words.
+
+    Notes
+    -----
+    What stands before the first "but" of a segment counts half, what stands after it one and a half times. (The package
+    finds the words to scale by their rating, and may scale the first of two equal ones; here it is done by place.)
+    """
+    places = np.arange(len(words.code))
+    but = np.full(words.count, np.iinfo(np.int64).max)
+    at = np.flatnonzero(vocabulary.named(words.code, "but"))
+    np.minimum.at(but, words.segment[at], at)
+    first = but[words.segment]
+    has = first < np.iinfo(np.int64).max
+    value = value * np.where(has & (places < first), 0.5, np.where(has & (places > first), 1.5, 1.0))
+
+    exclaimed, asked = (marks[name].to_numpy().astype(np.float64) for name in ("exclaimed", "asked"))
+    emphasis = np.minimum(exclaimed, 4) * 0.292
+    emphasis += np.where(asked > 3, 0.96, np.where(asked > 1, asked * 0.18, 0.0))
+    total = words.sums(value)
+    total += np.sign(total) * emphasis
+    up = words.sums(np.where(value > 0, value + 1, 0.0))
+    down = words.sums(np.where(value < 0, 1 - value, 0.0))
+    more_up, more_down = up > down, up < down
+    up, down = up + more_up * emphasis, down + more_down * emphasis
+    none = words.sums(value == 0)
+    whole = up + down + none
+    with np.errstate(invalid="ignore"):
+        columns = {"neg": down / whole, "neu": none / whole, "pos": up / whole}
+        columns["compound"] = np.where(whole > 0, total / np.sqrt(total**2 + _NORMAL), np.nan)
+    return pl.DataFrame(columns).fill_nan(None)

@@ -1,0 +1,325 @@
+"""Marked words: which words tell the texts about one group from those about the unmarked group.
+
+Log-odds with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words", equations 16 to 22), as
+Cheng, Durmus and Jurafsky (2023, "Marked Personas", section 3) use it. `published` gives the lists as printed, with
+their fixed threshold. `strict` asks which of these words would come up if the labels meant nothing.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from facevalue.annotate.counts import WordCounts
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.families import adjust, max_statistic
+from facevalue.measures.inference import Array
+
+THRESHOLD, FIRST = 1.96, 20
+"""As published: z above the threshold, the first so many words."""
+MINIMUM_DOCUMENTS = 10
+RESAMPLES = 1000
+_BLOCK = 2**22  # elements of one matrix of resamples x words: bounds the work space at some hundred MB
+
+Labels = Sequence[str | None]
+"""The group (or stratum) of each unit of the counts; None leaves the unit out."""
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    "word": pl.String, "group": pl.String, "against": pl.String, "z": pl.Float64, "log_odds": pl.Float64,
+    "tokens": pl.Int64, "documents": pl.Int64, "tokens_against": pl.Int64, "documents_against": pl.Int64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LogOdds:
+    """Log-odds ratio of each word and its z-score; arrays of one shape."""
+
+    delta: Array
+    z: Array
+
+
+def log_odds(marked: Array, unmarked: Array, prior: Array, sizes: tuple[Array, Array] | None = None) -> LogOdds:
+    """Log-odds ratios of words between two groups, with the prior's counts added to both.
+
+    Parameters
+    ----------
+    marked, unmarked:
+        Counts of each word in the two groups; words are the last axis.
+    prior:
+        Counts of each word in the prior corpus, all above zero.
+    sizes:
+        Tokens of the two groups, where `marked` and `unmarked` do not hold all words; shape (..., 1). The prior's total
+        is then part of them.
+
+    Equation
+    --------
+    delta_w = log((y1_w + a_w)/(n1 + a_0 - y1_w - a_w)) - log((y2_w + a_w)/(n2 + a_0 - y2_w - a_w)),
+    z_w = delta_w / sqrt(1/(y1_w + a_w) + 1/(y2_w + a_w)), with a the prior, unscaled (Monroe et al. 2008).
+
+    Examples
+    --------
+    >>> found = log_odds(np.array([30.0, 70.0]), np.array([10.0, 90.0]), np.array([40.0, 160.0]))
+    >>> found.delta.round(3).tolist(), found.z.round(3).tolist()
+    ([0.42, -0.42], [2.267, -4.595])
+    """
+    one, two = marked + prior, unmarked + prior
+    if sizes is None:
+        sizes = one.sum(axis=-1, keepdims=True), two.sum(axis=-1, keepdims=True)
+    delta = np.log(one / (sizes[0] - one)) - np.log(two / (sizes[1] - two))
+    return LogOdds(delta, delta / np.sqrt(1 / one + 1 / two))
+
+
+def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame:
+    """Marked words of each group as VisBias prints them (Table 1).
+
+    Every group is set against the unmarked one; the prior is the whole corpus, labelled or not. The unmarked group's
+    words are read off the opposite lists: with one other group its own first ones; with several, the words in the
+    first 20 of exactly two of the opposite lists, in the order in which the lists name them. (So the release does: a
+    word that marks the unmarked group against three others or all is left out.)
+
+    Parameters
+    ----------
+    counts:
+        With the tokeniser `marked`; any units that lie within one group.
+    groups:
+        Group of each unit.
+    unmarked:
+        Which of them is the unmarked one ("white", "male").
+
+    Returns
+    -------
+    DataFrame
+        `rank` (from 1 within group), `word`, `group`, `against` (null where several lists were merged), `z` and
+        `log_odds` (positive: more in the group; null where lists were merged), `tokens` and `documents` in the group,
+        `tokens_against` and `documents_against`.
+
+    Notes
+    -----
+    z is not corrected for the number of words, takes every token for an observation of its own, and its prior, being
+    as large as the corpus, pulls it towards zero: neither side of the threshold means what it says. See `strict`.
+    """
+    others, sides = _sides(counts, groups, unmarked)
+    prior = _total(counts.tokens)
+    base = sides[unmarked]
+    own, opposite = [], []
+    for group in others:
+        found = log_odds(sides[group].tokens, base.tokens, prior)
+        own.append(_listed(counts, found, group, sides[group], unmarked, base))
+        mirrored = LogOdds(-found.delta, -found.z)
+        opposite.append(_listed(counts, mirrored, unmarked, base, group, sides[group]))
+    if len(others) == 1:
+        return pl.concat([*own, *opposite])
+    listed = pl.concat(opposite)
+    twice = listed.filter(pl.len().over("word") == 2).unique("word", keep="first", maintain_order=True).head(FIRST)
+    rest = [side for group, side in sides.items() if group != unmarked]
+    places = counts.words.to_frame().with_row_index("at").join(twice.select("word"), on="word", maintain_order="right")
+    at = places["at"].to_numpy()
+    merged = _table(counts, at, LogOdds(np.full(len(at), np.nan), np.full(len(at), np.nan)), unmarked, base, None, rest)
+    return pl.concat([*own, _ranked(merged)])
+
+
+def strict(
+    counts: WordCounts,
+    groups: Labels,
+    unmarked: str,
+    *,
+    strata: Labels | None = None,
+    masked: Collection[str] = (),
+    minimum_documents: int = MINIMUM_DOCUMENTS,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Marked words that chance does not explain.
+
+    Group labels are dealt out anew among the units of the two groups, within strata, and the log-odds of all words
+    are taken again. A unit is what was sampled and labelled: the image, with all its descriptions; a description, where
+    there is one per image or the image is not known. (Sixteen descriptions of one picture are not sixteen pictures:
+    "helicopter" in all of them is one helicopter.)
+
+    Parameters
+    ----------
+    counts:
+        By those units.
+    groups:
+        Group of each unit.
+    unmarked:
+        Which of them is the unmarked one.
+    strata:
+        Labels move only between units of one stratum (an occupation). All units are one stratum by default.
+    masked:
+        Words that are taken out of the corpus: those that name the groups.
+    minimum_documents:
+        Words in fewer texts of the two groups are not tested.
+    resamples, seed:
+        Of the permutation.
+
+    Returns
+    -------
+    DataFrame
+        Every word that was tested, for every group against the unmarked one, by p and then size of t. `word`; `group`,
+        the one in which it is more common than labels dealt by chance give, and `against`, the other; `z` and
+        `log_odds` as in `published`, positive: more in `group`; `t`, by how many standard deviations of its null z
+        departs from its mean; counts as in `published`; `p`, two-sided, of the word; `q`, adjusted by Benjamini and
+        Hochberg over the words of the comparison; `p_family`, the chance that any word of the comparison departs so far
+        (max-T). p is null for a word that cannot vary.
+
+    Raises
+    ------
+    UnknownNameError
+        No unit of the unmarked group.
+    DataError
+        Labels of another length than the units, or fewer than one resample.
+
+    Notes
+    -----
+    t rather than z is compared, because permuted z have means other than zero where groups and strata are not balanced,
+    and spreads far above one where a word comes with a picture. The smallest p is 1/(1 + resamples).
+    """
+    if resamples < 1:
+        raise DataError(f"A permutation test needs at least one resample, not {resamples}.")
+    others, sides = _sides(counts, groups, unmarked)
+    label = np.array(groups, dtype=object)
+    stratum = _codes(strata, len(label))
+    free = ~counts.words.is_in(list(masked)).to_numpy()
+    prior = _total(counts.tokens)
+    rng = np.random.default_rng(seed)
+    parts = []
+    for group in others:
+        one, two = sides[group], sides[unmarked]
+        at = np.flatnonzero(free & (one.documents + two.documents >= minimum_documents))
+        units = np.flatnonzero((label == group) | (label == unmarked))
+        is_marked = label[units] == group
+        within = counts.tokens[units]
+        sizes = np.asarray(within @ free.astype(np.int64), dtype=np.float64)
+        null = _Null(within[:, at], sizes, prior[at], float(prior[free].sum()))
+        found = null.of(is_marked[None, :].astype(np.float64))
+        drawn = null.drawn(is_marked, stratum[units], resamples, rng)
+        t, p, p_family = _tested(found.z[0], drawn)
+        table = _table(counts, at, LogOdds(found.delta[0], found.z[0]), group, one, unmarked, [two])
+        tested = table.with_columns(t=t, p=p, q=adjust(p, "bh"), p_family=p_family)
+        parts.append(_named_by_side(tested, group, unmarked))
+    return pl.concat(parts)
+
+
+class _Null:
+    """The log-odds of the tested words under any labelling of the units."""
+
+    def __init__(self, tokens: sparse.csr_array, sizes: Array, prior: Array, prior_size: float) -> None:
+        self._words = tokens.T.tocsr().astype(np.float64)
+        self._sizes, self._prior, self._prior_size = sizes, prior, prior_size
+        self._total = np.asarray(self._words.sum(axis=1), dtype=np.float64)
+
+    def of(self, labels: Array) -> LogOdds:
+        """Log-odds for labellings of shape (n, units): 1 is marked, 0 unmarked."""
+        marked = (self._words @ labels.T).T
+        size = (labels @ self._sizes)[:, None]
+        sizes = size + self._prior_size, self._sizes.sum() - size + self._prior_size
+        return log_odds(marked, self._total - marked, self._prior, sizes)
+
+    def drawn(
+        self, labels: npt.NDArray[np.bool_], stratum: npt.NDArray[np.int64], resamples: int, rng: np.random.Generator
+    ) -> Array:
+        """The words' z under labels dealt out anew within strata, shape (resamples, words)."""
+        out = np.empty((resamples, len(self._prior)))
+        step = max(1, _BLOCK // max(len(self._prior), len(labels)))
+        members = [np.flatnonzero(stratum == s) for s in np.unique(stratum)]
+        for start in range(0, resamples, step):
+            dealt = np.empty((min(step, resamples - start), len(labels)))
+            for units in members:
+                dealt[:, units] = rng.permuted(np.tile(labels[units].astype(np.float64), (len(dealt), 1)), axis=1)
+            out[start : start + step] = self.of(dealt).z
+        return out
+
+
+def _tested(z: Array, drawn: Array) -> tuple[Array, Array, Array]:
+    """Studentise by the null's own moments; p of each word and of the whole family."""
+    together = np.vstack([z[None, :], drawn])  # with the observed one, so that all labellings are treated alike
+    spread = together.std(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = np.where(spread > 1e-9, (together - together.mean(axis=0)) / spread, np.nan)
+    size = np.abs(t)
+    hits = (size[1:] >= size[0] * (1 - 1e-9)).sum(axis=0)
+    p = np.where(np.isnan(t[0]), np.nan, (1.0 + hits) / (1.0 + len(drawn)))
+    return t[0], p, max_statistic(t[0], t[1:])
+
+
+def _named_by_side(table: pl.DataFrame, group: str, unmarked: str) -> pl.DataFrame:
+    """Name in each row the group that the word marks, and turn signs and counts to its side."""
+    down = pl.col("t") < 0
+    swapped = [
+        pl.when(down).then(a).otherwise(b).alias(name)
+        for name, a, b in (
+            ("group", pl.lit(unmarked), pl.col("group")),
+            ("against", pl.lit(group), pl.col("against")),
+            *((name, -pl.col(name), pl.col(name)) for name in ("z", "log_odds", "t")),
+            *((n, pl.col(f"{n}_against"), pl.col(n)) for n in ("tokens", "documents")),
+            *((f"{n}_against", pl.col(n), pl.col(f"{n}_against")) for n in ("tokens", "documents")),
+        )
+    ]
+    numbers = ["z", "log_odds", "t", "p", "q", "p_family"]
+    ordered = table.with_columns(swapped).sort(pl.col("p").fill_nan(2), -pl.col("t"), maintain_order=True)
+    return ordered.with_columns(pl.col(numbers).fill_nan(None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Counts of all words in one group."""
+
+    tokens: Array
+    documents: Array
+
+
+def _sides(counts: WordCounts, groups: Labels, unmarked: str) -> tuple[list[str], dict[str, _Side]]:
+    """The marked groups in order of appearance, and the counts of all groups."""
+    if len(groups) != len(counts.sizes):
+        raise DataError(f"There are {len(counts.sizes)} units, but {len(groups)} group labels.")
+    label = np.array(groups, dtype=object)
+    names = [name for name in dict.fromkeys(groups) if name is not None]
+    if unmarked not in names:
+        raise UnknownNameError("group", unmarked, names)
+    others = [name for name in names if name != unmarked]
+    if not others:
+        raise DataError(f"Marked words need a group besides {unmarked!r}; all texts are about that one.")
+    sides = {
+        name: _Side(_total(counts.tokens[label == name]), _total(counts.documents[label == name])) for name in names
+    }
+    return others, sides
+
+
+def _total(matrix: sparse.csr_array) -> Array:
+    return np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel()
+
+
+def _codes(labels: Labels | None, units: int) -> npt.NDArray[np.int64]:
+    if labels is None:
+        return np.zeros(units, dtype=np.int64)
+    if len(labels) != units:
+        raise DataError(f"There are {units} units, but {len(labels)} strata.")
+    return np.unique(np.array([str(label) for label in labels]), return_inverse=True)[1]
+
+
+def _listed(counts: WordCounts, found: LogOdds, group: str, side: _Side, against: str, other: _Side) -> pl.DataFrame:
+    """The first words of one group; equal z in order of first appearance."""
+    at = np.argsort(-found.z, kind="stable")[:FIRST]
+    at = at[found.z[at] > THRESHOLD]
+    return _ranked(_table(counts, at, LogOdds(found.delta[at], found.z[at]), group, side, against, [other]))
+
+
+def _ranked(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(pl.col("z", "log_odds").fill_nan(None)).with_row_index("rank", offset=1)
+
+
+def _table(
+    counts: WordCounts, at: npt.NDArray[np.int64], found: LogOdds, group: str, side: _Side, against: str | None,
+    others: Sequence[_Side],
+) -> pl.DataFrame:  # fmt: skip
+    columns = {
+        "word": counts.words.gather(at), "z": found.z, "log_odds": found.delta,
+        "tokens": side.tokens[at], "documents": side.documents[at],
+        "tokens_against": np.sum([other.tokens[at] for other in others], axis=0),
+        "documents_against": np.sum([other.documents[at] for other in others], axis=0),
+    }  # fmt: skip
+    frame = pl.DataFrame(columns).with_columns(group=pl.lit(group), against=pl.lit(against, pl.String))
+    return frame.select(list(_SCHEMA)).cast(_SCHEMA)  # type: ignore[arg-type]
