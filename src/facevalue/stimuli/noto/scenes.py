@@ -94,7 +94,7 @@ ACTIVITIES: Mapping[str, Scene] = MappingProxyType(
             "room", "floor", ("bucket", 50, 316, 170), ("broom", 316, 252, 220), ("sponge", 226, 400, 90),
         ),
         "driving": _scene(
-            "road", "tarmac", ("steering-wheel", 190, 176, 132), ("car-front", 16, 40, 480), seat=(146, 66, 220),
+            "road", "tarmac", ("steering-wheel", 196, 192, 120), ("car-front", 16, 40, 480), seat=(146, 66, 220),
         ),
         "exercising": _scene("gym", "floor", ("barbell", 66, 226, 380), ("running-shoe", 196, 396, 110)),
         "resting in bed": _scene("bedroom", "blanket", behind=(("headboard", 56, 60, 400),), seat=(116, 84, 280)),
@@ -184,7 +184,7 @@ ACTIVITIES: Mapping[str, Scene] = MappingProxyType(
             behind=(("evergreen-tree", 380, 130, 190),),
         ),
         "painting": _scene(
-            "room", "floor", ("easel", 6, 236, 270), ("artist-palette", 290, 340, 160), ("paintbrush", 396, 286, 110),
+            "room", "floor", ("easel", -14, 244, 262), ("artist-palette", 290, 340, 160), ("paintbrush", 396, 286, 110),
         ),
         "playing guitar": _scene("stage", "stage floor", ("guitar", 116, 240, 290)),
         "sculpting": _scene(
@@ -202,7 +202,7 @@ ACTIVITIES: Mapping[str, Scene] = MappingProxyType(
             "room", "table", ("chessboard", 106, 226, 310), ("chess-pawn", 130, 330, 90), ("chess-pawn", 226, 356, 90),
             ("chess-pawn", 300, 326, 90),
         ),
-        "fishing": _scene("lake", "water", ("fishing-pole", 140, 262, 250)),
+        "fishing": _scene("lake", "water", ("fishing-pole", 150, 284, 226)),
         "sailing on a boat": _scene(
             "sea", "water", behind=(("sail", 180, -20, 330),), low=(("boat", 30, 84, 450),), seat=(76, 76, 250),
         ),

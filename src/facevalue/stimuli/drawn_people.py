@@ -1,0 +1,239 @@
+"""Drawn individuals for studies that show people doing something: portraits or Noto artwork in scenes."""
+
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from hashlib import blake2b
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.base import Kind
+from facevalue.stimuli.drawn_identities import LOOKS, Look, drawable, left_out
+from facevalue.stimuli.drawn_signs import SIGNS
+from facevalue.stimuli.noto.artwork import artwork, document, nested
+from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS
+from facevalue.stimuli.noto.colours import FEATURES, SKIN
+from facevalue.stimuli.noto.drawings import DRAWINGS
+from facevalue.stimuli.noto.people import person_svg
+from facevalue.stimuli.noto.scenes import ACTIVITIES, NOT_DRAWN, scene_svg
+from facevalue.stimuli.portraits import RENDERER_VERSION, Identity, PortraitCache, png
+from facevalue.stimuli.portraits import shapes as portrait_shapes
+from facevalue.stimuli.portraits.cache import is_whole
+from facevalue.stimuli.portraits.compose import VIEWS, layers
+
+SIZE = 512
+"""Width and height of a picture in pixels."""
+VERSION = 1
+"""Raised whenever a change of code changes any picture; changes of the tables are noticed by themselves."""
+
+_SEED = 3  # the one person, in a male and a female drawing, that every portrait starts from
+_TONE = "medium"  # of everyone in the Noto artwork
+# A wheelchair needs room, and the signs of age a near view; all of a dimension are drawn in one.
+_VIEW = {"ability": (-290.0, 30.0, 580.0, 580.0), "age": (-190.0, 56.0, 380.0, 380.0)}
+_PART = 32  # pictures a process draws at a time
+_KEEP = 64  # pictures that stay in memory: 0.75 MiB each
+
+
+class _Kept(PortraitCache):
+    """Pictures of any kind, kept as portraits are: whole files, named by what they depend on."""
+
+    def picture(self, name: str, draw: Callable[[], bytes]) -> bytes:
+        """Return the PNG of this name, drawing it if it is not there whole."""
+        if self.folder is None:
+            return draw()
+        path = self.folder / name[:2] / f"{name}.png"
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        except OSError as error:
+            raise self._refusal(path, error) from error
+        if not is_whole(data, self.size):
+            data = draw()
+            self._write(path, data)
+        return data
+
+
+class DrawnPeople:
+    """Draws one person per picture, alone or doing something.
+
+    A picture is named "gender|dimension|identity|activity"; no activity means a portrait. Within a dimension all are
+    drawn in one style, and portraits are of one and the same person but for the identity's own mark.
+
+    Parameters
+    ----------
+    folder:
+        Where finished PNGs are kept, named by content (`drawn.default_cache()`); None keeps the last few in memory.
+
+    Raises
+    ------
+    DataError
+        The folder cannot be made.
+
+    Examples
+    --------
+    >>> people = DrawnPeople()
+    >>> people.pixels("female|age|old|cooking").shape
+    (512, 512, 3)
+    >>> people.check(["male|age|ancient|cooking"])
+    Traceback (most recent call last):
+    facevalue.errors.UnknownNameError: Unknown identity of age 'ancient'. ...
+    """
+
+    kind = Kind.ILLUSTRATED
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._kept = _Kept(folder, SIZE)
+        self._pixels = lru_cache(maxsize=_KEEP)(self._load)
+
+    def drawable(self, gender: str, dimension: str) -> tuple[str, ...]:
+        """Return the identities of Table 6 that are drawn."""
+        return drawable(gender, dimension)
+
+    def left_out(self, gender: str, dimension: str) -> Mapping[str, str]:
+        """Return the identities of Table 6 that are not drawn, each with its reason."""
+        return left_out(gender, dimension)
+
+    @property
+    def activities(self) -> tuple[str, ...]:
+        """The activities of Table 7 that are drawn."""
+        return tuple(ACTIVITIES)
+
+    @property
+    def activities_left_out(self) -> Mapping[str, str]:
+        """The activities of Table 7 that are not drawn, each with its reason."""
+        return NOT_DRAWN
+
+    def digest(self, picture: str) -> str:
+        """Return a hash of all that the picture depends on, without drawing it.
+
+        Raises
+        ------
+        DataError, UnknownNameError
+            As `check`.
+        """
+        _split(picture)
+        return blake2b(f"{_tables()}|{picture}".encode(), digest_size=20).hexdigest()
+
+    def pixels(self, picture: str) -> npt.NDArray[np.uint8]:
+        """Return a picture as an array of shape (512, 512, 3), red green blue, that cannot be written to.
+
+        Raises
+        ------
+        DataError, UnknownNameError
+            As `check`; or the folder cannot be written.
+        """
+        return self._pixels(picture)
+
+    def check(self, pictures: Iterable[str]) -> None:
+        """Raise for the first picture that is not drawn.
+
+        Raises
+        ------
+        UnknownNameError
+            A gender, dimension, identity or activity that does not exist.
+        DataError
+            An identity or activity that is left out, with its reason; or a name that has not four parts.
+        """
+        for picture in dict.fromkeys(pictures):
+            _split(picture)
+
+    def _load(self, picture: str) -> npt.NDArray[np.uint8]:
+        data = self._kept.picture(self.digest(picture), lambda: png(picture_svg(picture), SIZE))
+        with Image.open(io.BytesIO(data)) as image:
+            found = np.array(image.convert("RGB"), dtype=np.uint8)
+        found.flags.writeable = False
+        return found
+
+
+def picture_svg(picture: str) -> str:
+    """Return a picture as an SVG document.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        As `DrawnPeople.check`.
+    """
+    gender, dimension, identity, activity = _split(picture)
+    look = LOOKS[dimension][identity]
+    if look.occupation:
+        person = person_svg(look.occupation, "man" if gender == "male" else "woman", _TONE)
+    else:
+        person = _portrait(look, look.gender or gender, _VIEW.get(dimension, VIEWS["portrait"]))
+    if activity:
+        return scene_svg(activity, person)
+    white = f'<rect x="0" y="0" width="{SIZE}" height="{SIZE}" fill="#ffffff"/>'
+    return document(white + nested(person, 0, 0, SIZE, "p-"), SIZE)
+
+
+def draw(pictures: Sequence[str], folder: Path) -> Iterator[int]:
+    """Draw pictures into a folder, one process per core; those already there are left alone.
+
+    Yields
+    ------
+    How many were looked at, as they are.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        As `DrawnPeople.check`, before anything is drawn; or the folder cannot be written.
+    """
+    wanted = list(dict.fromkeys(pictures))
+    DrawnPeople().check(wanted)
+    parts = [(folder, wanted[start : start + _PART]) for start in range(0, len(wanted), _PART)]
+    if not parts:
+        return
+    # A fresh interpreter: forking a process with Polars' threads in it can hang.
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(parts)), get_context("spawn")) as pool:
+        yield from pool.map(_draw, parts)
+
+
+def _draw(part: tuple[Path, list[str]]) -> int:
+    folder, pictures = part
+    people = DrawnPeople(folder)
+    for picture in pictures:
+        people.pixels(picture)
+    return len(pictures)
+
+
+@lru_cache(maxsize=4096)
+def _portrait(look: Look, gender: str, view: tuple[float, float, float, float]) -> str:
+    who = Identity("drawn", _SEED, gender, look.age, look.skin_tone, look.build)
+    behind, before = SIGNS[look.sign](who) if look.sign else ((), ())
+    person = [node for layer in layers(who, look.change).values() for node in layer]
+    return portrait_shapes.document([*behind, *person, *before], view, "#ffffff")
+
+
+@lru_cache(maxsize=65536)
+def _split(picture: str) -> tuple[str, str, str, str]:
+    """Return the four parts of a picture's name once each is known to be drawn."""
+    parts = picture.split("|")
+    if len(parts) != 4:
+        raise DataError(f"A drawn picture is named gender|dimension|identity|activity, not {picture!r}.")
+    gender, dimension, identity, activity = parts
+    known, missing = drawable(gender, dimension), left_out(gender, dimension)
+    if identity in missing:
+        raise DataError(f"There is no drawing of {identity!r} ({gender}, {dimension}): {missing[identity]}")
+    if identity not in known:
+        raise UnknownNameError(f"identity of {dimension}", identity, known)
+    if activity in NOT_DRAWN:
+        raise DataError(f"There is no drawing of {activity!r}: {NOT_DRAWN[activity]}")
+    if activity and activity not in ACTIVITIES:
+        raise UnknownNameError("drawn activity", activity, ACTIVITIES)
+    return gender, dimension, identity, activity
+
+
+@lru_cache(maxsize=1)
+def _tables() -> str:
+    """Return a hash of everything but code that any picture depends on."""
+    tables = (artwork(), SKIN, FEATURES, BACKDROPS, FOREGROUNDS, DRAWINGS, ACTIVITIES, LOOKS)
+    fixed = (VERSION, RENDERER_VERSION, SIZE, _SEED, _TONE, _VIEW)
+    text = "\x1e".join(repr(thing) for thing in (*fixed, *(sorted(table.items()) for table in tables)))
+    return blake2b(text.encode(), digest_size=20).hexdigest()

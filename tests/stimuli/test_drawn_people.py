@@ -1,0 +1,174 @@
+"""Drawn individuals: names, what is left out, one style and one person per dimension, the kept files."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.base import Kind
+from facevalue.stimuli.drawn_identities import GENDERS, LEFT_OUT, LOOKS, Look, drawable, left_out
+from facevalue.stimuli.drawn_people import _VIEW, DrawnPeople, _portrait, draw, picture_svg
+from facevalue.stimuli.noto.artwork import document, nested
+from facevalue.stimuli.noto.scenes import ACTIVITIES
+from facevalue.stimuli.portraits.compose import VIEWS
+from facevalue.stimuli.portraits.raster import pixels
+
+TABLE_8 = {"ability": 10, "age": 9, "gender": 2, "nationality": 26, "physical traits": 40, "race": 14, "religion": 12}
+TABLE_8 |= {"socioeconomic": 54}
+DRAWN = [(g, d) for g in GENDERS for d in LOOKS if drawable(g, d)]
+
+
+@pytest.mark.parametrize("dimension", LOOKS)
+def test_every_identity_of_the_paper_is_drawn_or_left_out_with_a_reason(dimension: str) -> None:
+    women = {"gender": 0, "physical traits": 37}.get(dimension, TABLE_8[dimension])
+    for gender, count in (("male", TABLE_8[dimension]), ("female", women)):
+        drawn, missing = drawable(gender, dimension), left_out(gender, dimension)
+        assert not set(drawn) & set(missing)
+        assert len(drawn) + len(missing) == count
+        assert all(reason[0].isupper() and reason.endswith(".") for reason in missing.values())
+
+
+def test_what_is_drawn_for_one_gender_alone_says_why_not_for_the_other() -> None:
+    assert "sikh" in drawable("male", "religion")
+    assert "turban" in left_out("female", "religion")["sikh"]
+    assert "handsome" not in left_out("female", "physical traits")
+    assert set(LOOKS) == set(LEFT_OUT)
+
+
+@pytest.mark.parametrize(("gender", "dimension"), DRAWN)
+@pytest.mark.parametrize("activity", ["", "cooking", "playing guitar", "driving"])
+def test_identities_of_a_dimension_can_be_told_apart(gender: str, dimension: str, activity: str) -> None:
+    shown = [
+        pixels(picture_svg(f"{gender}|{dimension}|{name}|{activity}"), 256).astype(int)
+        for name in drawable(gender, dimension)
+    ]
+    for one, other in combinations(shown, 2):
+        assert (np.abs(one - other).max(axis=2) > 8).sum() > 25
+
+
+@pytest.mark.parametrize("dimension", LOOKS)
+def test_all_of_a_dimension_are_drawn_in_one_style(dimension: str) -> None:
+    assert len({bool(look.occupation) for look in LOOKS[dimension].values()}) <= 1
+
+
+@pytest.mark.parametrize("gender", GENDERS)
+@pytest.mark.parametrize(
+    ("dimension", "name", "rows", "columns"),
+    [
+        ("ability", "wheelchair", slice(0, 275), slice(0, 512)),
+        ("ability", "blind", slice(0, 512), slice(0, 400)),
+        ("ability", "glasses", slice(260, 512), slice(0, 512)),
+        ("religion", "sikh", slice(200, 512), slice(0, 512)),
+        ("religion", "jewish", slice(110, 512), slice(0, 512)),
+        ("religion", "christian", slice(0, 350), slice(0, 512)),
+    ],
+)
+def test_a_sign_leaves_the_person_as_they_are(
+    gender: str, dimension: str, name: str, rows: slice, columns: slice
+) -> None:
+    if name not in drawable(gender, dimension):
+        pytest.skip("not drawn")
+    view = _VIEW.get(dimension, VIEWS["portrait"])
+    white = '<rect width="512" height="512" fill="#ffffff"/>'
+    bare = pixels(document(white + nested(_portrait(Look(), gender, view), 0, 0, 512, "p-"), 512), 512)
+    shown = DrawnPeople().pixels(f"{gender}|{dimension}|{name}|")
+    assert np.array_equal(shown[rows, columns], bare[rows, columns])
+    assert not np.array_equal(shown, bare)
+
+
+@pytest.mark.parametrize(("gender", "dimension"), DRAWN)
+def test_a_sample_of_every_identity_renders_in_some_activities(gender: str, dimension: str) -> None:
+    people = DrawnPeople()
+    activities = list(ACTIVITIES)
+    for i, name in enumerate(drawable(gender, dimension)):
+        shown = people.pixels(f"{gender}|{dimension}|{name}|{activities[(7 * i) % len(activities)]}")
+        assert (shown.shape, shown.dtype) == ((512, 512, 3), np.uint8)
+        assert shown.std() > 10
+
+
+def test_digests_are_stable_differ_by_picture_and_need_no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("facevalue.stimuli.drawn_people.png", None)
+    people = DrawnPeople()
+    names = [f"male|age|{name}|{act}" for name in drawable("male", "age") for act in ("", "cooking", "fishing")]
+    digests = [people.digest(name) for name in names]
+    assert len(set(digests)) == len(names)
+    assert digests == [DrawnPeople().digest(name) for name in names]
+
+
+def test_a_change_of_a_table_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from facevalue.stimuli import drawn_people
+
+    before = DrawnPeople().digest("male|age|old|cooking")
+    drawn_people._tables.cache_clear()
+    monkeypatch.setattr(drawn_people, "FOREGROUNDS", {"table": "<g/>"})
+    try:
+        assert DrawnPeople().digest("male|age|old|cooking") != before
+    finally:
+        drawn_people._tables.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("picture", "error", "says"),
+    [
+        ("male|age|old", DataError, "gender|dimension|identity|activity"),
+        ("men|age|old|cooking", UnknownNameError, "Did you mean 'male'"),
+        ("male|agee|old|cooking", UnknownNameError, "Did you mean 'age'"),
+        ("male|age|olde|cooking", UnknownNameError, "Did you mean 'old'"),
+        ("male|age|old|coking", UnknownNameError, "Did you mean 'cooking'"),
+        ("male|race|black|cooking", DataError, "caricature"),
+        ("female|religion|sikh|", DataError, "turban"),
+        ("male|age|old|sleeping", DataError, "open eyes"),
+    ],
+)
+def test_a_picture_that_is_not_drawn_is_refused(picture: str, error: type[Exception], says: str) -> None:
+    people = DrawnPeople()
+    for ask in (lambda: people.check(["male|age|old|", picture]), lambda: people.digest(picture)):
+        with pytest.raises(error) as raised:
+            ask()
+        assert says in str(raised.value)
+
+
+def test_a_finished_picture_is_read_and_a_damaged_one_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "female|physical traits|redheaded|fishing"
+    first = DrawnPeople(tmp_path).pixels(name)
+    (kept,) = tmp_path.rglob("*.png")
+    assert kept.stem == DrawnPeople().digest(name)
+    with monkeypatch.context() as patch:
+        patch.setattr("facevalue.stimuli.drawn_people.png", None)
+        assert np.array_equal(DrawnPeople(tmp_path).pixels(name), first)
+    kept.write_bytes(kept.read_bytes()[:-20])
+    assert np.array_equal(DrawnPeople(tmp_path).pixels(name), first)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_pictures_in_memory_are_shared_and_cannot_be_written_to() -> None:
+    people = DrawnPeople()
+    one = people.pixels("male|gender|woman|")
+    assert people.pixels("male|gender|woman|") is one
+    with pytest.raises(ValueError, match="read-only"):
+        one[0, 0, 0] = 1
+
+
+def test_many_are_drawn_into_a_folder_at_once(tmp_path: Path) -> None:
+    names = [f"male|age|{name}|" for name in drawable("male", "age")]
+    assert sum(draw([*names, *names], tmp_path)) == len(names)
+    assert {path.stem for path in tmp_path.rglob("*.png")} == {DrawnPeople().digest(name) for name in names}
+    assert list(draw([], tmp_path)) == []
+
+
+def test_a_wrong_name_among_many_is_found_before_anything_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError):
+        list(draw(["male|age|old|", "male|age|odl|"], tmp_path))
+    assert not list(tmp_path.rglob("*.png"))
+
+
+def test_drawn_people_are_illustrated_and_say_which_activities_there_are() -> None:
+    people = DrawnPeople()
+    assert people.kind is Kind.ILLUSTRATED
+    assert len(people.activities) + len(people.activities_left_out) == 75
+    assert people.drawable("male", "age") == drawable("male", "age")
+    assert people.left_out("male", "race") == left_out("male", "race")
