@@ -26,10 +26,10 @@ _CAPITALS, _NEGATED = 0.733, -0.74  # what capitals add, what negation multiplie
 _FADE = (1.0, 0.95, 0.9)  # weight of a degree word one, two and three words before
 _NORMAL = 15.0  # alpha of compound = x / sqrt(x^2 + alpha)
 # Degree words of the package that NLTK's copy, made before, does not have.
-_LATER = frozenset(
-    ["considerable", "enormous", "exceptional", "extreme", "frackin", "fracking", "fuckin", "fuggin", "fugging"]
-    + ["incredible", "major", "marginal", "occasional", "scarce", "slight", "total", "tremendous", "utter"]
-)
+_LATER = {
+    *("considerable", "enormous", "exceptional", "extreme", "frackin", "fracking", "fuckin", "fuggin", "fugging"),
+    *("incredible", "major", "marginal", "occasional", "scarce", "slight", "total", "tremendous", "utter"),
+}
 
 
 class Edition(StrEnum):
@@ -106,7 +106,7 @@ class Vocabulary:
         known = lexicon()
         spelled = [*words, ""]  # the last stands for "no word there"
         lower = [word.lower() for word in spelled]
-        later = _LATER if edition is Edition.NLTK else frozenset[str]()
+        later: set[str] = _LATER if edition is Edition.NLTK else set()
         degree = {word: added for word, added in known.degree.items() if word not in later}
         self.no_negates = edition is Edition.PACKAGE
         self.size = len(spelled)

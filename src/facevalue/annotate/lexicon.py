@@ -1,0 +1,184 @@
+"""Word lists with a name, a version and a hash, and how often texts use their words.
+
+A list says what to count, so a figure made with it names it. FaceValue ships `group words` (ours); whatever else is
+counted is read from a file of the user's, since published lists are rarely free to pass on.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from facevalue.annotate import tokens as tokenising
+from facevalue.annotate.tokens import Tokeniser
+from facevalue.errors import DataError, UnknownNameError
+
+SHIPPED = ("group_words",)
+"""Lexicons that come with FaceValue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Lists of words.
+
+    Attributes
+    ----------
+    name, version, source:
+        What it is, and where its words are from.
+    lists:
+        Lower-case words by list, no word twice; nested files give names such as "woman/Asian".
+    """
+
+    name: str
+    version: str
+    source: str
+    lists: Mapping[str, tuple[str, ...]]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the lists, whatever their order: the same words, the same digest."""
+        plain = {name: sorted(words) for name, words in self.lists.items()}
+        return hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+    def merged(self, lists: Mapping[str, Collection[str]]) -> "Lexicon":
+        """Lists made of several of these, each word once.
+
+        Examples
+        --------
+        >>> parts = Lexicon("a", "1", "me", {"man/tall": ("tall", "big"), "woman/tall": ("tall",)})
+        >>> dict(parts.merged({"tall": ["man/tall", "woman/tall"]}).lists)
+        {'tall': ('tall', 'big')}
+        """
+        made = {}
+        for name, parts in lists.items():
+            for part in parts:
+                if part not in self.lists:
+                    raise UnknownNameError(f"list of {self.name!r}", part, self.lists)
+            made[name] = tuple(dict.fromkeys(word for part in parts for word in self.lists[part]))
+        return Lexicon(self.name, self.version, self.source, made)
+
+
+def shipped(name: str) -> Lexicon:
+    """A lexicon that comes with FaceValue.
+
+    Examples
+    --------
+    >>> sorted(shipped("group_words").lists)
+    ['gender', 'race']
+    """
+    if name not in SHIPPED:
+        raise UnknownNameError("lexicon", name, SHIPPED)
+    text = resources.files("facevalue.annotate").joinpath("lists", f"{name}.toml").read_text("utf-8")
+    return _made(tomllib.loads(text), name)
+
+
+def read(path: str | Path) -> Lexicon:
+    """Read a lexicon of the user's.
+
+    Parameters
+    ----------
+    path:
+        TOML or JSON. Either `name`, `version`, `source` and a table `lists`, or the lists alone: names with words, or
+        one level deeper, names with names with words. The stereotype words of Ghavami and Peplau (2013), which cannot
+        be passed on, are read from such a file: `{"woman": {"Asian": ["quiet", ...], ...}, "man": ..., "person": ...}`.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or does not hold lists of single words.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8")
+        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"The word lists {path} cannot be read: {error}.") from None
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise DataError(f"The word lists {path} are not valid {path.suffix.lstrip('.').upper()}: {error}.") from None
+    return _made(content, path.name)
+
+
+def _made(content: Any, where: str) -> Lexicon:
+    if not isinstance(content, dict):
+        raise DataError(f"{where}: word lists are a table of names with words, not {type(content).__name__}.")
+    told = content if isinstance(content.get("lists"), dict) else {"lists": content}
+    lists: dict[str, tuple[str, ...]] = {}
+    for name, words in told["lists"].items():
+        deeper = words if isinstance(words, dict) else {None: words}
+        for inner, entries in deeper.items():
+            full = name if inner is None else f"{name}/{inner}"
+            lists[full] = _words(entries, full, where)
+    if not lists:
+        raise DataError(f"{where}: holds no word list.")
+    facts = {key: str(told.get(key, default)) for key, default in (("name", where), ("version", ""), ("source", ""))}
+    return Lexicon(**facts, lists=lists)
+
+
+def _words(entries: Any, name: str, where: str) -> tuple[str, ...]:
+    if not isinstance(entries, list) or not entries:
+        raise DataError(f"{where}: list {name!r} should be a list of words.")
+    for entry in entries:
+        if not isinstance(entry, str) or len(entry.split()) != 1:
+            raise DataError(f"{where}: list {name!r} holds {entry!r}; entries are single words.")
+    return tuple(dict.fromkeys(entry.strip().lower() for entry in entries))
+
+
+def count(frame: pl.DataFrame, text: str, lexicon: Lexicon, tokeniser: Tokeniser = Tokeniser.WORDS) -> pl.DataFrame:
+    """How many tokens of each text are words of each list.
+
+    Parameters
+    ----------
+    frame, text:
+        The texts.
+    lexicon:
+        What to count.
+    tokeniser:
+        How texts are cut. `stereotype` gives the published counts, where entries with a hyphen never match.
+
+    Returns
+    -------
+    DataFrame
+        One row per text: `tokens` (u32) and a column per list (u32); null for a text that is missing. In how many texts
+        a list shows is the number of rows above zero.
+
+    Raises
+    ------
+    UnknownNameError, DataError
+        As `tokens.texts`; a list that is called "tokens".
+
+    Examples
+    --------
+    >>> hats = Lexicon("hats", "1", "me", {"hat": ("hat", "cap"), "tie": ("tie",)})
+    >>> count(pl.DataFrame({"said": ["A hat, a cap.", ""]}), "said", hats).rows()
+    [(4, 2, 0), (None, None, None)]
+    """
+    names = list(lexicon.lists)
+    if "tokens" in names:
+        raise DataError(f"{lexicon.name}: no list can be called 'tokens'.")
+    column = tokenising.texts(frame, text)
+    entries = pl.DataFrame(
+        [(word, at) for at, name in enumerate(names) for word in lexicon.lists[name]],
+        schema={"token": pl.String, "list": pl.UInt32},
+        orient="row",
+    )
+    parts = []
+    for _, piece in tokenising.pieces(column):
+        long = tokenising.tokens(piece, tokeniser)
+        rows = piece.alias("text").to_frame().with_row_index("row").select("row", there=pl.col("text").is_not_null())
+        found = long.join(entries, on="token")
+        counts = [long.group_by("row").agg(pl.len().alias("tokens"))]
+        if found.height:
+            hits = (pl.col("list") == at for at in range(len(names)))
+            counts.append(found.group_by("row").agg(h.sum().alias(n) for h, n in zip(hits, names, strict=True)))
+        for table in counts:
+            rows = rows.join(table, on="row", how="left", maintain_order="left")
+        rows = rows.with_columns(pl.lit(0, pl.UInt32).alias(n) for n in names if n not in rows.columns)
+        shown = [pl.when("there").then(pl.col(n).fill_null(0)).cast(pl.UInt32).alias(n) for n in ("tokens", *names)]
+        parts.append(rows.select(shown))
+    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(("tokens", *names), pl.UInt32))
