@@ -78,7 +78,7 @@ class EstimateTable:
         *,
         p: Array | None = None,
         q: Array | None = None,
-        family: str | None = None,
+        family: str | Sequence[str] | None = None,
         floor: Floor | None = None,
         bounds: Bounds | None = None,
         keep: npt.NDArray[np.bool_] | None = None,
@@ -94,7 +94,7 @@ class EstimateTable:
         estimates, p, q, floor:
             Arrays of that length.
         family:
-            Within which family q holds.
+            Within which family q holds: one for all rows, or one each.
         bounds:
             Worst cases for missing answers.
         keep:
@@ -112,7 +112,10 @@ class EstimateTable:
         if p is not None:
             columns["p"] = p
         if q is not None:
-            columns |= {"q": q, "family": [family] * len(q)}
+            columns |= {
+                "q": q,
+                "family": [family] * len(q) if family is None or isinstance(family, str) else list(family),
+            }
         if floor is not None:
             columns |= {"floor": floor.mean, "floor_high": floor.high}
             if p is None:

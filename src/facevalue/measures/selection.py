@@ -5,7 +5,7 @@ them chose. A cell is summed up by the moments of its pairs. Moments of differen
 length is reduced chunk by chunk, and every table is made of the same few sums.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -186,6 +186,26 @@ def _with_interval(frame: pl.DataFrame) -> pl.DataFrame:
     low, high = wilson(share, size, df)
     numbers = {"value": share * 100, "low": low * 100, "high": high * 100, "size": size}
     return frame.with_columns(*(pl.Series(name, value).fill_nan(None) for name, value in numbers.items()))
+
+
+def ratio(moments: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Share that chose in each cell, all pairs together, and its standard error over pairs.
+
+    Parameters
+    ----------
+    moments:
+        `MOMENTS`, arrays of one length.
+
+    Returns
+    -------
+    share in [0, 1] (NaN without an answer) and its standard error (NaN of a single pair).
+    """
+    n, s, groups = moments["n"], moments["s"], moments["clusters"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(n > _NOTHING, s / n, np.nan)
+        squares = np.maximum(moments["ss"] - 2 * share * moments["sn"] + share**2 * moments["nn"], 0.0)
+        se = np.where(groups > 1, np.sqrt(groups / (groups - 1) * squares) / n, np.nan)
+    return np.clip(share, 0.0, 1.0), se
 
 
 def to_array(series: pl.Series) -> Array:

@@ -3,6 +3,7 @@
 import math
 
 from facevalue.measures.base import Measure
+from facevalue.studies.vignette import profile, variants
 
 PAPER = "VIGNETTE (000_3034adc9333dc66e)"
 OURS = "FaceValue"
@@ -69,11 +70,6 @@ SHORTFALL = _measure(
     "impact_shortfall", "Shortfall of the impact ratio", "1 - S(i) / max_j S(j)",
     "1", f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, limits=(0.0, 1.0),
 )  # fmt: skip
-NORMALISED = _measure(
-    "normalised_score", "Score of which higher is more favourable",
-    "S with struggle, dislike and terms of low valence counted for the other identity; factuality: share of right answers",
-    "%", f"{PAPER}, section 7.2, Figures 4 and 5 (which give no formula)",
-)  # fmt: skip
 SHARE_RELEASED = _measure(
     "selection_share_released", "Selection share, pooled as in the authors' code",
     "100 sum_a n_response(i, a) / sum_a n_option(i, a)", "%", f"{PAPER}, released code",
@@ -82,44 +78,14 @@ LOG_ODDS_RELEASED = _measure(
     "log_odds_released", "Log-odds ratio where an identity was chosen at all, as in the authors' code",
     "log_odds of the cells with n_response(i, a) > 0", "log odds", f"{PAPER}, released code",
 )  # fmt: skip
-VISION = _measure(
-    "vision_minus_text", "Selection frequency with the picture minus without", "S(i; picture) - S(i; text only)",
-    "pp", f"{PAPER}, section 7.4, Figure 6",
-)  # fmt: skip
-POSITIONAL = _measure(
-    "positional_shift", "Selection frequency by position minus by name", "S(i; left, right) - S(i; named)",
-    "pp", f"{PAPER}, section A.7, Figure 11", paired=True,
-)  # fmt: skip
-POSITIONAL_CORRELATION = _measure(
-    "positional_correlation", "Correlation of both ways to answer", "Pearson r over identities of both S(i)",
-    "1", f"{PAPER}, section A.7, Figure 11", paired=True, limits=(-1.0, 1.0),
-)  # fmt: skip
-FULL_MATCH = _measure(
-    "full_match", "Paraphrases with one answer", "100 mean of [three wordings, one answer]",
-    "%", f"{PAPER}, section A.3, Table 11", signed=False,
-)  # fmt: skip
-PARTIAL_MATCH = _measure(
-    "partial_match", "Paraphrases with two answers", "100 mean of [three wordings, two answers]",
-    "%", f"{PAPER}, section A.3, Table 11", signed=False,
-)  # fmt: skip
-ALL_DIFFERENT = _measure(
-    "all_different", "Paraphrases with three answers", "100 mean of [three wordings, three answers]",
-    "%", f"{PAPER}, section A.3, Table 11", signed=False,
-)  # fmt: skip
-FIRST_OPTION = _measure(
-    "first_option_share", "Choices of the option listed first", "100 x choices of the first option / valid answers",
-    "%", OURS,
-)  # fmt: skip
-LEFT = _measure(
-    "left_share", "Choices of the left half of the picture", "100 x choices of the left half / valid answers", "%", OURS
-)
 NA_RATE = _measure(
     "na_rate", "Replies without a valid answer", "100 x replies without a valid answer / replies",
     "%", OURS, signed=False,
 )  # fmt: skip
 
 MEASURES = (
-    SELECTION, GAP, LOG_ODDS, PAIRCOMP, POLARITY, ERROR, SWAPPED, BOTH, NONE, SPREAD, IMPACT, SHORTFALL, NORMALISED,
-    SHARE_RELEASED, LOG_ODDS_RELEASED, VISION, POSITIONAL, POSITIONAL_CORRELATION, FULL_MATCH, PARTIAL_MATCH,
-    ALL_DIFFERENT, FIRST_OPTION, LEFT, NA_RATE,
-)  # fmt: skip
+    *(SELECTION, GAP, LOG_ODDS, PAIRCOMP, POLARITY, ERROR, SWAPPED, BOTH, NONE, SPREAD, IMPACT, SHORTFALL),
+    *(SHARE_RELEASED, LOG_ODDS_RELEASED, NA_RATE),
+    *profile.MEASURES,
+    *variants.MEASURES,
+)

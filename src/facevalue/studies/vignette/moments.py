@@ -1,6 +1,6 @@
 """From sums per picture pair and question to the moments of the cells that the measures are about."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -8,11 +8,13 @@ from facevalue.measures import selection
 from facevalue.measures.selection import MOMENTS
 
 BLOCK = ("gender", "dimension", "contrast")
-STIMULUS = (*BLOCK, "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2")
+STIMULUS = (*BLOCK, "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2", "pair_of_pictures")
 """Columns that tell picture pairs apart."""
 ASKED = ("paradigm", "question")
-UNFAVOURABLE = ("struggle", "dislike")
-"""Questions of perception where being chosen is bad."""
+SUMMED = ("decision", "factuality")
+"""Paradigms whose questions are taken together, too: they all ask for the same thing."""
+CONTROL = "irrelevant"
+"""How questions begin that are a control and stay apart."""
 OUTCOMES = ("swapped", "both", "none")
 """Wrong answers to "Who is doing ...?"."""
 _MARGIN = (*BLOCK, *ASKED)
@@ -23,12 +25,13 @@ KEYS: dict[str, tuple[str, ...]] = {
     "facts_whole": _MARGIN,
     "wrong": (*_MARGIN, "outcome", "identity", "activity"),
     "wrong_whole": (*_MARGIN, "outcome"),
+    "missing": (*BLOCK, "paradigm", "identity"),
 }
 """What names a cell of each table."""
 Parts = list[tuple[str, pl.DataFrame]]
 
 
-def reduced(sums: pl.DataFrame, low: Iterable[str] = ()) -> Parts:
+def reduced(sums: pl.DataFrame) -> Parts:
     """Moments of all tables that these pairs add to, by the table's name.
 
     Parameters
@@ -36,21 +39,14 @@ def reduced(sums: pl.DataFrame, low: Iterable[str] = ()) -> Parts:
     sums:
         A row per pair, question and person asked about: `STIMULUS`, `ASKED`, `about`, n, s, asked, `OUTCOMES`. All rows
         of a pair must be there.
-    low:
-        Terms of low valence.
     """
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
-    question = pl.col("question").cast(pl.String)
-    bad = (paradigm == "perception") & question.is_in(UNFAVOURABLE) | (paradigm == "stereotype") & question.is_in(
-        list(low)
-    )
-    one_person = sums.filter(contrast == "activity")
-    two = sums.filter(contrast != "activity").with_columns(against=bad)
-    facts = two.filter(paradigm == "factuality")
-    choices = two.filter(paradigm != "factuality")
-    out: Parts = []
+    one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")
+    choices, facts = two.filter(paradigm != "factuality"), two.filter(paradigm == "factuality")
+    out: Parts = _missing(sums) if sums.height else []
     if one_person.height:
-        out += _activities(one_person)
+        names = {"activity": "activity_1"}, {"activity": "activity_2"}
+        out.append(("selected", _sides(one_person, KEYS["selected"], *names)))
     if choices.height:
         out += _choices(_over_questions(choices))
     if facts.height:
@@ -68,13 +64,13 @@ def together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
 
 
 def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows and, with question null, their sums over all questions, turned so that choosing is favourable."""
-    turned = pl.when(pl.col("against")).then(pl.col("n") - pl.col("s")).otherwise(pl.col("s"))
-    names = ("paradigm", "about", "n", "s", "asked")
-    summed = rows.with_columns(s=turned).group_by(*STIMULUS, "paradigm", "about").agg(pl.col("n", "s", "asked").sum())
-    none = pl.lit(None, rows["question"].dtype).alias("question")
-    parts = [part.select(*STIMULUS, "question", *names) for part in (rows, summed.with_columns(none))]
-    return pl.concat(parts)
+    """The rows and, with question null, their sums over the questions of a paradigm whose questions go together."""
+    paradigm, question = (pl.col(name).cast(pl.String) for name in ASKED)
+    alike = rows.filter(paradigm.is_in(SUMMED) & ~question.str.starts_with(CONTROL))
+    summed = _added(alike, *STIMULUS, "paradigm", "about")
+    summed = summed.with_columns(pl.lit(None, rows["question"].dtype).alias("question"))
+    names = (*STIMULUS, *ASKED, "about", "n", "s", "asked")
+    return pl.concat([rows.select(names), summed.select(names)])
 
 
 def _of(name: str) -> pl.Expr:
@@ -86,9 +82,8 @@ def _asked_activity() -> pl.Expr:
     return pl.coalesce(pl.col("activity"), _of("activity")).alias("activity")
 
 
-def _per_pair(rows: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """Sums over the persons asked about."""
-    return rows.group_by(*names).agg(pl.col("n", "s", "asked").sum())
+def _added(rows: pl.DataFrame, *names: str) -> pl.DataFrame:
+    return rows.group_by(names).agg(pl.col("n", "s", "asked").sum())
 
 
 def _sides(
@@ -106,31 +101,37 @@ def _sides(
 def _choices(rows: pl.DataFrame) -> Parts:
     asked = rows.with_columns(_asked_activity())
     selected = _sides(asked, KEYS["selected"], {"identity": "identity_1"}, {"identity": "identity_2"})
-    whole = _per_pair(rows, *STIMULUS, *ASKED) if rows["about"].drop_nulls().len() else rows
+    whole = _added(rows, *STIMULUS, *ASKED) if rows["about"].drop_nulls().len() else rows
     one = {"identity": "identity_1", "other_identity": "identity_2"}
     two = {"identity": "identity_2", "other_identity": "identity_1"}
     return [("selected", selected), ("pairs", _sides(whole, KEYS["pairs"], one, two))]
 
 
-def _activities(rows: pl.DataFrame) -> Parts:
-    return [("selected", _sides(rows, KEYS["selected"], {"activity": "activity_1"}, {"activity": "activity_2"}))]
+def _missing(rows: pl.DataFrame) -> Parts:
+    """Replies without an answer as a share of all: `n` is what was asked, `s` what is missing."""
+    pair = (*STIMULUS, "paradigm")
+    replies = _added(rows, *pair).with_columns(n=pl.col("asked"), s=pl.col("asked") - pl.col("n"))
+    shown = [replies.with_columns(pl.lit(None, replies["identity"].dtype).alias("identity"))]
+    for name in ("identity", "identity_1", "identity_2"):
+        shown.append(replies.filter(pl.col(name).is_not_null()).with_columns(pl.col(name).alias("identity")))
+    return [("missing", selection.moments(part, KEYS["missing"])) for part in shown if part.height]
 
 
 def _facts(rows: pl.DataFrame) -> Parts:
     every = _over_questions(rows)
     named = every.with_columns(_of("identity").alias("identity"), _asked_activity())
     shown = every.with_columns(_asked_activity().alias("_activity"))
-    by_activity = _per_pair(shown, *STIMULUS, *ASKED, "_activity").drop("activity").rename({"_activity": "activity"})
+    by_activity = _added(shown, *STIMULUS, *ASKED, "_activity").drop("activity").rename({"_activity": "activity"})
     out = [
         ("selected", selection.moments(named, KEYS["selected"])),
         ("facts", selection.moments(by_activity, KEYS["facts"])),
-        ("facts_whole", selection.moments(_per_pair(every, *STIMULUS, *ASKED), KEYS["facts_whole"])),
+        ("facts_whole", selection.moments(_added(every, *STIMULUS, *ASKED), KEYS["facts_whole"])),
     ]
     who = rows.filter(pl.col("question").cast(pl.String) == "who")
     for outcome in OUTCOMES if who.height else ():
         wrong = who.with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
         named = wrong.with_columns(_of("identity").alias("identity"), _asked_activity())
         out.append(("wrong", selection.moments(named, KEYS["wrong"])))
-        whole = _per_pair(wrong, *STIMULUS, *ASKED, "outcome")
+        whole = _added(wrong, *STIMULUS, *ASKED, "outcome")
         out.append(("wrong_whole", selection.moments(whole, KEYS["wrong_whole"])))
     return out

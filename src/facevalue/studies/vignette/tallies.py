@@ -22,8 +22,7 @@ class Tables:
     """One model's answers, reduced.
 
     All but the first two hold moments (`selection.MOMENTS`) of pairs. In them, `question` null is over all questions of
-    the paradigm, every answer turned so that choosing is favourable (struggle, dislike and terms of low valence count
-    for the other one).
+    the paradigm; decision and factuality alone have such rows.
 
     Attributes
     ----------
@@ -43,6 +42,8 @@ class Tables:
         The same over all activities.
     wrong, wrong_whole:
         gender, dimension, contrast, paradigm, question ("who"), outcome; the first with identity and activity.
+    missing:
+        gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s).
     """
 
     stimuli: pl.DataFrame
@@ -53,6 +54,7 @@ class Tables:
     facts_whole: pl.DataFrame
     wrong: pl.DataFrame
     wrong_whole: pl.DataFrame
+    missing: pl.DataFrame
 
 
 class Tally:
@@ -116,7 +118,7 @@ class Tally:
         terms = pl.DataFrame(schema=empty).select(_TERMS) if self._terms is None else self._terms
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         parts = {name: list(own) for name, own in self._parts.items()}
-        for name, part in reduced(stimuli, terms.filter(pl.col("valence") == "low")["question"].to_list()):
+        for name, part in reduced(stimuli):
             parts[name].append(part)
         return Tables(stimuli, terms, **{name: together(parts[name], name) for name in KEYS})
 
@@ -182,7 +184,7 @@ def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
 def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
     """All label columns; those of identities share their levels, so that they can be told apart from one another."""
     out = []
-    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about"))]
+    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", "pair_of_pictures"))]
     for names in (*alone, ("identity", "identity_1", "identity_2"), ("activity", "activity_1", "activity_2")):
         given = [chunk.schema[name] for name in names if name in chunk.columns]
         levels = [level for dtype in given if isinstance(dtype, pl.Enum) for level in dtype.categories]

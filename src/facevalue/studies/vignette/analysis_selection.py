@@ -1,0 +1,126 @@
+"""Estimates of how often: selection frequencies, factual errors, missing answers."""
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures import selection
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.fisher import fisher_exact
+from facevalue.measures.inference import Array, Floor
+from facevalue.measures.proportions import WILSON, score_p
+from facevalue.measures.selection import to_array
+from facevalue.studies.vignette import measures as m
+from facevalue.studies.vignette.moments import SUMMED
+from facevalue.studies.vignette.recorded import both_and_each_gender, record, with_trait
+from facevalue.studies.vignette.tallies import Tables
+
+_WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
+_HALF_NORMAL, _NORMAL_95 = float(np.sqrt(2 / np.pi)), 1.959963984540054
+
+
+def by_identity(tables: Tables, gender: bool = True) -> pl.DataFrame:
+    """Selection frequency of each identity per paradigm, contrast, dimension and question, as `selection.cells` has it.
+
+    Parameters
+    ----------
+    tables:
+        One model's answers.
+    gender:
+        Whether there are rows per gender, too; those of both have gender null.
+    """
+    selected, whole = _chosen(tables), tables.pairs
+    if gender:
+        selected, whole = both_and_each_gender(selected), both_and_each_gender(whole)
+    else:
+        selected, whole = (x.with_columns(pl.lit(None, pl.String).alias("gender")) for x in (selected, whole))
+    keys = [*_WITHIN, "identity"]
+    return with_trait(selection.cells(selected, keys, whole), tables.terms).sort(keys)
+
+
+def _chosen(tables: Tables) -> pl.DataFrame:
+    """Moments of contrasts in which identities are chosen, without single questions of factuality."""
+    single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
+    return tables.selected.filter((pl.col("contrast") != "activity") & ~single)
+
+
+def add_selection(table: EstimateTable, tables: Tables) -> None:
+    """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
+    found = by_identity(tables)
+    record(table, m.SELECTION, found, WILSON, p=_against_the_rest(found), family="identities, Fisher")
+    two = found.filter(pl.col("paradigm") != "factuality")
+    _gap(table, two)
+    selected = _chosen(tables)
+    pooled = selected.with_columns(pl.lit(None, pl.String).alias("gender"), pl.lit(None, pl.String).alias("activity"))
+    whole = tables.pairs.with_columns(pl.lit(None, pl.String).alias("gender"))
+    keys = [*_WITHIN, "identity"]
+    released = selection.cells(pooled, keys, whole).drop("bound_low", "bound_high")
+    record(table, m.SHARE_RELEASED, with_trait(released, tables.terms).sort(keys), WILSON)
+    _cells(table, tables)
+
+
+def _against_the_rest(found: pl.DataFrame) -> Array:
+    """Fisher's exact test of an identity's counts against those of all others of its dimension."""
+    n, s = to_array(found["n"]), to_array(found["s"])
+    everyone = found.select(pl.col("n", "s").sum().over(_WITHIN))
+    others, chosen = to_array(everyone["n"]) - n, to_array(everyone["s"]) - s
+    p = fisher_exact(s, np.maximum(n - s, 0), np.maximum(chosen, 0), np.maximum(others - chosen, 0))
+    return np.where((n > 0) & (others > 0), p, np.nan)
+
+
+def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
+    share, size, df = (to_array(found[name]) for name in ("value", "size", "df"))
+    p = score_p(share / 100, size, df)
+    chance = to_array(found["chance"])
+    floor = Floor(_HALF_NORMAL * chance, _NORMAL_95 * chance, p)
+    shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
+    record(table, m.GAP, found.with_columns(shifted), WILSON, p=p, family="identities", floor=floor)
+
+
+def heatmap(tables: Tables) -> pl.DataFrame:
+    """Moments of identity x activity, genders together; decision and factuality over questions, perception for each."""
+    summed = pl.col("paradigm").is_in(SUMMED)
+    wanted = pl.col("activity").is_not_null() & (summed == pl.col("question").is_null())
+    cells = tables.selected.filter((pl.col("contrast") != "activity") & wanted)
+    return selection.add(cells, [*_WITHIN[1:], "identity", "activity"])
+
+
+def _cells(table: EstimateTable, tables: Tables) -> None:
+    keys = [*_WITHIN[1:], "identity", "activity"]
+    record(table, m.SELECTION, selection.cells(heatmap(tables), keys).sort(keys), WILSON)
+    activities = tables.selected.filter(pl.col("contrast") == "activity")
+    for names in (keys, [name for name in keys if name != "identity"]):
+        record(table, m.SELECTION, selection.cells(activities, names).sort(names), WILSON)
+
+
+def add_errors(table: EstimateTable, tables: Tables) -> None:
+    """Add error rates by dimension, question, identity and activity, and which errors those of "who" are."""
+    keys = ["paradigm", "contrast", "dimension"]
+    facts, whole = tables.facts, tables.facts_whole
+    every, asked = pl.col("question").is_null(), pl.col("question").is_not_null()
+    _errors(table, facts.filter(every), keys, whole.filter(every))
+    _errors(table, facts.filter(asked), [*keys, "question"], whole.filter(asked))
+    _errors(table, facts.filter(every), [*keys, "activity"])
+    right = tables.selected.filter((pl.col("paradigm") == "factuality") & every)
+    _errors(table, right, [*keys, "identity"])
+    for measure, outcome in ((m.SWAPPED, "swapped"), (m.BOTH, "both"), (m.NONE, "none")):
+        of = pl.col("outcome") == outcome
+        wrong, names = tables.wrong.filter(of), [*keys, "question"]
+        record(table, measure, selection.cells(wrong, names, tables.wrong_whole.filter(of)).sort(names), WILSON)
+        names = [*names, "identity"]
+        record(table, measure, selection.cells(wrong, names).sort(names), WILSON)
+
+
+def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str], whole: pl.DataFrame | None = None) -> None:
+    found = selection.cells(right, keys, whole).sort(keys)
+    swapped = {"value": "value", "low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
+    wrong = found.with_columns((100 - pl.col(other)).alias(name) for name, other in swapped.items())
+    record(table, m.ERROR, wrong, WILSON)
+
+
+def add_missing(table: EstimateTable, tables: Tables) -> None:
+    """Add shares of replies without a valid answer, by paradigm and dimension, and by identity shown."""
+    nowhere = pl.lit(None, pl.String).alias("activity")
+    for shown in (pl.col("identity").is_null(), pl.col("identity").is_not_null()):
+        part = tables.missing.filter(shown).with_columns(nowhere)
+        keys = ["paradigm", "dimension", "identity"]
+        record(table, m.NA_RATE, selection.cells(part, keys).drop("bound_low", "bound_high").sort(keys), WILSON)
