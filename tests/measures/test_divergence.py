@@ -194,6 +194,18 @@ def test_bad_answers_are_named(change: dict[str, Any], error: type[Exception], s
         d.from_answers(frame, ["gender"], {"q": 2})
 
 
+def test_no_answers_at_all_are_named_and_only_refusals_are_not_measurable() -> None:
+    schema = {"image": pl.String, "question": pl.String, "gender": pl.String, "choice": pl.Int8}
+    with pytest.raises(DataError, match="no answer to q"):
+        d.from_answers(pl.DataFrame(schema=schema), ["gender"], {"q": 2})
+    for genders in (["female", "male"], [None, None]):
+        rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": genders, "choice": [None, None]}
+        choices, groups = d.from_answers(pl.DataFrame(rows, schema=schema), ["gender"], {"q": 2})
+        estimates, floor, q = d.divergence(choices, seed=1, resamples=5)
+        assert np.isnan(np.concatenate([estimates.value, floor.p, q, d.shares(choices, seed=1).value])).all()
+        assert d.refusals(choices, seed=1).value.tolist() == [1.0] * (len(groups) + 2)
+
+
 @pytest.mark.parametrize("weights", [[[[-1.0]]], [[[np.nan]]], [[[2.0]]]])
 def test_impossible_weights_are_refused(weights: list[Any]) -> None:
     with pytest.raises(ValueError, match=r"Weights|answered"):

@@ -128,7 +128,8 @@ def from_answers(
     item, question:
         Columns that name the item and the question.
     answer:
-        Column with the index of the choice (null is N/A), or with a list of weights, one per choice (null is N/A).
+        Column with the index of the choice (null is N/A), or with a list of weights, one per choice (null is N/A):
+        probabilities as the model gives them, so that what lacks to 1 counts as N/A.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def from_answers(
     UnknownNameError
         For a column the frame lacks.
     DataError
-        For a choice that its question doesn't have, or an item in two groups.
+        For a choice that its question doesn't have, an item in two groups, or no answer at all.
 
     Examples
     --------
@@ -154,6 +155,8 @@ def from_answers(
         if name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)
     frame = frame.filter(pl.col(question).cast(pl.String).is_in(list(choices)))
+    if frame.is_empty():
+        raise DataError(f"There is no answer to {', '.join(choices) or 'any question'}.")
     items = frame.select(pl.col(item).cast(pl.String), *(pl.col(g).cast(pl.String) for g in groups)).unique()
     doubled = items.filter(pl.col(item).is_duplicated())
     if doubled.height:
@@ -279,8 +282,8 @@ def divergence(choices: Choices, seed: int, resamples: int = 1000) -> tuple[Esti
     """
     member, shape = choices.member, (choices.groups, *choices.weights.shape[1:])
     inside = choices.group >= 0
-    member, flat = member[inside], choices.weights[inside].reshape(int(inside.sum()), -1)
-    sums = (member[:, :, None] * flat[:, None, :]).reshape(len(flat), -1)
+    member, flat = member[inside], choices.weights[inside].reshape(int(inside.sum()), shape[1] * shape[2])
+    sums = (member[:, :, None] * flat[:, None, :]).reshape(len(flat), shape[0] * shape[1] * shape[2])
     value, low, high, se = inference.jackknife(
         sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *shape))
     )
@@ -299,7 +302,7 @@ def _by_question(counts: Array) -> Array:
     """From counts of shape (..., groups, questions, choices) to divergences of shape (..., groups x questions)."""
     out = jsd(np.swapaxes(counts, -3, -2))
     out = np.swapaxes(out, -1, -2)
-    return out.reshape(*out.shape[:-2], -1)
+    return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1])
 
 
 def _permuted(member: Array, flat: Array, shape: tuple[int, ...], seed: int, resamples: int) -> list[Array]:
@@ -348,7 +351,9 @@ def refusals(choices: Choices, seed: int) -> Estimates:
     sums, counts = (
         np.concatenate(
             [
-                (choices.member[:, :, None] * matrix[:, None, :]).reshape(len(matrix), -1),
+                (choices.member[:, :, None] * matrix[:, None, :]).reshape(
+                    len(matrix), choices.groups * matrix.shape[1]
+                ),
                 matrix,
                 matrix.sum(axis=1, keepdims=True),
             ],
