@@ -109,7 +109,7 @@ def _all(reason: str, *names: str) -> dict[str, str]:
 _TASTE = "Looks good or bad only in somebody's eyes; a drawing of it would be a caricature."
 _CARICATURE = "A drawing of it would be a caricature of people."
 _NO_CHILD = "The portraits are of adults; a child in another style would be told apart by the style."
-_NO_SIGN = "It has no sign that shows it in a picture."
+_NO_SIGN = "No plain sign shows it; a costume would be a caricature."
 _NO_FIGURE = "The artwork has no such figure."
 _WEALTH = "What people own cannot be seen in them without a caricature."
 _HEALTH = "Health cannot be seen in a drawn person."
@@ -155,10 +155,10 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = MappingProxyType(
         ),
         "religion": {
             **_all(_NO_SIGN, "mormon", "jain", "zoroastrian", "taoist", "hindu", "buddhist"),
-            **_all("A drawing of it would be a caricature.", "satanist", "wiccan"),
+            **_all(_CARICATURE, "satanist", "wiccan"),
             "muslim": "Only the headscarf that many women wear is drawn.",
             "jewish": "Only the skullcap that many men wear is drawn.",
-            "sikh": "Only the turban that most men wear is drawn.",
+            "sikh": "Only the turban that many men wear is drawn.",
         },
         "socioeconomic": {
             **_all("Would be the same drawing as 'doctor'.", "physician", "nurse"),

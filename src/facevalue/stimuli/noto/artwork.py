@@ -14,7 +14,10 @@ GRID = 128
 
 _ROOT = re.compile(r"\s*<svg\b([^>]*)>(.*)</svg>\s*", re.DOTALL)
 _NAMES = re.compile(r'(\bid="|url\(#|href="#)')
-_BACKGROUND = re.compile(r'(<defs>.*?</defs>)?<rect x="[^"]*" y="[^"]*" width="[^"]*" height="[^"]*" fill="[^"]*"/>')
+# The first thing that our portraits paint. Their definitions hold no rectangle.
+_BACKGROUND = re.compile(
+    r'((?:<defs>.*?</defs>)?<rect x="[^"]*" y="[^"]*" width="[^"]*" height="[^"]*" fill="[^"]*")/>'
+)
 
 
 @lru_cache(maxsize=1)
@@ -88,10 +91,7 @@ def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
     if found is None or "viewBox" not in found.group(1):
         raise DataError("A person must be a whole SVG document with a viewBox.")
     attributes = re.sub(r'\s+(xmlns(:\w+)?|x|y|width|height)="[^"]*"', "", found.group(1))
-    inner = _BACKGROUND.sub(lambda match: match.group(1) or "", found.group(2), count=1) if _plain(found) else found[2]
+    # Made clear, not taken out: so all that is drawn in the square is rasterised alike, whatever else is in it.
+    clear = _BACKGROUND.match(found[2])
+    inner = f'{clear[1]} fill-opacity="0"/>{found[2][clear.end() :]}' if clear else found[2]
     return f'<svg{attributes} x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}">{renamed(inner, prefix)}</svg>'
-
-
-def _plain(found: re.Match[str]) -> bool:
-    """Return whether the first thing painted is a rectangle: our portraits' background."""
-    return _BACKGROUND.match(found.group(2)) is not None
