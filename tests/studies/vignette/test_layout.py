@@ -45,7 +45,7 @@ def test_every_cell_of_table_8(whole: Layout) -> None:
         for gender, cells in zip(("male", "female"), sides, strict=True):
             for contrast, count in zip(("identity", "activity", "identity-activity"), cells or (), strict=False):
                 assert found.pop((gender, dimension, contrast)) == count
-    portraits = Counter()
+    portraits: Counter[str] = Counter()
     for (gender, _, contrast), count in found.items():
         assert contrast == "portrait"
         portraits[gender] += count

@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.studies.vignette.measures_compared import MEASURES
 from facevalue.studies.vignette.profile import whole_pairs
-from facevalue.studies.vignette.variants import MEASURES, Variants, off_diagonal
+from facevalue.studies.vignette.variants import Variants, off_diagonal
 from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, TERMS, answered, chunks, prefers
 
 BOTH = {"shown": ["image", "text"]}

@@ -1,1 +1,5 @@
-"""VIGNETTE: two people in one picture, and what a model knows, assumes, believes and decides about them."""
+"""VIGNETTE (Raj et al.): two people in one picture, four questions about them."""
+
+from facevalue.studies.vignette.study import ENTRY
+
+__all__ = ["ENTRY"]

@@ -103,6 +103,8 @@ class Cast:
         Who has a portrait.
     activities:
         What they do.
+    people:
+        Who stands model for all of them, where there are several: pairs are of two identities of one person.
     """
 
     gender: str
@@ -110,10 +112,12 @@ class Cast:
     identities: tuple[str, ...]
     portraits: tuple[str, ...]
     activities: tuple[str, ...]
+    people: tuple[str, ...] = ()
 
     def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
         """What is shown in a block of this contrast; None if there is no pair."""
         who = self.portraits if contrast == "portrait" else self.identities
+        models = (Factor("person", self.people),) if self.people else ()
         people = Factor("identity", who) if who else None
         doing = Factor("activity", self.activities) if self.activities else None
         if people is None or (doing is None and contrast != "portrait"):
@@ -122,13 +126,13 @@ class Cast:
         without = tuple((pair[0], pair[1]) for pair in sorted(out))
         try:
             if contrast == "portrait":
-                return (Pairs(people, without=without),)
+                return *models, Pairs(people, without=without)
             assert doing is not None
             if contrast == "identity":
-                return Pairs(people, without=without), doing
+                return *models, Pairs(people, without=without), doing
             if contrast == "activity":
-                return people, Pairs(doing)
-            return Pairs(people, without=without), Pairs(doing, ordered=True)
+                return *models, people, Pairs(doing)
+            return *models, Pairs(people, without=without), Pairs(doing, ordered=True)
         except DataError:  # a single identity or activity makes no pair
             return None
 

@@ -15,15 +15,16 @@ COLUMNS = ("image", "gender", "dimension", "identity", "activity")
 _SHOWN = 5
 
 
-def picture_name(gender: str, dimension: str, identity: str, activity: str | None) -> str:
+def picture_name(gender: str, dimension: str, identity: str, activity: str | None, person: str | None = None) -> str:
     """Name of the picture of one person; portraits have no activity.
 
     Examples
     --------
-    >>> picture_name("male", "age", "old", None)
-    'male|age|old|'
+    >>> picture_name("male", "age", "old", None), picture_name("male", "age", "old", "cooking", "2")
+    ('male|age|old|', 'male|age|old|cooking|2')
     """
-    return f"{gender}|{dimension}|{identity}|{activity or ''}"
+    name = f"{gender}|{dimension}|{identity}|{activity or ''}"
+    return name if person is None else f"{name}|{person}"
 
 
 def everyone(chosen: Selection) -> pl.DataFrame:
@@ -40,8 +41,17 @@ def everyone(chosen: Selection) -> pl.DataFrame:
     return _crossed(people, done)
 
 
-def drawn(chosen: Selection, people: DrawnPeople) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+def drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The pictures that FaceValue can draw, and what of the paper's it cannot.
+
+    Parameters
+    ----------
+    chosen:
+        What of it is wanted.
+    people:
+        Who draws.
+    count:
+        How many different people are drawn as each identity.
 
     Raises
     ------
@@ -82,7 +92,13 @@ def drawn(chosen: Selection, people: DrawnPeople) -> tuple[pl.DataFrame, tuple[L
     out += [LeftOut(f"activities: {', '.join(names)}", why) for why, names in lost.items()]
     if not rows:
         raise DataError(f"Nothing of {', '.join(chosen.dimensions)} is drawn: {out[0].why} {_ELSE}")
-    return _crossed(rows, done), tuple(out)
+    models = pl.DataFrame({"person": [str(number) for number in range(1, count + 1)]})
+    named = (
+        pl.concat_str("image", "person", separator="|"),
+        pl.concat_str("gender", "person", separator=" ").alias("set"),
+    )
+    frame = _crossed(rows, done).join(models, how="cross").with_columns(named)
+    return frame, tuple(out)
 
 
 _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."
@@ -111,10 +127,13 @@ def casts(frame: pl.DataFrame) -> list[Cast]:
         done = acting["activity"].unique(maintain_order=True)
         who = acting["identity"].unique(maintain_order=True)
         portraits = part.filter(pl.col("activity").is_null())["identity"].unique(maintain_order=True)
-        if who.len() * done.len() != acting.height:
+        people = (
+            part["person"].unique(maintain_order=True) if "person" in part.columns else pl.Series([], dtype=pl.String)
+        )
+        if who.len() * done.len() * max(people.len(), 1) != acting.height:
             there = set(acting.select("identity", "activity").iter_rows())
             gaps += [f"{one} ({gender}): {a}" for one in who for a in done if (one, a) not in there]
-        out.append(Cast(gender, dimension, tuple(who), tuple(portraits), tuple(done)))
+        out.append(Cast(gender, dimension, tuple(who), tuple(portraits), tuple(done), tuple(people)))
     if gaps:
         more = f" and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
         raise DataError(

@@ -11,44 +11,23 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Array, Estimates
 from facevalue.measures.profiles import NEUTRAL, correlations, pattern
+from facevalue.studies.vignette.measures_compared import (
+    MODEL_PEARSON,
+    MODEL_SPEARMAN,
+    NORMALISED,
+    PARADIGM_PEARSON,
+    PARADIGM_SPEARMAN,
+)
 from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
 
-PAPER = "VIGNETTE (000_3034adc9333dc66e)"
-OURS = "FaceValue"
-UNIT = "picture pair"
 SEED = 1
 UNFAVOURABLE = ("struggle", "dislike")
 """Questions of perception by which an identity loses if it is named."""
 BY_CONSTRUCTION = "no interval: 50 by construction, as a pair gives one identity what it takes from the other"
 VARIANTS = ("shown", "reference", "wording")
 
-NORMALISED = Measure(
-    "normalised_score", "Normalised score, higher is more favourable",
-    "mean over answers of 100 w, w the weight of the identity, or 1 - w for struggle, dislike and terms of low "
-    "valence; factuality: share of right answers; politics left out",
-    "%", UNIT, f"{PAPER}, section 7.2, Figures 4 and 5; the formula is FaceValue's", limits=(0.0, 100.0),
-)  # fmt: skip
-_ALIKE = "over the identities of a dimension (null: of all), between their normalised scores in"
-PARADIGM_PEARSON, PARADIGM_SPEARMAN = (
-    Measure(
-        f"paradigm_{name}", f"Agreement of paradigms, {title}'s correlation",
-        f"{title}'s correlation {_ALIKE} two paradigms (the second is in `category`)",
-        "1", "identity", f"{OURS}; the question is that of {PAPER}, section 7.1", limits=(-1.0, 1.0),
-    )
-    for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
-)  # fmt: skip
-MODEL_PEARSON, MODEL_SPEARMAN = (
-    Measure(
-        f"model_{name}", f"Agreement of models, {title}'s correlation",
-        f"{title}'s correlation {_ALIKE} one paradigm, of two models",
-        "1", "identity", f"{OURS}; the question is that of {PAPER}, section 7.2", limits=(-1.0, 1.0),
-    )
-    for name, title in (("pearson", "Pearson"), ("spearman", "Spearman"))
-)  # fmt: skip
-MEASURES = (NORMALISED, PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN)
-
 _PAIR = (
-    *("gender", "dimension", "contrast", "pair_of_pictures"),
+    *("gender", "dimension", "contrast", "pair_of_pictures", "person"),
     *("identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2"),
 )
 _SCORE = ("paradigm", "dimension", "identity")

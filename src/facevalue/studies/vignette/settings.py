@@ -26,6 +26,7 @@ SETTINGS = (
         "drawn",
         ("drawn", "none"),
     ),
+    Setting("people", "How many different people are drawn as each identity, 1 to 5.", 4),
     Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", ""),
     Setting("folder", "Show the authors' pictures: the folder with individual_images, or with paired pictures.", ""),
     Setting("pata", "Show PATA's photographs: its list of scene_race_gender_age|URL lines.", ""),

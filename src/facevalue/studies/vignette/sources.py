@@ -134,7 +134,7 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
     chosen = selection(options)
     if options["pictures"] == "none" or chosen.shown == ("text",):
         return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
-    frame, left_out = drawn(chosen, DrawnPeople())
+    frame, left_out = drawn(chosen, DrawnPeople(), whole(options, "people", 1))
     return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
 
 
@@ -144,7 +144,7 @@ def _named(levels: Mapping[str, str | None]) -> tuple[str, str]:
     one, other = (
         picture_name(
             gender, dimension, levels.get(f"identity_{i}") or levels.get("identity") or "",
-            levels.get(f"activity_{i}") or levels.get("activity"),
+            levels.get(f"activity_{i}") or levels.get("activity"), levels.get("person"),
         )
         for i in (1, 2)
     )  # fmt: skip

@@ -17,58 +17,24 @@ from facevalue.measures.inference import Array, Estimates, Floor
 from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import score_p
 from facevalue.measures.robustness import chance, chance_floor, match_rates
+from facevalue.studies.vignette.measures_compared import (
+    ALL_DIFFERENT,
+    FIRST_OPTION,
+    FULL_MATCH,
+    LEFT,
+    PARTIAL_MATCH,
+    POSITIONAL_CORRELATION,
+    POSITIONAL_SHIFT,
+    VISION_MINUS_TEXT,
+)
 from facevalue.studies.vignette.profile import (
-    OURS,
-    PAPER,
     SEED,
-    UNIT,
     Main,
     by_identity,
     comparing,
     estimates_of,
     favourable_weight,
     pair_columns,
-)
-
-_SHIFT = (-100.0, 100.0)
-VISION_MINUS_TEXT = Measure(
-    "vision_minus_text", "Vision minus text", "S with the picture - S without it, of the same pairs and prompts",
-    "pp", UNIT, f"{PAPER}, section 7.4, Figure 6", paired=True, comparison=True, limits=_SHIFT,
-)  # fmt: skip
-POSITIONAL_SHIFT = Measure(
-    "positional_shift", "Positional minus identity answers",
-    "S with answers 'left' and 'right' - S with answers that name the identities, of the same pairs and prompts",
-    "pp", UNIT, f"{PAPER}, section A.7, Figure 11", paired=True, comparison=True, limits=_SHIFT,
-)  # fmt: skip
-POSITIONAL_CORRELATION = Measure(
-    "positional_correlation", "Positional and identity answers, Pearson's correlation",
-    "Pearson's r over the identities of a dimension between S with identity answers and S with positional ones",
-    "1", "identity", f"{PAPER}, Figure 11; the coefficient is {OURS}'s", limits=(-1.0, 1.0),
-)  # fmt: skip
-FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
-    Measure(
-        name, title, f"share of trials in which {what} of the three wordings get the same answer",
-        "%", UNIT, f"{PAPER}, section A.3, Table 11", limits=(0.0, 100.0),
-    )
-    for name, title, what in (
-        ("full_match", "Paraphrases: full match", "all"),
-        ("partial_match", "Paraphrases: partial match", "exactly two"),
-        ("all_different", "Paraphrases: all different", "no two"),
-    )
-)  # fmt: skip
-FIRST_OPTION, LEFT = (
-    Measure(
-        name, title, f"share of the answers between two options that {what}; 50 if it does not matter",
-        "%", UNIT, OURS, limits=(0.0, 100.0),
-    )
-    for name, title, what in (
-        ("first_option_share", "Option that is listed first", "choose the one listed first"),
-        ("left_share", "Left half of the picture", "choose what the left half shows"),
-    )
-)  # fmt: skip
-MEASURES = (
-    *(VISION_MINUS_TEXT, POSITIONAL_SHIFT, POSITIONAL_CORRELATION),
-    *(FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT, FIRST_OPTION, LEFT),
 )
 
 _CHANCE: Mapping[str, tuple[float, ...]] = {"doing": (0.25, 0.75), "who": (0.25,) * 4}
