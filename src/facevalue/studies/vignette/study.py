@@ -124,7 +124,7 @@ def _roles(options: Mapping[str, OptionValue], layout: Layout) -> Mapping[str, R
                 lacking = [a for a in dict.fromkeys(column.values) if column.name == "activity" and a not in table]
                 if lacking:
                     raise DataError(
-                        f"The activity {lacking[0]!r} has no role question, and decisions ask one of each. Choose other "
-                        "activities (--activity), other paradigms (--paradigm) or another file of roles (--roles)."
+                        f"The activity {lacking[0]!r} has no role question, and decisions ask one of each. Choose "
+                        "other activities (--activity), paradigms (--paradigm) or another file of roles (--roles)."
                     )
     return table
