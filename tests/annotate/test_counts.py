@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.annotate import counts, tokens
@@ -16,6 +16,7 @@ from facevalue.errors import DataError
 said = st.lists(st.sampled_from(["a hat", "a tie a hat", "", "b", None, "hat hat"]), max_size=12)
 
 
+@settings(max_examples=40)
 @given(said, said, st.integers(1, 30), st.integers(1, 5))
 def test_counts_are_those_of_counting_by_hand(
     first: list[str | None], second: list[str | None], piece: int, compact: int

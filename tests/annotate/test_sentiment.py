@@ -5,7 +5,7 @@ import sys
 
 import polars as pl
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
@@ -77,6 +77,7 @@ def test_no_texts_give_no_rows() -> None:
     assert sentiment.concatenated(nothing, "said", "group").height == 0
 
 
+@settings(max_examples=30)
 @given(st.lists(st.none() | st.text(max_size=30) | st.just("A good hat. No!"), max_size=8), st.integers(1, 40))
 def test_any_text_is_scored_within_bounds_whatever_the_pieces(said: list[str | None], size: int) -> None:
     frame = pl.DataFrame({"said": said}, schema={"said": pl.String})

@@ -1,0 +1,122 @@
+"""Rates, lengths and sentiment by group."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures import word_rates
+
+
+def texts(seed: int, images: int = 40, each: int = 4) -> pl.DataFrame:
+    """Hits and tokens of several texts per image; images differ, texts of one hardly do."""
+    rng = np.random.default_rng(seed)
+    image = np.repeat(np.arange(images), each)
+    level = rng.uniform(0, 0.1, images)[image]
+    tokens = rng.integers(80, 120, image.size)
+    return pl.DataFrame(
+        {
+            "image": image,
+            "group": np.where(image % 2, "white", "black"),
+            "tokens": tokens,
+            "hits": rng.binomial(tokens, level),
+            "score": rng.normal(level, 0.001),
+        }
+    )
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000))
+def test_a_rate_is_hits_over_tokens_whatever_the_clusters(seed: int) -> None:
+    frame = texts(seed, images=6)
+    found = word_rates.by_group(frame, ["hits"], "group", "image", per="tokens", scale=1000)
+    for row in found.iter_rows(named=True):
+        own = frame.filter(pl.col("group") == row["group"])
+        hits, tokens = (int(own[name].to_numpy().sum()) for name in ("hits", "tokens"))
+        assert row["value"] == pytest.approx(1000 * hits / tokens)
+        assert row["n"] == own.height
+        assert row["texts_with"] == (own["hits"] > 0).sum()
+        assert row["clusters"] == own["image"].n_unique()
+        assert row["low"] <= row["value"] <= row["high"]
+
+
+def test_repeating_each_text_changes_no_interval() -> None:
+    """The cluster is the image: more descriptions of the same pictures are no more pictures."""
+    frame = texts(1)
+    once = word_rates.by_group(frame, ["hits"], "group", "image", per="tokens")
+    often = word_rates.by_group(pl.concat([frame] * 5), ["hits"], "group", "image", per="tokens")
+    for name in ("value", "low", "high"):
+        np.testing.assert_allclose(once[name], often[name], rtol=1e-9)
+
+
+def test_texts_as_their_own_clusters_would_look_too_certain() -> None:
+    frame = texts(2).with_row_index("text")
+    by_image = word_rates.by_group(frame, ["score"], "group", "image")
+    by_text = word_rates.by_group(frame, ["score"], "group", "text")
+    assert (by_image["se"] > 1.5 * by_text["se"]).all()
+
+
+def test_means_of_several_values_come_together() -> None:
+    found = word_rates.by_group(texts(3), ["tokens", "score"], "group", "image")
+    assert found.select("measure", "group").rows() == [
+        ("tokens", "black"), ("tokens", "white"), ("score", "black"), ("score", "white"),
+    ]  # fmt: skip
+
+
+def test_missing_values_count_nowhere() -> None:
+    frame = pl.DataFrame(
+        {
+            "group": ["a", "a", "a", None], "image": [1, 2, 3, 4],
+            "hits": [1, None, 3, 9], "tokens": [10, 1000, 10, 10], "score": [0.5, float("nan"), 0.7, 0.0],
+        }
+    )  # fmt: skip
+    rate = word_rates.by_group(frame, ["hits"], "group", "image", per="tokens").row(0, named=True)
+    assert (rate["value"], rate["n"], rate["clusters"]) == (0.2, 2, 2)
+    mean = word_rates.by_group(frame, ["score"], "group", "image").row(0, named=True)
+    assert mean["value"] == pytest.approx(0.6)
+
+
+def test_nothing_measured_is_null_and_one_image_has_no_interval() -> None:
+    frame = pl.DataFrame({"group": ["a", "b"], "image": [1, 2], "x": [None, 0.5]})
+    a, b = word_rates.by_group(frame, ["x"], "group", "image").iter_rows(named=True)
+    assert (a["value"], a["low"], a["n"]) == (None, None, 0)
+    assert (b["value"], b["low"], b["high"], b["method"][:11]) == (0.5, None, None, "no interval")
+
+
+def test_differences_are_those_of_the_rates() -> None:
+    frame = texts(4)
+    rates = word_rates.by_group(frame, ["hits"], "group", "image", per="tokens", scale=1000)
+    value = dict(zip(rates["group"], rates["value"], strict=True))
+    found = word_rates.differences(frame, ["hits"], "group", "image", per="tokens", scale=1000, reference="white")
+    row = found.row(0, named=True)
+    assert (row["group"], row["against"], found.height) == ("black", "white", 1)
+    assert row["value"] == pytest.approx(value["black"] - value["white"])
+    assert row["low"] < row["value"] < row["high"]
+    assert 0 < row["p"] <= 1
+
+
+def test_all_pairs_are_compared_without_a_reference() -> None:
+    frame = texts(5).with_columns(group=(pl.col("image") % 3).cast(pl.String))
+    found = word_rates.differences(frame, ["score"], "group", "image")
+    assert found.select("group", "against").rows() == [("1", "0"), ("2", "0"), ("2", "1")]
+
+
+def test_no_difference_is_found_one_time_in_twenty() -> None:
+    """200 data sets at 5%: 10 expected; 21 or more has probability 0.1%."""
+    found = sum(word_rates.differences(texts(s, 24), ["score"], "group", "image")["p"][0] < 0.05 for s in range(200))
+    assert 2 <= found <= 20
+
+
+def test_bad_columns_are_refused() -> None:
+    frame = texts(6)
+    with pytest.raises(UnknownNameError, match="Did you mean 'hits'"):
+        word_rates.by_group(frame, ["hit"], "group", "image")
+    with pytest.raises(DataError, match="should hold numbers"):
+        word_rates.by_group(frame, ["group"], "group", "image")
+    with pytest.raises(UnknownNameError, match="group 'whit'"):
+        word_rates.differences(frame, ["hits"], "group", "image", reference="whit")
+    crossed = frame.with_columns(group=pl.int_range(pl.len()) % 2)
+    with pytest.raises(DataError, match="image '0' belongs to more than one group"):
+        word_rates.differences(crossed, ["hits"], "group", "image")
