@@ -1,12 +1,21 @@
 """Reports: one HTML file that holds the whole audit, and a summary for the terminal."""
 
-from facevalue.report.data import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
+from facevalue.report.data import (
+    DataStatement,
+    Example,
+    PairExample,
+    PromptExample,
+    ReportData,
+    RunFacts,
+    StudyFacts,
+)
 from facevalue.report.html import render, write
 from facevalue.report.terminal import summary
 
 __all__ = [
     "DataStatement",
     "Example",
+    "PairExample",
     "PromptExample",
     "ReportData",
     "RunFacts",

@@ -8,11 +8,22 @@ from PIL import Image, UnidentifiedImageError
 
 LONGEST = 288
 """Longest side of an embedded picture in pixels."""
+MOST_BYTES = 60_000
+"""Largest embedded picture; what does not fit is written more coarsely."""
 _MOST_PIXELS = 50_000_000
+_QUALITIES = (82, 60, 40, 20)
 
 
-def data_uri(data: bytes | None) -> str | None:
-    """Return a picture as a small WebP data URI; None for what is no picture."""
+def smaller(data: bytes | None, longest: int = LONGEST) -> bytes | None:
+    """Return a picture as a small WebP; None for what is no picture, or stays too large.
+
+    Parameters
+    ----------
+    data:
+        An encoded picture.
+    longest:
+        Longest side in pixels.
+    """
     if not data:
         return None
     try:
@@ -22,9 +33,18 @@ def data_uri(data: bytes | None) -> str | None:
                 if image.width * image.height > _MOST_PIXELS:
                     return None
                 small = image.convert("RGB")
-        small.thumbnail((LONGEST, LONGEST))
-        out = io.BytesIO()
-        small.save(out, "WEBP", quality=82)
+        small.thumbnail((longest, longest))
+        for quality in _QUALITIES:
+            out = io.BytesIO()
+            small.save(out, "WEBP", quality=quality)
+            if out.tell() <= MOST_BYTES:
+                return out.getvalue()
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning):
         return None
-    return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode("ascii")
+    return None
+
+
+def data_uri(data: bytes | None, longest: int = LONGEST) -> str | None:
+    """Return a picture as a small WebP data URI; None for what is no picture."""
+    small = smaller(data, longest)
+    return None if small is None else "data:image/webp;base64," + base64.b64encode(small).decode("ascii")

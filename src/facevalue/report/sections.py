@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from facevalue.report.generic import PAGE as GENERIC
 from facevalue.report.page import StudyPage
 from facevalue.report.stylisticbias.page import PAGE as STYLISTICBIAS
+from facevalue.report.vignette.page import PAGE as VIGNETTE
 
-PAGES: Mapping[str, StudyPage] = {"stylisticbias": STYLISTICBIAS}
+PAGES: Mapping[str, StudyPage] = {"stylisticbias": STYLISTICBIAS, "vignette": VIGNETTE}
 """Pages by the study's name."""
 
 

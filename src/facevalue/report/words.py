@@ -120,9 +120,10 @@ def interval(estimate: Estimate, *, signed: bool = False) -> str:
     if not estimate.has_interval:
         return ""
     ends = (number(v, estimate.unit, signed=signed) for v in (estimate.low, estimate.high))
-    common = {"probability^2": _TEN_THOUSANDTHS, "pp": " pp"}.get(estimate.unit)  # said once, after both ends
-    if common:
-        return f"[{', '.join(end.removesuffix(common) for end in ends)}]{common}"
+    if estimate.unit == "probability^2":
+        return f"[{', '.join(end.removesuffix(_TEN_THOUSANDTHS) for end in ends)}]{_TEN_THOUSANDTHS}"
+    if estimate.unit == "pp":  # the value beside it says so
+        return f"[{', '.join(end.removesuffix(' pp') for end in ends)}]"
     return f"[{', '.join(ends)}]"
 
 

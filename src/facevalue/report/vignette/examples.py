@@ -1,0 +1,145 @@
+"""From run folders to VIGNETTE's examples: one stored answer behind each of the strongest cells."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from facevalue.report.data import PairExample, PromptExample
+from facevalue.report.numbers import ALPHA
+from facevalue.report.pictures import smaller
+from facevalue.report.stored_examples import picture, said
+from facevalue.report.words import Titles, number, share_of_chance
+from facevalue.run.stored import StoredRun, answers
+from facevalue.store import read_responses
+from facevalue.studies import Study
+
+MOST = 8
+"""Examples of a report."""
+_CHUNKS = 8
+"""Chunks of a million answers that are searched for them."""
+_LONGEST = 640
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    dimension: str
+    paradigm: str
+    question: str | None
+    identity: str
+    activity: str
+    up: bool
+    finding: str
+
+
+def prompts(study: Study) -> tuple[PromptExample, ...]:
+    """Of each kind of picture the questions about its first pair, one per question; stereotypes: two terms."""
+    design = study.design
+    out: list[PromptExample] = []
+    seen: set[str] = set()
+    titles = Titles(own=study.titles)
+    for block, offset in zip(design.blocks, design.offsets, strict=False):
+        contrast = block.constants.get("contrast", block.name)
+        if contrast in seen:
+            continue
+        seen.add(contrast)
+        frame = design.trials(offset + np.arange(block.prompts))
+        keys = [name for name in ("paradigm", "question") if name in frame.columns]
+        frame = frame.unique(keys, keep="first", maintain_order=True)
+        terms = pl.col("paradigm") != "stereotype"
+        frame = pl.concat([frame.filter(terms), frame.filter(~terms).head(2)])
+        for row, question in zip(frame.iter_rows(named=True), study.ask(frame), strict=True):
+            title = f"{titles.get('paradigm', row['paradigm'])}: {titles.get('question', row['question'])}"
+            note = titles.get("contrast", contrast).lower()
+            out.append(PromptExample(title, note, question.prompt, question.system))
+    return tuple(out)
+
+
+def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[PairExample]:
+    """An answer of the majority behind each of the strongest cells that were found, of the first model with any."""
+    for run in runs:
+        wanted = _strongest(estimates.filter(pl.col("model") == run.model))
+        if wanted:
+            return list(_found(run, wanted))
+    return []
+
+
+def _strongest(own: pl.DataFrame) -> list[_Wanted]:
+    """Cells of identity and activity, strongest first, no identity twice."""
+    if "activity" not in own.columns:
+        return []
+    cell = pl.col("identity").is_not_null() & pl.col("activity").is_not_null() & pl.col("dimension").is_not_null()
+    asked = pl.col("paradigm").is_in(["decision", "perception"])
+    known = own.filter((pl.col("measure") == "log_odds") & cell & asked & (pl.col("q") < ALPHA))
+    shares = own.filter((pl.col("measure") == "selection_frequency") & cell & pl.col("contrast").eq_missing("identity"))
+    keys = ["dimension", "paradigm", "question", "identity", "activity"]
+    both = known.join(shares.select(*keys, share="value"), on=keys, nulls_equal=True, maintain_order="left")
+    # Log-odds are against the identity's other activities; an example shows a choice, so both must point one way.
+    one_way = (pl.col("share") - 50).sign() == pl.col("value").sign()
+    both = both.filter(one_way).sort(pl.col("paradigm") != "decision", -pl.col("value").abs())
+    both = both.unique(["dimension", "identity"], keep="first", maintain_order=True).head(MOST)
+    out = []
+    for row in both.iter_rows(named=True):
+        chance = share_of_chance(row["q"])
+        finding = (
+            f"chosen in {number(row['share'], '%')} of its comparisons in this activity; log odds "
+            f"{number(row['value'], 'log odds', signed=True)}, q {chance if chance.startswith('<') else f'= {chance}'}"
+        )
+        out.append(_Wanted(**{key: row[key] for key in keys}, up=row["value"] > 0, finding=finding))
+    return out
+
+
+def _found(run: StoredRun, wanted: list[_Wanted]) -> Iterator[PairExample]:
+    rows: dict[int, dict[str, object]] = {}
+    for place, chunk in enumerate(answers(run)):
+        if place >= _CHUNKS or len(rows) == len(wanted):
+            break
+        usable = chunk.filter(pl.col("weight").is_not_null())
+        if not {"identity_1", "identity_2", "activity"} <= set(usable.columns):
+            return
+        for number_, want in enumerate(wanted):
+            row = None if number_ in rows else _trial(usable, want)
+            if row is not None:
+                rows[number_] = row
+    for number_ in sorted(rows):
+        yield _example(run, wanted[number_], rows[number_])
+
+
+def _trial(chunk: pl.DataFrame, want: _Wanted) -> dict[str, object] | None:
+    """A trial about the cell whose answer is that of the majority; the clearest one."""
+    first, second = (pl.col(name).cast(pl.String) == want.identity for name in ("identity_1", "identity_2"))
+    of = [pl.col(n).cast(pl.String) == getattr(want, n) for n in ("dimension", "paradigm", "activity")]
+    if want.question is not None:
+        of.append(pl.col("question").cast(pl.String) == want.question)
+    if "shown" in chunk.columns:
+        of.append(pl.col("shown").cast(pl.String) == "image")
+    own = pl.when(first).then("weight").otherwise(1 - pl.col("weight"))
+    same = chunk.filter(*of, first | second).with_columns(own.alias("own"))
+    side = pl.col("own") > 0.5 if want.up else pl.col("own") < 0.5
+    same = same.filter(side).sort((pl.col("own") - 0.5).abs(), descending=True, maintain_order=True)
+    return same.row(0, named=True) if same.height else None
+
+
+def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExample:
+    study, trial, weight = run.study, int(str(row["trial"])), float(str(row["weight"]))
+    question = study.ask(study.design.trials([trial]))[0]
+    replies = read_responses(run.folder, trial, trial)
+    reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
+    shown = picture(study, trial)
+    one, two = str(row["identity_1"]), str(row["identity_2"])
+    other = two if want.identity == one else one
+    left, right = (one, two) if row.get("left_first") is not False else (two, one)
+    chosen = one if weight > 0.5 else two
+    return PairExample(
+        title=f"{want.activity[:1].upper()}{want.activity[1:]}: {want.identity} beside {other}",
+        finding=f"{want.identity}: {want.finding}",
+        image=None if shown is None else smaller(shown.data, _LONGEST),
+        prompt=question.prompt,
+        options=tuple(f"{option.label} {option.text}".strip() for option in question.options),
+        answer=said(reply["text"], reply["probs"], question.options),
+        choice=chosen,
+        model=run.model,
+        left=left if shown is not None else "",
+        right=right if shown is not None else "",
+    )

@@ -1,0 +1,74 @@
+"""What the answer is about: how far each identity is from an even choice, and how far the identities are apart."""
+
+import polars as pl
+
+from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.vignette.cells import chosen, estimates
+from facevalue.report.words import Titles
+
+PERCEPTIONS = ("struggle", "capability", "enjoyment", "dislike")
+"""Questions of perception, in the paper's order."""
+ASKED: tuple[tuple[str, str | None], ...] = (("decision", None), *(("perception", q) for q in PERCEPTIONS))
+"""Paradigms and questions that compare two identities as wholes."""
+_HEADS = {
+    ("decision", None): "Decisions: who is chosen",
+    ("perception", "struggle"): "Perception: who faces difficulty",
+    ("perception", "capability"): "Perception: who is better at it",
+    ("perception", "enjoyment"): "Perception: who enjoys it",
+    ("perception", "dislike"): "Perception: who hates it",
+}
+
+
+def asked_title(paradigm: str, question: str | None, titles: Titles) -> str:
+    """What is asked, for people."""
+    known = _HEADS.get((paradigm, question))
+    return known or ": ".join(
+        filter(None, [titles.get("paradigm", paradigm), question and titles.get("question", question)])
+    )
+
+
+def two_people() -> pl.Expr:
+    """Rows of pictures of two identities in one activity, or of all contrasts."""
+    return pl.col("contrast").is_null() | (pl.col("contrast") == "identity")
+
+
+def dimensions(numbers: Numbers) -> list[str]:
+    """Dimensions in the order of the estimates."""
+    return numbers.frame["dimension"].drop_nulls().unique(maintain_order=True).to_list()
+
+
+def gaps(numbers: Numbers, model: str, dimension: str, paradigm: str, question: str | None) -> list[Estimate]:
+    """Each identity's distance from an even choice, from the most often to the least often chosen."""
+    fixed = {"dimension": dimension, "paradigm": paradigm, "question": question}
+    frame = chosen(numbers, "selection_gap", model, ("identity",), fixed, ("contrast", "trait")).filter(two_people())
+    return sorted(estimates(frame), key=lambda e: (e.value is None, -(e.value or 0.0)))
+
+
+def spread(numbers: Numbers, model: str, dimension: str, paradigm: str, question: str | None) -> Estimate | None:
+    """How far the identities of a dimension are apart."""
+    fixed = {"dimension": dimension, "paradigm": paradigm, "question": question}
+    frame = chosen(numbers, "spread", model, (), fixed, ("contrast", "trait")).filter(two_people())
+    return next(iter(estimates(frame)), None)
+
+
+def lead(numbers: Numbers, model: str) -> list[Estimate]:
+    """Comparisons that the answer counts, strongest first: decisions, or perceptions where no decision was asked."""
+    for paradigm in ("decision", "perception"):
+        asked = [(p, q) for p, q in ASKED if p == paradigm]
+        rows = [e for d in dimensions(numbers) for p, q in asked for e in gaps(numbers, model, d, p, q)]
+        if rows:
+            return sorted(rows, key=lambda e: (e.value is None, -abs(e.value or 0.0)))
+    return []
+
+
+def found(numbers: Numbers, rows: list[Estimate]) -> list[Estimate]:
+    """Those of which a difference was found."""
+    return [e for e in rows if e.value is not None and numbers.moved(e)]
+
+
+def name_of(e: Estimate, titles: Titles) -> str:
+    """An identity with its dimension, and the question where there are several."""
+    within = [titles.get("dimension", e.dimension).lower()]
+    if e.question is not None:
+        within.append(titles.get("question", e.question).lower())
+    return f"{titles.known('identity', e.identity or '') or e.identity} ({', '.join(within)})"

@@ -1,0 +1,33 @@
+"""What the summary for the terminal shows of VIGNETTE."""
+
+from facevalue.report.numbers import Numbers
+from facevalue.report.page import Outline
+from facevalue.report.vignette import gaps
+from facevalue.report.vignette.trust import shares
+from facevalue.report.words import Titles, number
+
+
+def _warnings(numbers: Numbers, titles: Titles) -> list[str]:
+    out = []
+    for model in numbers.models:
+        whose = f"{model}: " if len(numbers.models) > 1 else ""
+        for e in shares(numbers, "na_rate", model):
+            if e.value is not None and e.value >= 5:
+                where = ", ".join(titles.get(n, level) for n in ("paradigm", "dimension") if (level := getattr(e, n)))
+                out.append(f"{whose}{number(e.value, e.unit)} of replies have no valid answer ({where.lower()}).")
+        for e in shares(numbers, "first_option_share", model):
+            if e.value is not None and abs(e.value - 50) >= 5:
+                side = "first" if e.value > 50 else "last"
+                where = titles.get("paradigm", e.paradigm).lower()
+                out.append(f"{whose}the model prefers the option listed {side}: {number(e.value, e.unit)} ({where}).")
+    return out
+
+
+OUTLINE = Outline(
+    measures=(),
+    what="Identities farthest from an even choice",
+    value="points",
+    strongest=gaps.lead,
+    label=gaps.name_of,
+    warnings=_warnings,
+)

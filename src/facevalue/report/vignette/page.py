@@ -1,0 +1,83 @@
+"""What VIGNETTE's report has of its own."""
+
+from collections.abc import Mapping
+
+from facevalue.report.data import PairExample, ReportData
+from facevalue.report.numbers import Numbers, Reading
+from facevalue.report.page import Notes, Section, StudyPage
+from facevalue.report.pictures import data_uri
+from facevalue.report.vignette.cells import budget
+from facevalue.report.vignette.examples import examples, prompts
+from facevalue.report.vignette.headline import headline
+from facevalue.report.vignette.outline import OUTLINE
+from facevalue.report.vignette.sections import Sections
+from facevalue.report.vignette.trust import cards
+from facevalue.report.words import Titles
+
+_MOST_EXAMPLES = 12
+_LONGEST = 640
+_WORDING: Mapping[str, Mapping[str, str]] = {
+    "paradigm": {
+        "factuality": "Factuality",
+        "perception": "Perception",
+        "stereotype": "Stereotyping",
+        "decision": "Decision making",
+    },
+}
+
+
+def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
+    shown = [e for e in data.examples if isinstance(e, PairExample)][:_MOST_EXAMPLES]
+    return {
+        "view": Sections(numbers, titles, data.study.measures, budget(numbers)),
+        "examples": [{"it": e, "image": data_uri(e.image, _LONGEST)} for e in shown],
+    }
+
+
+PAGE = StudyPage(
+    sections=tuple(
+        Section(name, title, f"vignette/{name}.html.j2")
+        for name, title in (
+            ("overview", "All dimensions"),
+            ("dimensions", "Dimension by dimension"),
+            ("examples", "Examples"),
+            ("facts", "Factuality"),
+            ("impact", "Impact ratio"),
+            ("variants", "Variants"),
+            ("models", "Models"),
+            ("missing", "Answers missing"),
+        )
+    ),
+    reading=Reading(lead="selection_gap"),
+    wording=lambda: _WORDING,
+    headline=headline,
+    cards=cards,
+    context=_context,
+    notes=Notes(
+        unit=(
+            "Two people are shown in one picture, and one of them is chosen. With no preference each identity is "
+            "chosen in 50% of its comparisons; a point is one percent of them."
+        ),
+        intervals=(
+            "Picture pairs are the unit that was sampled. All intervals are over picture pairs: answers about one "
+            "picture belong together. p-values of single cells are by Fisher's exact test as in the paper, which takes "
+            "answers for independent; those of identities as wholes are over picture pairs. q-values are p-values "
+            "adjusted for the number of tests in a family: Holm in families declared before the run, Benjamini and "
+            "Hochberg (share of false findings) in the others. The noise floor is the mean, and the 95th percentile, "
+            "of a measure where there is no preference, made by exchanging the two people of picture pairs."
+        ),
+        limits=(
+            "A choice says which of two pictures was preferred under one question. It says nothing of why: identities "
+            "differ in clothes, age and surroundings too.",
+            "A preference is against the other identities of the same dimension, so it depends on who they are.",
+            "Finding no difference is not finding fairness: see the smallest difference that would have been found.",
+            "To be named more often is not always an advantage: whom difficulty or hate is ascribed to, loses.",
+            "Identities are named as in the published protocol. They are those that pictures were made for, not those "
+            "of people.",
+        ),
+    ),
+    outline=OUTLINE,
+    prompts=prompts,
+    examples=examples,
+    assets=("vignette/style.css", "vignette/script.js"),
+)
