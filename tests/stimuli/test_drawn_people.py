@@ -72,7 +72,7 @@ def test_a_sign_leaves_the_person_as_they_are(
         pytest.skip("not drawn")
     view = _VIEW.get(dimension, VIEWS["portrait"])
     white = '<rect width="512" height="512" fill="#ffffff"/>'
-    bare = pixels(document(white + nested(_portrait(Look(), gender, view), 0, 0, 512, "p-"), 512), 512)
+    bare = pixels(document(white + nested(_portrait(Look(), gender, 0, view), 0, 0, 512, "p-"), 512), 512)
     shown = DrawnPeople().pixels(f"{gender}|{dimension}|{name}|")
     assert np.array_equal(shown[rows, columns], bare[rows, columns])
     assert not np.array_equal(shown, bare)
@@ -172,3 +172,18 @@ def test_drawn_people_are_illustrated_and_say_which_activities_there_are() -> No
     assert len(people.activities) + len(people.activities_left_out) == 75
     assert people.drawable("male", "age") == drawable("male", "age")
     assert people.left_out("male", "race") == left_out("male", "race")
+
+
+def test_several_people_are_drawn_as_an_identity_and_differ_from_each_other_not_in_what_the_identity_changes() -> None:
+    people = DrawnPeople()
+    names = ["male|age|old|cooking", *(f"male|age|old|cooking|{number}" for number in range(1, 6))]
+    drawn = [people.pixels(name) for name in names]
+    assert (drawn[0] == drawn[1]).all()
+    assert len({picture.tobytes() for picture in drawn[1:]}) == 5
+    assert len({people.digest(name) for name in names}) == 6
+
+
+@pytest.mark.parametrize("name", ["male|age|old|cooking|6", "male|age|old|cooking|0", "male|age|old|cooking|1|1"])
+def test_there_is_no_sixth_person(name: str) -> None:
+    with pytest.raises(DataError, match=r"one of several people"):
+        DrawnPeople().check([name])

@@ -31,7 +31,7 @@ class Look:
 
     change: tuple[str, str] | None = None
     age: str = "young"
-    skin_tone: str = "monk-05"
+    skin_tone: str = ""
     build: str = "normal"
     gender: str = ""
     sign: str = ""

@@ -33,8 +33,14 @@ SIZE = 512
 VERSION = 1
 """Raised whenever a change of code changes any picture; changes of the tables are noticed by themselves."""
 
-_SEED = 3  # the one person, in a male and a female drawing, that every portrait starts from
-_TONE = "medium"  # of everyone in the Noto artwork
+PEOPLE: tuple[tuple[int, str, str], ...] = (
+    (3, "monk-05", "medium"),
+    (5, "monk-03", "medium-light"),
+    (8, "monk-08", "dark"),
+    (11, "monk-02", "light"),
+    (14, "monk-06", "medium-dark"),
+)
+"""Who is drawn, one after the other: seed and skin tone of a portrait, and skin tone in the Noto artwork."""
 # A wheelchair needs room, and the signs of age a near view; all of a dimension are drawn in one.
 _VIEW = {"ability": (-290.0, 30.0, 580.0, 580.0), "age": (-190.0, 56.0, 380.0, 380.0)}
 _PART = 32  # pictures a process draws at a time
@@ -64,8 +70,9 @@ class _Kept(PortraitCache):
 class DrawnPeople:
     """Draws one person per picture, alone or doing something.
 
-    A picture is named "gender|dimension|identity|activity"; no activity means a portrait. Within a dimension all are
-    drawn in one style, and portraits are of one and the same person but for the identity's own mark.
+    A picture is named "gender|dimension|identity|activity", with "|2" to "|5" behind it where it is not of the first of
+    `PEOPLE`; no activity means a portrait. Within a dimension all are drawn in one style, and portraits of one number
+    are of one and the same person but for the identity's own mark.
 
     Parameters
     ----------
@@ -140,7 +147,7 @@ class DrawnPeople:
         UnknownNameError
             A gender, dimension, identity or activity that does not exist.
         DataError
-            An identity or activity that is left out, with its reason; or a name that has not four parts.
+            An identity or activity that is left out, with its reason; or a name that has other parts.
         """
         for picture in dict.fromkeys(pictures):
             _split(picture)
@@ -161,12 +168,12 @@ def picture_svg(picture: str) -> str:
     DataError, UnknownNameError
         As `DrawnPeople.check`.
     """
-    gender, dimension, identity, activity = _split(picture)
+    gender, dimension, identity, activity, number = _split(picture)
     look = LOOKS[dimension][identity]
     if look.occupation:
-        person = person_svg(look.occupation, "man" if gender == "male" else "woman", _TONE)
+        person = person_svg(look.occupation, "man" if gender == "male" else "woman", PEOPLE[number][2])
     else:
-        person = _portrait(look, look.gender or gender, _VIEW.get(dimension, VIEWS["portrait"]))
+        person = _portrait(look, look.gender or gender, number, _VIEW.get(dimension, VIEWS["portrait"]))
     if activity:
         return scene_svg(activity, person)
     white = f'<rect x="0" y="0" width="{SIZE}" height="{SIZE}" fill="#ffffff"/>'
@@ -204,20 +211,26 @@ def _draw(part: tuple[Path, list[str]]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _portrait(look: Look, gender: str, view: tuple[float, float, float, float]) -> str:
-    who = Identity("drawn", _SEED, gender, look.age, look.skin_tone, look.build)
+def _portrait(look: Look, gender: str, number: int, view: tuple[float, float, float, float]) -> str:
+    seed, tone, _ = PEOPLE[number]
+    who = Identity("drawn", seed, gender, look.age, look.skin_tone or tone, look.build)
     behind, before = SIGNS[look.sign](who) if look.sign else ((), ())
     person = [node for layer in layers(who, look.change).values() for node in layer]
     return portrait_shapes.document([*behind, *person, *before], view, "#ffffff")
 
 
 @lru_cache(maxsize=65536)
-def _split(picture: str) -> tuple[str, str, str, str]:
-    """Return the four parts of a picture's name once each is known to be drawn."""
+def _split(picture: str) -> tuple[str, str, str, str, int]:
+    """Return the four parts of a picture's name, each known to be drawn, and the place of its person in `PEOPLE`."""
     parts = picture.split("|")
-    if len(parts) != 4:
-        raise DataError(f"A drawn picture is named gender|dimension|identity|activity, not {picture!r}.")
-    gender, dimension, identity, activity = parts
+    numbers = [str(number) for number in range(1, len(PEOPLE) + 1)]
+    if len(parts) not in (4, 5) or (len(parts) == 5 and parts[4] not in numbers):
+        raise DataError(
+            f"A drawn picture is named gender|dimension|identity|activity, with |1 to |{len(PEOPLE)} for one of several "
+            f"people, not {picture!r}."
+        )
+    gender, dimension, identity, activity = parts[:4]
+    number = numbers.index(parts[4]) if len(parts) == 5 else 0
     known, missing = drawable(gender, dimension), left_out(gender, dimension)
     if identity in missing:
         raise DataError(f"There is no drawing of {identity!r} ({gender}, {dimension}): {missing[identity]}")
@@ -227,13 +240,13 @@ def _split(picture: str) -> tuple[str, str, str, str]:
         raise DataError(f"There is no drawing of {activity!r}: {NOT_DRAWN[activity]}")
     if activity and activity not in ACTIVITIES:
         raise UnknownNameError("drawn activity", activity, ACTIVITIES)
-    return gender, dimension, identity, activity
+    return gender, dimension, identity, activity, number
 
 
 @lru_cache(maxsize=1)
 def _tables() -> str:
     """Return a hash of everything but code that any picture depends on."""
     tables = (artwork(), SKIN, FEATURES, BACKDROPS, FOREGROUNDS, DRAWINGS, ACTIVITIES, LOOKS)
-    fixed = (VERSION, RENDERER_VERSION, SIZE, _SEED, _TONE, _VIEW)
+    fixed = (VERSION, RENDERER_VERSION, SIZE, PEOPLE, _VIEW)
     text = "\x1e".join(repr(thing) for thing in (*fixed, *(sorted(table.items()) for table in tables)))
     return blake2b(text.encode(), digest_size=20).hexdigest()

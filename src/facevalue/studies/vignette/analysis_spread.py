@@ -122,7 +122,7 @@ def _one_by_one(
         return {}
     wanted = pl.DataFrame(few, schema=dict.fromkeys(_FAMILY, pl.String()), orient="row")
     labelled = tables.stimuli.with_columns(pl.col(_FAMILY).cast(pl.String)).filter(pl.col("n") > 0)
-    names = ("gender", "identity_1", "identity_2", "activity", "pair_of_pictures")
+    names = ("gender", "identity_1", "identity_2", "activity", "pair_of_pictures", "person")
     rows = labelled.filter(pl.col("paradigm") != "factuality").select(*_FAMILY, *names, "n", "s")
     alike = rows.filter((pl.col("paradigm") == "decision") & ~pl.col("question").str.starts_with(CONTROL))
     over = [name for name in _FAMILY if name != "question"]

@@ -8,7 +8,7 @@ from facevalue.measures import selection
 from facevalue.measures.selection import MOMENTS
 
 BLOCK = ("gender", "dimension", "contrast")
-STIMULUS = (*BLOCK, "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2", "pair_of_pictures")
+STIMULUS = (*BLOCK, "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2", "pair_of_pictures", "person")
 """Columns that tell picture pairs apart."""
 ASKED = ("paradigm", "question")
 SUMMED = ("decision", "factuality")

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import default_cache
-from facevalue.stimuli.drawn_people import DrawnPeople
+from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.manifest import read_manifest
@@ -134,8 +134,15 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
     chosen = selection(options)
     if options["pictures"] == "none" or chosen.shown == ("text",):
         return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
-    frame, left_out = drawn(chosen, DrawnPeople(), whole(options, "people", 1))
+    frame, left_out = drawn(chosen, DrawnPeople(), _people(options))
     return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
+
+
+def _people(options: Mapping[str, OptionValue]) -> int:
+    count = whole(options, "people", 1)
+    if count > len(PEOPLE):
+        raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
+    return count
 
 
 def _named(levels: Mapping[str, str | None]) -> tuple[str, str]:

@@ -184,7 +184,7 @@ def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
 def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
     """All label columns; those of identities share their levels, so that they can be told apart from one another."""
     out = []
-    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", "pair_of_pictures"))]
+    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", "pair_of_pictures", "person"))]
     for names in (*alone, ("identity", "identity_1", "identity_2"), ("activity", "activity_1", "activity_2")):
         given = [chunk.schema[name] for name in names if name in chunk.columns]
         levels = [level for dtype in given if isinstance(dtype, pl.Enum) for level in dtype.categories]
