@@ -1,6 +1,7 @@
 """How often each word stands in each unit, counted piece by piece."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,8 @@ from facevalue.annotate.tokens import Tokeniser
 from facevalue.errors import DataError
 
 Codes = npt.NDArray[np.int64]
-_COMPACT = 4_000_000  # (unit, word) pairs kept before equal ones are added up
+_COMPACT = 2_000_000  # pairs of unit and word that come in before equal ones are added up
+_WORD = 2**32 - 1  # lower half of a key
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ class WordCounter:
     def __init__(self, units: int, tokeniser: Tokeniser) -> None:
         self._tokeniser = tokeniser
         self._codes: dict[str, int] = {}
-        self._pairs: list[pl.DataFrame] = []
-        self._kept = 0
+        self._pairs: list[_Pairs] = []
+        self._since = 0
         self._texts = np.zeros(units, dtype=np.int64)
 
     def add(self, frame: pl.DataFrame, text: str, unit: Codes) -> None:
@@ -91,27 +93,23 @@ class WordCounter:
             codes = self._coded(long["token"])
             # One integer for (text, word): grouping numbers is much faster than grouping strings.
             within = pl.DataFrame({"key": long["row"].cast(pl.UInt64) * 2**32 + codes}).group_by("key").len("tokens")
-            self._keep(
-                within.select(
-                    unit=pl.Series(unit[start : start + len(piece)].astype(np.uint32)).gather(within["key"] // 2**32),
-                    word=(pl.col("key") % 2**32).cast(pl.UInt32),
-                    tokens="tokens",
-                    documents=pl.lit(1, pl.UInt32),
-                )
-            )
+            text_and_word = within["key"].to_numpy().astype(np.int64)
+            pair = (unit[start : start + len(piece)][text_and_word >> 32] << 32) | (text_and_word & _WORD)
+            times = within["tokens"].to_numpy().astype(np.int32)
+            self._keep(_Pairs(pair, times, np.ones_like(times)).summed())
 
     def counts(self) -> WordCounts:
         """What was counted so far."""
-        self._compact()
-        units, words = len(self._texts), len(self._codes)
-        table = self._pairs[0] if self._pairs else pl.DataFrame(schema=dict.fromkeys(_COLUMNS, pl.UInt32))
-        at = (table["unit"].to_numpy().astype(np.int64), table["word"].to_numpy().astype(np.int64))
+        pairs = self._compacted()
+        units = len(self._texts)
+        unit, word = pairs.key >> 32, (pairs.key & _WORD).astype(np.int32)
+        sizes = np.bincount(unit, weights=pairs.tokens, minlength=units).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(np.bincount(unit, minlength=units))]).astype(np.int32)
         tokens, documents = (
-            sparse.csr_array((table[name].to_numpy().astype(np.int64), at), shape=(units, words))
-            for name in ("tokens", "documents")
+            sparse.csr_array((values, word, ends), shape=(units, len(self._codes)))
+            for values in (pairs.tokens, pairs.documents)
         )
         vocabulary = pl.Series("word", list(self._codes), dtype=pl.String)
-        sizes = np.bincount(at[0], weights=table["tokens"].to_numpy(), minlength=units).astype(np.int64)
         return WordCounts(vocabulary, tokens, documents, sizes, self._texts.copy())
 
     def _coded(self, token: pl.Series) -> pl.Series:
@@ -121,21 +119,33 @@ class WordCounter:
         place = token.cast(pl.Enum(distinct)).to_physical()
         return pl.Series(numbers, dtype=pl.UInt64).gather(place)
 
-    def _keep(self, pairs: pl.DataFrame) -> None:
-        summed = _summed(pairs)
-        self._pairs.append(summed)
-        self._kept += summed.height
-        if self._kept > _COMPACT:
-            self._compact()
+    def _keep(self, pairs: "_Pairs") -> None:
+        self._pairs.append(pairs)
+        self._since += len(pairs.key)
+        if self._since > _COMPACT:
+            self._compacted()
 
-    def _compact(self) -> None:
-        if len(self._pairs) > 1:
-            self._pairs = [_summed(pl.concat(self._pairs))]
-        self._kept = 0  # counts what came since; the sum itself is as large as it must be
-
-
-_COLUMNS = ("unit", "word", "tokens", "documents")
+    def _compacted(self) -> "_Pairs":
+        none = _Pairs(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+        together = _Pairs(*(np.concatenate(columns) for columns in zip(none, *self._pairs, strict=True)))
+        self._pairs = [together.summed()]
+        self._since = 0
+        return self._pairs[0]
 
 
-def _summed(pairs: pl.DataFrame) -> pl.DataFrame:
-    return pairs.group_by("unit", "word").agg(pl.col("tokens").sum(), pl.col("documents").sum())
+class _Pairs(NamedTuple):
+    """Counts by unit and word; the key holds the unit in its upper half, so that it sorts as a sparse matrix does."""
+
+    key: Codes
+    tokens: npt.NDArray[np.int32]
+    documents: npt.NDArray[np.int32]
+
+    def summed(self) -> "_Pairs":
+        """Each key once, in order."""
+        if not len(self.key):
+            return self
+        order = np.argsort(self.key, kind="stable")
+        key = self.key[order]
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        tokens, documents = (np.add.reduceat(v[order], first, dtype=np.int32) for v in (self.tokens, self.documents))
+        return _Pairs(key[first], tokens, documents)

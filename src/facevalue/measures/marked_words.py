@@ -22,7 +22,7 @@ THRESHOLD, FIRST = 1.96, 20
 """As published: z above the threshold, the first so many words."""
 MINIMUM_DOCUMENTS = 10
 RESAMPLES = 1000
-_BLOCK = 2**22  # elements of one matrix of resamples x words: bounds the work space at some hundred MB
+_BLOCK = 2**20  # elements of one matrix of resamples x words: bounds the work space at some hundred MB
 
 Labels = Sequence[str | None]
 """The group (or stratum) of each unit of the counts; None leaves the unit out."""
