@@ -8,7 +8,7 @@ from facevalue.measures.inference import LEVEL, Array
 
 WILSON = "Wilson, effective sample size over picture pairs"
 SQUARE_AND_ADD = "square-and-add from Wilson limits over picture pairs"
-_FLAT = 1e-9  # standard errors below this are rounding
+_FLAT = 1e-7  # standard errors below this are rounding
 
 
 def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:

@@ -20,6 +20,7 @@ STRATUM = "activity"
 SINGLE = 0.25
 """Share of activities with one pair up to which those with more may speak for them."""
 _NOTHING = 1e-9  # mass that is no answer
+_ROUNDING = 1e-12  # relative: smaller sums of squares are differences of equal numbers
 
 
 def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -125,7 +126,7 @@ def _stratified(strata: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     clusters, n, s, nn = (pl.col(name) for name in ("clusters", "n", "s", "nn"))
     seen = n > _NOTHING
     rate = s / n
-    squares = (pl.col("ss") - 2 * rate * pl.col("sn") + rate**2 * nn).clip(lower_bound=0)
+    squares = _squares(pl.col("ss"), pl.col("sn"), nn, rate)
     flips = (pl.col("ss") - pl.col("sn") + nn / 4).clip(lower_bound=0)
     frame = strata.with_columns(rate=rate, squares=squares, flips=flips, seen=seen, many=seen & (clusters > 1))
     many, single = pl.col("many"), pl.col("seen") & ~pl.col("many")
@@ -151,6 +152,12 @@ def _stratified(strata: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
+def _squares(ss: pl.Expr, sn: pl.Expr, nn: pl.Expr, rate: pl.Expr) -> pl.Expr:
+    """Σ (s - R n)² from moments; what is left over by rounding is none."""
+    squares = ss - 2 * rate * sn + rate**2 * nn
+    return pl.when(squares > _ROUNDING * (ss + rate**2 * nn)).then(squares).otherwise(0.0)
+
+
 def _variance(*, shared: bool) -> list[pl.Expr]:
     """Variance, degrees of freedom, pairs, and variance under flips, whichever holds."""
     strata, free = pl.col("strata"), pl.col("free")
@@ -164,7 +171,7 @@ def _variance(*, shared: bool) -> list[pl.Expr]:
     if shared:
         n, s, nn, sn, ss, groups = (pl.col(f"whole_{x}") for x in ("n", "s", "nn", "sn", "ss", "clusters"))
         uneven = pl.col("uneven") * n / strata**2
-        squares = (ss - 2 * (s / n) * sn + (s / n) ** 2 * nn).clip(lower_bound=0)
+        squares = _squares(ss, sn, nn, s / n)
         together = groups < clusters
         over = pl.when(groups > 1).then(groups / (groups - 1) * squares / n**2 * uneven)
         variance = pl.when(together).then(over).otherwise(variance)
@@ -203,7 +210,8 @@ def ratio(moments: Mapping[str, Array]) -> tuple[Array, Array]:
     n, s, groups = moments["n"], moments["s"], moments["clusters"]
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(n > _NOTHING, s / n, np.nan)
-        squares = np.maximum(moments["ss"] - 2 * share * moments["sn"] + share**2 * moments["nn"], 0.0)
+        squares = moments["ss"] - 2 * share * moments["sn"] + share**2 * moments["nn"]
+        squares = np.where(squares > _ROUNDING * (moments["ss"] + share**2 * moments["nn"]), squares, 0.0)
         se = np.where(groups > 1, np.sqrt(groups / (groups - 1) * squares) / n, np.nan)
     return np.clip(share, 0.0, 1.0), se
 
