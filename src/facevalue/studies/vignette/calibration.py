@@ -1,0 +1,237 @@
+"""Does the audit find the preferences that were planted? Simulated respondents, audited as any model is."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.models.sim import Planted, Respondent, SimModel
+from facevalue.studies.base import Study
+from facevalue.studies.vignette.layout import DECISIONS
+from facevalue.studies.vignette.settings import SETTINGS
+from facevalue.studies.vignette.study import build
+from facevalue.studies.vignette.tables import activities, identities
+from facevalue.types import OptionValue, Request
+
+Array = npt.NDArray[np.float64]
+DIMENSION, IDENTITIES = "socioeconomic", 12
+"""What is audited: twelve occupations in 66 pairs. What is planted in them is drawn at random and means nothing."""
+ALPHA = 0.05
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is planted, as the expected value of each estimate over all picture pairs there might be.
+
+    Attributes
+    ----------
+    selection:
+        S(i) of decisions in percent, by identity.
+    paircomp:
+        PairComp in percentage points, by identity and other identity.
+    """
+
+    selection: dict[str, float]
+    paircomp: dict[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One simulated audit.
+
+    Attributes
+    ----------
+    selection, paircomp:
+        Estimates beside the `planted` value: identity (and other_identity), value, low, high, planted; selection with
+        the q of its difference from an even choice.
+    """
+
+    selection: pl.DataFrame
+    paircomp: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What repeated audits of respondents with known preferences show.
+
+    Attributes
+    ----------
+    condition:
+        What was planted.
+    activities, repetitions:
+        Activities in an audit, and audits.
+    correlation, slope:
+        Of estimated on planted selection frequency, over all identities of all audits; None where nothing is planted.
+    coverage, coverage_paircomp:
+        Shares of 95% intervals that hold the planted selection frequency and PairComp.
+    false_discovery_rate:
+        Mean share of findings (selection gap, q < .05) on the wrong side of 50, or of any where nothing is planted.
+    found:
+        Share of identities whose planted frequency differs from 50 by 2 points or more that are found.
+    """
+
+    condition: str
+    activities: int
+    repetitions: int
+    correlation: float | None
+    slope: float | None
+    coverage: float
+    coverage_paircomp: float
+    false_discovery_rate: float
+    found: float | None
+
+
+def audited() -> list[str]:
+    """The identities of an audit."""
+    return [one.name for one in identities(DIMENSION, "male")[:IDENTITIES]]
+
+
+def study(number: int) -> Study:
+    """Decisions about men of one dimension in so many activities; each pair is asked six questions."""
+    options: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
+    done = [activity.name for activity in activities()[:number]]
+    return build(
+        {
+            **options, "pictures": "none", "dimension": [DIMENSION], "gender": ["male"], "paradigm": ["decision"],
+            "contrast": ["identity"], "activity": done, "identity": audited(),
+        }
+    )  # fmt: skip
+
+
+def truth(planted: Planted, done: list[str]) -> Truth:
+    """What an audit should find, exactly: an integral over picture pairs, both orders of options weighing the same.
+
+    Parameters
+    ----------
+    planted:
+        The respondent.
+    done:
+        Activities of the audit.
+    """
+    preferences = Respondent(planted).preferences()
+    names = audited()
+    liked = np.array(
+        [[[preferences.preference(DIMENSION, n, f"decision {q}", a) for q in DECISIONS] for a in done] for n in names]
+    )  # (identities, activities, questions)
+    chosen = np.full((len(names), len(names)), np.nan)
+    for i, j in combinations(range(len(names)), 2):
+        share = float(_chosen(liked[i] - liked[j], planted).mean())
+        chosen[i, j], chosen[j, i] = share, 1 - share
+    others = {n: [k for k in range(len(names)) if k != i] for i, n in enumerate(names)}
+    selection = {n: 100 * float(chosen[i, others[n]].mean()) for i, n in enumerate(names)}
+    paircomp = {}
+    for i, n in enumerate(names):
+        for j in others[n]:
+            rest = [k for k in others[n] if k != j]
+            paircomp[n, names[j]] = 100 * float(chosen[i, j] - chosen[i, rest].mean())
+    return Truth(selection, paircomp)
+
+
+def _chosen(difference: Array, planted: Planted) -> Array:
+    """Chance that option 1 is chosen, over picture pairs and both orders of options."""
+    out = np.zeros_like(difference)
+    for order in (planted.position, -planted.position):
+        logits = difference[..., None] + order + planted.image * _NODES
+        out += (_WEIGHTS / _WEIGHTS.sum() / (1.0 + np.exp(-logits))).sum(axis=-1)
+    return out / 2
+
+
+def audit(asked: Study, model: SimModel, done: list[str]) -> Audit:
+    """Ask a respondent every question of the study, and compare the estimates with what is planted.
+
+    Parameters
+    ----------
+    asked:
+        As `study` gives it.
+    model:
+        The respondent.
+    done:
+        The study's activities.
+    """
+    frame = asked.design.trials(np.arange(asked.design.size))
+    numbers = asked.design.stimulus_numbers(frame["trial"].to_numpy()).tolist()
+    columns = [c for c in frame.columns if c not in ("trial", "block", "prompt")]
+    stimuli = {
+        n: asked.source.stimulus(n, row) for n, row in zip(numbers, frame.select(columns).to_dicts(), strict=True)
+    }
+    requests = [
+        Request(trial, 0, 0, stimuli[n], question, asked.sampling, exact=False)
+        for trial, n, question in zip(frame["trial"].to_list(), numbers, asked.ask(frame), strict=True)
+    ]
+    said = {response.trial: response.text for response in model.respond(requests)}
+    rows = frame.with_columns(
+        pl.lit(0, pl.UInt8).alias("repeat"),
+        pl.lit("ok").alias("status"),
+        pl.Series("text", [said[trial] for trial in frame["trial"]], dtype=pl.String),
+        pl.lit(None, pl.List(pl.Float32)).alias("probs"),
+    )
+    found = asked.analyse({model.name: iter([asked.answer(rows)])})
+    whole = found.filter(pl.col("question").is_null() & pl.col("gender").is_null() & pl.col("activity").is_null())
+    known = truth(model.planted, done)
+    gaps = whole.filter(pl.col("measure") == "selection_gap").select("identity", "q")
+    selection = whole.filter(pl.col("measure") == "selection_frequency").select("identity", "value", "low", "high")
+    paircomp = whole.filter(pl.col("measure") == "paircomp")
+    paircomp = paircomp.select("identity", "other_identity", "value", "low", "high")
+    return Audit(
+        selection.join(gaps, on="identity").with_columns(
+            pl.col("identity").replace_strict(known.selection, return_dtype=pl.Float64).alias("planted")
+        ),
+        paircomp.with_columns(
+            pl.Series("planted", [known.paircomp[row] for row in paircomp.select("identity", "other_identity").rows()])
+        ),
+    )
+
+
+def calibrate(condition: str, number: int, repetitions: int) -> tuple[Calibration, Audit]:
+    """Audit simulated models, each with its own table of preferences.
+
+    Parameters
+    ----------
+    condition:
+        What is planted: a preset of `models.sim`.
+    number:
+        Activities in an audit.
+    repetitions:
+        Audits.
+
+    Returns
+    -------
+    The summary, and the first audit for a closer look.
+    """
+    asked = study(number)
+    done = [activity.name for activity in activities()[:number]]
+    audits = [audit(asked, SimModel(f"{condition}@{1000 * r}"), done) for r in range(repetitions)]
+    return _summary(condition, number, audits), audits[0]
+
+
+def _summary(condition: str, number: int, audits: list[Audit]) -> Calibration:
+    selection = pl.concat([a.selection for a in audits])
+    pairs = pl.concat([a.paircomp for a in audits])
+    planted, value = selection["planted"].to_numpy(), selection["value"].to_numpy()
+    moved = bool(np.ptp(planted) > 1e-9)
+    wrong = pl.col("planted") - 50 if moved else pl.lit(0.0)
+    rates = []
+    for one in audits:
+        hits = one.selection.filter(pl.col("q") < ALPHA)
+        false = hits.filter((pl.col("value") - 50) * wrong <= 0).height
+        rates.append(false / max(hits.height, 1))
+    large = selection.filter((pl.col("planted") - 50).abs() >= 2)
+    return Calibration(
+        condition=condition,
+        activities=number,
+        repetitions=len(audits),
+        correlation=float(np.corrcoef(planted, value)[0, 1]) if moved else None,
+        slope=float(np.polyfit(planted, value, 1)[0]) if moved else None,
+        coverage=_coverage(selection),
+        coverage_paircomp=_coverage(pairs),
+        false_discovery_rate=float(np.mean(rates)),
+        found=float((large["q"] < ALPHA).mean()) if large.height else None,  # type: ignore[arg-type]
+    )
+
+
+def _coverage(estimates: pl.DataFrame) -> float:
+    held = (pl.col("low") <= pl.col("planted")) & (pl.col("planted") <= pl.col("high"))
+    return float(estimates.select(held.mean()).item())
