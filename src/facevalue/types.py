@@ -98,12 +98,16 @@ class Question:
         The system message, if the protocol has one.
     factors:
         Levels of the prompt factors (scenario, ordering). For simulators and exports.
+    turns:
+        The conversation before the prompt, oldest first: (role, text), the role "user" or "assistant". The prompt and
+        the picture come after it.
     """
 
     prompt: str
     options: tuple[Option, ...] = ()
     system: str | None = None
     factors: Mapping[str, str | None] = field(default_factory=dict)
+    turns: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,20 @@ def test_what_is_told_counts(other: Question) -> None:
     assert question_hash(other) != question_hash(QUESTION)
 
 
+def test_an_earlier_conversation_counts_turn_by_turn() -> None:
+    conversations = [
+        (),
+        (("user", "Hello."), ("assistant", "Hi.")),
+        (("assistant", "Hello."), ("user", "Hi.")),
+        (("user", "Hello.H"), ("assistant", "i.")),
+        (("user", "Hello."), ("assistant", "Hi."), ("user", "Hello."), ("assistant", "Hi.")),
+    ]
+    asked = [replace(QUESTION, turns=turns) for turns in conversations]
+    moved = replace(QUESTION, turns=(("up", "kind"),), options=())
+    offered = replace(QUESTION, options=(Option("up", "kind", ""),))
+    assert len({question_hash(one) for one in [*asked, moved, offered]}) == 7
+
+
 def test_what_it_means_to_the_study_does_not_count() -> None:
     relabelled = tuple(replace(option, level="?") for option in QUESTION.options)
     assert question_hash(replace(QUESTION, factors={}, options=relabelled)) == question_hash(QUESTION)

@@ -80,7 +80,7 @@ def body(
     logprobs: bool,
     way: Way | None = None,
 ) -> dict[str, object]:
-    """Return the JSON body of one request: the system message if there is one, the images, then the text.
+    """Return the JSON body of one request: the system message and earlier turns if any, the images, then the text.
 
     With `logprobs` the reply is asked for greedily (temperature 0, the whole nucleus): the path whose alternatives
     are read is then the likeliest one and always the same, and the sampling is applied to what is read. With a `way`
@@ -89,8 +89,9 @@ def body(
     messages: list[dict[str, object]] = []
     if question.system is not None:
         messages.append({"role": "system", "content": question.system})
-    text: Part = {"type": "text", "text": question.prompt}
-    messages.append({"role": "user", "content": [*images, text] if images else question.prompt})
+    messages += [{"role": role, "content": text} for role, text in question.turns]
+    asked: Part = {"type": "text", "text": question.prompt}
+    messages.append({"role": "user", "content": [*images, asked] if images else question.prompt})
     sent: dict[str, object] = {
         "model": model,
         "messages": messages,

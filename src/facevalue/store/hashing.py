@@ -19,9 +19,15 @@ Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 
 def question_hash(question: Question) -> int:
-    """Hash prompt, system message, labels and texts of the options; what these mean to the study has no part in it."""
+    """Hash prompt, system message, labels and texts of the options, and the conversation before the prompt.
+
+    What the options mean to the study has no part in it. A question without a conversation keeps the hash that it had
+    before there could be one.
+    """
     options = [part for option in question.options for part in (option.label, option.text)]
-    return _hash(("question", question.prompt, question.system, *options))
+    said = [part for turn in question.turns for part in turn]
+    turns = [f"{_hash(('turns', *said)):016x}"] if said else []  # one part after pairs: no option can stand for it
+    return _hash(("question", question.prompt, question.system, *options, *turns))
 
 
 def stimulus_hash(stimulus: Stimulus) -> int:
