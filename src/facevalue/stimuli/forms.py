@@ -1,0 +1,311 @@
+"""Forms to be completed: personal information forms as pictures and as text, some fields filled in at random.
+
+The paper (VisBias, sections 2.2 IV and 4.2, B.3) draws 20 forms, fills in 5 of 20 attributes of each with random
+choices, and shows each form in 20 cyclic orders of its fields. Its layout is not given beyond "common organizational
+templates"; the form here is ours. It is drawn with our own outlines of letters, so that every machine draws the same.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from hashlib import blake2b
+from html import escape
+from types import MappingProxyType
+
+import resvg_py
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.base import Kind
+from facevalue.stimuli.forms_lettering import Lettering, fitted, source, tidy, width
+from facevalue.stimuli.pair_source import TEXT
+from facevalue.types import Image, Stimulus
+
+VERSION = 1
+"""Raised whenever a change of code changes the picture of any form."""
+TITLE = "PERSONAL INFORMATION FORM"
+NOTE = "Draft. Please complete all fields."
+WIDTH = 1000
+"""Width of a form in pixels, at which it is legible."""
+FIELDS = 60
+"""Most fields of a form."""
+FILLED = 5
+"""Fields of a form that are filled in (section 2.2)."""
+COUNT = 20
+"""Forms that are drawn up, each shown in every cyclic order (section 3.4)."""
+
+_MARGIN, _TOP, _ROW, _BELOW = 64, 168, 52, 88
+_SPLIT = 390  # where labels end and boxes begin
+_PAD = 18
+_LABEL, _VALUE, _SMALLEST = 25.0, 27.0, 15.0
+_INK, _TYPED, _LINE, _SHADE = "#1d2530", "#1c2f7a", "#7c8795", "#eceff3"
+_WIDTHS = range(200, 4001)
+_KEEP = 32  # pictures that stay in memory: some 80 kB each
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form, some fields filled in.
+
+    Attributes
+    ----------
+    order:
+        The fields' labels as printed, from top to bottom.
+    filled:
+        What is filled in, by label.
+
+    Raises
+    ------
+    DataError
+        No field or too many, a field that is there twice or without a label, an empty value, or a text that is not
+        printable.
+    UnknownNameError
+        A value for a field that the form doesn't have.
+
+    Examples
+    --------
+    >>> print(text_form(Form(("Age", "Gender"), {"Gender": "Female"})))
+    PERSONAL INFORMATION FORM
+    Draft. Please complete all fields.
+    <BLANKLINE>
+    Age: ____________________
+    Gender: Female
+    >>> Form(("Age", "Age"), {})
+    Traceback (most recent call last):
+    facevalue.errors.DataError: The form has the field 'Age' twice.
+    """
+
+    order: tuple[str, ...]
+    filled: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.order) <= FIELDS:
+            raise DataError(f"A form has 1 to {FIELDS} fields, not {len(self.order)}.")
+        for text in (*self.order, *self.filled.values()):
+            if not text.isprintable():
+                raise DataError(f"A form's labels and values are of one line and printable, not {text[:60]!r}.")
+        for at, label in enumerate(self.order):
+            if not label.strip():
+                raise DataError(f"Field {at + 1} of the form has no label.")
+            if label in self.order[:at]:
+                raise DataError(f"The form has the field {label!r} twice.")
+        for label, value in self.filled.items():
+            if label not in self.order:
+                raise UnknownNameError("field of the form", label, self.order)
+            if not value.strip():
+                raise DataError(f"The field {label!r} is filled in with nothing; leave it out to keep it empty.")
+        object.__setattr__(self, "filled", MappingProxyType(dict(self.filled)))
+
+
+def forms(
+    attributes: Mapping[str, Sequence[str]], count: int = COUNT, seed: int = 0, filled: int = FILLED
+) -> tuple[Form, ...]:
+    """Draw up forms as the paper does: `count` of them, each in every cyclic order of its fields.
+
+    Parameters
+    ----------
+    attributes:
+        The choices of each field, by its label, in the order of the first cyclic order.
+    count:
+        Forms that are drawn up.
+    seed:
+        Of what is filled in. The first forms are the same whatever the count.
+    filled:
+        Fields of each that are filled in, drawn at random without replacement, each with one of its choices.
+
+    Returns
+    -------
+    `count` x `len(attributes)` forms: number f n + k is form f, its n fields beginning with field k. All orders of a
+    form have the same values.
+
+    Raises
+    ------
+    DataError
+        A number out of bounds, or an attribute without choices.
+
+    Examples
+    --------
+    >>> choices = {"Age": ["young", "old"], "Children": ["Yes", "No"], "Hobby": ["Art", "Chess"]}
+    >>> made = forms(choices, 2, seed=1, filled=1)
+    >>> [form.order[0] for form in made], made[0].filled == made[2].filled
+    (['Age', 'Children', 'Hobby', 'Age', 'Children', 'Hobby'], True)
+    """
+    labels = tuple(attributes)
+    if count < 1:
+        raise DataError(f"At least 1 form must be drawn up, not {count}.")
+    if not 0 <= filled <= len(labels):
+        raise DataError(f"{filled} of {len(labels)} fields can't be filled in.")
+    for label, choices in attributes.items():
+        if not choices:
+            raise DataError(f"The field {label!r} has no choices.")
+    out = []
+    for number in range(count):
+        # Ranked by a hash rather than drawn by a generator, whose methods may change between versions.
+        ranked = sorted(range(len(labels)), key=lambda at: _word(seed, number, at, "field"))[:filled]
+        values = {}
+        for at in sorted(ranked):
+            choices = attributes[labels[at]]
+            values[labels[at]] = choices[_word(seed, number, at, "choice") % len(choices)]
+        out += [Form(labels[start:] + labels[:start], values) for start in range(len(labels))]
+    return tuple(out)
+
+
+def text_form(form: Form) -> str:
+    """Return a form as text, with lines where nothing is filled in (section 4.2)."""
+    fields = (f"{label}: {form.filled.get(label, '_' * 20)}" for label in form.order)
+    return "\n".join((TITLE, NOTE, "", *fields))
+
+
+def form_svg(form: Form) -> str:
+    """Return a form as an SVG document, 1,000 units wide.
+
+    Labels and values are outlines of letters; each field also has them as its title, for screen readers.
+
+    Raises
+    ------
+    DataError
+        A label or value is too long, or has characters that can't be drawn.
+    """
+    pen = Lettering()
+    right, bottom = WIDTH - _MARGIN, _TOP + _ROW * len(form.order)
+    size = 38.0
+    parts = [
+        f'<rect width="{WIDTH}" height="{_height(form)}" fill="#ffffff"/>',
+        pen.write(TITLE, (WIDTH - width(TITLE, "title", size)) / 2, 86, "title", size, _INK),
+        pen.write(NOTE, (WIDTH - width(NOTE, "label", 23.0)) / 2, 128, "label", 23.0, _INK),
+        _rect(_MARGIN, _TOP, _SPLIT - _MARGIN, bottom - _TOP, _SHADE),
+    ]
+    for at, label in enumerate(form.order):
+        base = _TOP + _ROW * at + 34
+        name, value = tidy(label, "label"), form.filled.get(label)
+        spoken = escape(f"{label}: {value or 'empty'}")
+        parts.append(f"<g><title>{spoken}</title>")
+        fits = fitted(name, "label", _LABEL, _SPLIT - _MARGIN - 2 * _PAD, _SMALLEST)
+        parts.append(pen.write(name, _MARGIN + _PAD, base, "label", fits, _INK))
+        if value is not None:
+            typed = tidy(value, "value")
+            fits = fitted(typed, "value", _VALUE, right - _SPLIT - 2 * _PAD, _SMALLEST)
+            parts.append(pen.write(typed, _SPLIT + _PAD, base, "value", fits, _TYPED))
+        parts.append("</g>")
+    lines = [f"M{_MARGIN} {_TOP + _ROW * at}H{right}" for at in range(len(form.order) + 1)]
+    lines += [f"M{x} {_TOP}V{bottom}" for x in (_MARGIN, _SPLIT, right)]
+    parts.append(
+        f'<path d="{"".join(lines)}" fill="none" stroke="{_LINE}" stroke-width="1.5" stroke-linecap="square"/>'
+    )
+    inner = pen.outlines() + "".join(parts)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {_height(form)}">{inner}</svg>'
+
+
+def form_png(form: Form, width: int = WIDTH) -> bytes:
+    """Return a form as PNG.
+
+    Parameters
+    ----------
+    form:
+        What to draw.
+    width:
+        In pixels; the height follows from the number of fields: 1,296 for 20 fields at 1,000 pixels.
+
+    Raises
+    ------
+    DataError
+        As `form_svg`; or the width is out of bounds.
+    """
+    if width not in _WIDTHS:
+        raise DataError(f"A form is {_WIDTHS[0]} to {_WIDTHS[-1]:,} pixels wide, not {width:,}.")
+    high = round(_height(form) * width / WIDTH)
+    return resvg_py.svg_to_bytes(svg_string=form_svg(form), width=width, height=high, skip_system_fonts=True)
+
+
+class FormSource:
+    """Shows forms, drawn when they are looked at.
+
+    Where a stimulus has the level "text" of a factor `shown`, no picture is shown: the form is in the question.
+
+    Parameters
+    ----------
+    forms:
+        As `forms` draws them up.
+    width:
+        Of the pictures, in pixels.
+
+    Raises
+    ------
+    DataError
+        The width is out of bounds.
+    """
+
+    kind = Kind.ILLUSTRATED
+
+    def __init__(self, forms: Sequence[Form], width: int = WIDTH) -> None:
+        if width not in _WIDTHS:
+            raise DataError(f"A form is {_WIDTHS[0]} to {_WIDTHS[-1]:,} pixels wide, not {width:,}.")
+        self._forms = tuple(forms)
+        self._width = width
+        self._image = lru_cache(maxsize=_KEEP)(self._draw)
+
+    def form(self, number: str | None) -> Form:
+        """Return a form by its number in the sequence, the level of the factor `form`.
+
+        Raises
+        ------
+        DataError
+            There is no form of that number.
+        """
+        if number is None or not number.isdecimal() or int(number) >= len(self._forms):
+            raise DataError(f"There is no form {number!r}; forms are numbered 0 to {len(self._forms) - 1}.")
+        return self._forms[int(number)]
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return the form `levels["form"]`; nothing is drawn before it is looked at.
+
+        Raises
+        ------
+        DataError
+            There is no form of that number.
+        """
+        form = self.form(levels.get("form"))
+        factors = {name: level for name, level in levels.items() if name not in ("trial", "block")}
+        if levels.get("shown") == TEXT:
+            return Stimulus(str(number), TEXT, factors, tuple)
+        return Stimulus(str(number), self._digest(form), factors, partial(self._image, str(levels["form"])))
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Draw up every form that a run will show.
+
+        Raises
+        ------
+        DataError
+            There is no such form, or it can't be drawn.
+        """
+        if "form" not in levels:
+            raise DataError("No forms to check: the stimuli have no column 'form'.")
+        shown = levels.get("shown", [None] * len(levels["form"]))
+        for number, how in dict.fromkeys(zip(levels["form"], shown, strict=True)):
+            form = self.form(number)
+            if how != TEXT:
+                form_svg(form)
+
+    def _draw(self, number: str) -> tuple[Image, ...]:
+        return (Image(form_png(self.form(number), self._width), "image/png"),)
+
+    def _digest(self, form: Form) -> str:
+        made = json.dumps([_made(), self._width, form.order, dict(form.filled)])
+        return blake2b(made.encode(), digest_size=16).hexdigest()
+
+
+def _height(form: Form) -> int:
+    return _TOP + _ROW * len(form.order) + _BELOW
+
+
+def _rect(x: float, y: float, wide: float, high: float, fill: str) -> str:
+    return f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" fill="{fill}"/>'
+
+
+def _word(*parts: int | str) -> int:
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest(), "big")
+
+
+@lru_cache(maxsize=1)
+def _made() -> str:
+    return blake2b(f"{VERSION} {source()}".encode(), digest_size=16).hexdigest()

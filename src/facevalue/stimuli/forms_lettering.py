@@ -1,0 +1,128 @@
+"""Text in pictures as outlines of letters, so that it looks alike on every machine, whatever fonts are installed."""
+
+import json
+import unicodedata
+from functools import lru_cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import NamedTuple
+
+from facevalue.errors import DataError
+
+STYLES = ("label", "title", "value")
+"""A plain sans-serif, the same in bold, and a typewriter's letters."""
+
+
+class _Style(NamedTuple):
+    units: int
+    widths: MappingProxyType[str, int]
+    outlines: MappingProxyType[str, str]
+
+
+@lru_cache(maxsize=1)
+def _source() -> str:
+    return files("facevalue.stimuli").joinpath("forms_letters.json").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=len(STYLES))
+def _style(name: str) -> _Style:
+    found = json.loads(_source())["styles"][name]
+    letters = {letter: kept.split(" ", 1) for letter, kept in found["letters"].items()}
+    widths = {letter: int(width) for letter, (width, _) in letters.items()}
+    return _Style(found["units"], MappingProxyType(widths), MappingProxyType({a: b for a, (_, b) in letters.items()}))
+
+
+def source() -> str:
+    """Return the file with the letters: pictures that are kept under a hash depend on it."""
+    return _source()
+
+
+def tidy(text: str, style: str) -> str:
+    """Return a text as it is drawn: in one line, accents composed.
+
+    Raises
+    ------
+    DataError
+        It has a character that we have no letter for: other than Latin ones, an emoji, a control character.
+
+    Examples
+    --------
+    >>> tidy("  Speech/Language   Disorder ", "value")
+    'Speech/Language Disorder'
+    >>> tidy("日本", "value")
+    Traceback (most recent call last):
+    facevalue.errors.DataError: '日' of '日本' can't be drawn; forms are written in Latin letters.
+    """
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    strange = next((letter for letter in line if letter not in _style(style).widths), None)
+    if strange is not None:
+        shown = line if line.isprintable() else repr(line)[1:-1]
+        msg = f"{strange!r} of '{shown[:60]}' can't be drawn; forms are written in Latin letters."
+        raise DataError(msg)
+    return line
+
+
+def width(text: str, style: str, size: float) -> float:
+    """Return how wide a tidy text is at a size, in the units of the size.
+
+    Examples
+    --------
+    >>> width("mm", "value", 10), width("ii", "value", 10)  # a typewriter's letters are all as wide
+    (11.99, 11.99)
+    """
+    found = _style(style)
+    return round(sum(found.widths[letter] for letter in text) * size / found.units, 2)
+
+
+def fitted(text: str, style: str, size: float, room: float, smallest: float) -> float:
+    """Return the size at which a tidy text has room, no larger than `size`.
+
+    Raises
+    ------
+    DataError
+        It would have to be smaller than `smallest`.
+    """
+    wide = width(text, style, size)
+    if wide <= room:
+        return size
+    if size * room / wide < smallest:
+        raise DataError(f"{text[:60]!r} is too long for its place on the form ({len(text)} characters).")
+    return size * room / wide
+
+
+class Lettering:
+    """Writes texts into one SVG picture; each letter's outline is there once."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, str] = {}
+
+    def write(self, text: str, x: float, y: float, style: str, size: float, fill: str) -> str:
+        """Return a text as SVG.
+
+        Parameters
+        ----------
+        text:
+            As `tidy` returns it.
+        x, y:
+            Where its first letter begins, and its base line.
+        style:
+            One of `STYLES`.
+        size:
+            Height of a line of text.
+        fill:
+            Its colour.
+        """
+        found = _style(style)
+        at, parts = 0, []
+        for letter in text:
+            name = f"{style}-{ord(letter):x}"
+            if found.outlines[letter]:
+                self._used[name] = found.outlines[letter]
+                parts.append(f'<use href="#{name}" x="{at}"/>')
+            at += found.widths[letter]
+        scale = round(size / found.units, 6)
+        return f'<g transform="translate({x:g} {y:g}) scale({scale})" fill="{fill}">{"".join(parts)}</g>'
+
+    def outlines(self) -> str:
+        """Return the definitions of the letters that were written."""
+        return "<defs>" + "".join(f'<path id="{name}" d="{d}"/>' for name, d in sorted(self._used.items())) + "</defs>"
