@@ -101,6 +101,10 @@ class Question:
     turns:
         The conversation before the prompt, oldest first: (role, text), the role "user" or "assistant". The prompt and
         the picture come after it.
+    sampling:
+        How its reply is drawn, where that differs from the study's; None if it doesn't.
+    draw:
+        Which of several replies to one and the same question this is; each draw has a seed of its own.
     """
 
     prompt: str
@@ -108,6 +112,8 @@ class Question:
     system: str | None = None
     factors: Mapping[str, str | None] = field(default_factory=dict)
     turns: tuple[tuple[str, str], ...] = ()
+    sampling: "Sampling | None" = None
+    draw: int = 0
 
 
 @dataclass(frozen=True, slots=True)

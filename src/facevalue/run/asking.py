@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -124,10 +125,26 @@ def reask_seed(seed: int, again: int) -> int:
     >>> reask_seed(42, 1) == reask_seed(42, 2)
     False
     """
-    if not again:
-        return seed
+    return _another(seed, again) if again else seed
+
+
+@lru_cache(maxsize=4096)
+def draw_seed(seed: int, draw: int) -> int:
+    """Seed of one of several draws of a question: other draws have others, and no re-ask has it.
+
+    Examples
+    --------
+    >>> draw_seed(42, 0)
+    42
+    >>> len({draw_seed(42, draw) for draw in range(16)} | {reask_seed(42, again) for again in range(16)})
+    31
+    """
+    return _another(seed, 2**32 + draw) if draw else seed
+
+
+def _another(seed: int, number: int) -> int:
     with np.errstate(over="ignore"):
-        word = mix(mix(np.array([seed & (2**64 - 1)], dtype=np.uint64)) ^ np.uint64(again))
+        word = mix(mix(np.array([seed & (2**64 - 1)], dtype=np.uint64)) ^ np.uint64(number))
     return int(word[0] >> np.uint64(33))  # 31 bits, which every server takes
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.run.asking import Asking, Chunk
+from facevalue.run.asking import Asking, Chunk, draw_seed
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import Index
 from facevalue.run.reasks import without_answer
@@ -85,8 +85,10 @@ class Feed:
         for first, stop, stimulus in self._asking.stimuli(chunk):
             for row in range(first, stop):
                 trial, question = trials[row], questions[row]
+                how = question.sampling or sampling
                 for repeat in wanted[row]:
-                    yield Request(trial, repeat, seeds[repeat], stimulus, question, sampling, exact, constrain)
+                    seed = draw_seed(seeds[repeat], question.draw) if question.draw else seeds[repeat]
+                    yield Request(trial, repeat, seed, stimulus, question, how, exact, constrain)
 
     def _chunks(self, again: int) -> Iterator[Chunk]:
         ledger, numbers = self._ledger, self._ledger.numbers

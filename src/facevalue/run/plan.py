@@ -161,9 +161,13 @@ def plan(
         numbers = study.sample(sample, seed, repeats)
         asked, shown = numbers.size * repeats, int(np.unique(design.stimulus_numbers(numbers)).size)
     probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
-    length = np.mean([len(q.prompt) + len(q.system or "") for q in study.ask(design.trials(probe))])
+    questions = study.ask(design.trials(probe))
+    length = np.mean([len(q.prompt) + len(q.system or "") for q in questions])
     prompt = round(asked * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD + image_tokens))
-    completion = asked * min(_REPLY, study.sampling.max_tokens)
+    limits = [(q.sampling or study.sampling).max_tokens for q in questions]
+    # Free texts are long: half of what they may take at most.
+    replies = [min(_REPLY, most) if q.options else most / 2 for q, most in zip(questions, limits, strict=True)]
+    completion = round(asked * float(np.mean(replies)))
     cost = None
     if price_in is not None or price_out is not None:
         cost = (prompt * (price_in or 0.0) + completion * (price_out or 0.0)) / 1e6

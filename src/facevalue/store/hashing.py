@@ -19,15 +19,17 @@ Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 
 def question_hash(question: Question) -> int:
-    """Hash prompt, system message, labels and texts of the options, and the conversation before the prompt.
+    """Hash prompt, system message, labels and texts of the options, the conversation before it, and how it is drawn.
 
-    What the options mean to the study has no part in it. A question without a conversation keeps the hash that it had
-    before there could be one.
+    What the options mean to the study has no part in it. A question without a conversation, drawn once and as the study
+    says, keeps the hash that it had before there could be another.
     """
     options = [part for option in question.options for part in (option.label, option.text)]
     said = [part for turn in question.turns for part in turn]
     turns = [f"{_hash(('turns', *said)):016x}"] if said else []  # one part after pairs: no option can stand for it
-    return _hash(("question", question.prompt, question.system, *options, *turns))
+    own = question.sampling
+    drawn = [f"draw {question.draw} {_hash(_sampled(own)) if own else 0:016x}"] if own or question.draw else []
+    return _hash(("question", question.prompt, question.system, *options, *turns, *drawn))
 
 
 def stimulus_hash(stimulus: Stimulus) -> int:
@@ -40,8 +42,12 @@ def conditions_hash(sampling: Sampling, seed: int, exact: bool, constrain: bool 
 
     A reply that isn't constrained keeps the hash that it had before replies could be.
     """
-    values = (float(sampling.temperature), float(sampling.top_p), int(sampling.max_tokens), int(seed), bool(exact))
-    return _hash(("conditions", *map(repr, values), *(["constrained"] if constrain else [])))
+    values = (*_sampled(sampling), repr(int(seed)), repr(bool(exact)))
+    return _hash(("conditions", *values, *(["constrained"] if constrain else [])))
+
+
+def _sampled(sampling: Sampling) -> tuple[str, str, str]:
+    return repr(float(sampling.temperature)), repr(float(sampling.top_p)), repr(int(sampling.max_tokens))
 
 
 def combined_hash(stimuli: Hashes, questions: Hashes, conditions: Hashes) -> Hashes:
