@@ -44,7 +44,7 @@ def test_paircomp_is_the_share_beside_one_minus_the_share_beside_the_rest() -> N
         rest = [s for other, weights in own.items() if other != two for s in weights]
         row = found[one, two]
         assert row["value"] == pytest.approx(100 * (mean(own[two]) - mean(rest)))
-        table = [[sum(x), len(x) - sum(x)] for x in (own[two], rest)]
+        table = np.array([[sum(x), len(x) - sum(x)] for x in (own[two], rest)])
         assert row["p"] == pytest.approx(stats.fisher_exact(table).pvalue)
         assert row["low"] < row["value"] < row["high"]
 

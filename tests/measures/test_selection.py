@@ -2,6 +2,7 @@
 
 from itertools import product
 from statistics import variance
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,7 @@ def frame(pairs: list[Pair]) -> pl.DataFrame:
     )
 
 
-def selected(pairs: list[Pair]) -> dict[str, float]:
+def selected(pairs: list[Pair]) -> dict[str, Any]:
     return cells(moments(frame(pairs), ["who", "activity"]), ["who"]).row(0, named=True)
 
 

@@ -8,7 +8,17 @@ from facevalue.measures import selection
 from facevalue.measures.selection import MOMENTS
 
 BLOCK = ("gender", "dimension", "contrast")
-STIMULUS = (*BLOCK, "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2", "pair_of_pictures", "person")
+STIMULUS = (
+    *BLOCK,
+    "identity",
+    "identity_1",
+    "identity_2",
+    "activity",
+    "activity_1",
+    "activity_2",
+    "pair_of_pictures",
+    "person",
+)
 """Columns that tell picture pairs apart."""
 ASKED = ("paradigm", "question")
 SUMMED = ("decision", "factuality")
@@ -37,8 +47,8 @@ def reduced(sums: pl.DataFrame) -> Parts:
     Parameters
     ----------
     sums:
-        A row per pair, question and person asked about: `STIMULUS`, `ASKED`, `about`, n, s, asked, `OUTCOMES`. All rows
-        of a pair must be there.
+        A row per pair, question and person asked about: `STIMULUS`, `ASKED`, `about`, n, s, asked and, where "who" is
+        asked, `OUTCOMES`. All rows of a pair must be there.
     """
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
     one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")

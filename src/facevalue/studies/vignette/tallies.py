@@ -1,6 +1,6 @@
 """Answers reduced to what the measures need, chunk by chunk, in bounded memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -96,9 +96,7 @@ class Tally:
         kept = pl.col("contrast").cast(pl.String).is_in(KEPT)
         few, many = rows.filter(kept), rows.filter(~kept)
         if few.height:
-            self._kept.append(_summed(few))
-            if sum(part.height for part in self._kept) > _ROWS + 2 * self._kept[0].height:
-                self._kept = [_summed(pl.concat(self._kept))]
+            self._kept.append(_summed(few, _SUMS))
         if self._open is not None:
             many = pl.concat([self._open, many])
         if many.height:
@@ -113,19 +111,22 @@ class Tally:
         if self._open is not None:
             self._reduce(self._open)
             self._open = None
-        empty = {**dict.fromkeys((*_KEYS, *_TERMS), pl.String()), **dict.fromkeys(_NUMBERS, pl.Float64())}
-        stimuli = _summed(pl.concat(self._kept)) if self._kept else pl.DataFrame(schema=empty).select(*_KEYS, *_NUMBERS)
+        empty = {**dict.fromkeys((*_KEYS, *_TERMS), pl.String()), **dict.fromkeys(_SUMS, pl.Float64())}
+        kept = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_KEYS, *_SUMS)
+        blocks = [_summed(part, _SUMS) for part in kept.partition_by(BLOCK)] if kept.height else []  # one at a time
+        stimuli = pl.concat(blocks) if blocks else kept
         terms = pl.DataFrame(schema=empty).select(_TERMS) if self._terms is None else self._terms
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         parts = {name: list(own) for name, own in self._parts.items()}
-        for name, part in reduced(stimuli):
-            parts[name].append(part)
+        for block in blocks:
+            for name, part in reduced(block):
+                parts[name].append(part)
         return Tables(stimuli, terms, **{name: together(parts[name], name) for name in KEYS})
 
     def _reduce(self, rows: pl.DataFrame) -> None:
         if not rows.height:
             return
-        for name, part in reduced(_summed(rows)):
+        for name, part in reduced(_summed(rows, _NUMBERS)):
             parts = self._parts[name]
             parts.append(part)
             if sum(p.height for p in parts) > _ROWS + 2 * parts[0].height:
@@ -160,7 +161,8 @@ def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
     return out
 
 
-_NUMBERS = ("n", "s", "asked", *OUTCOMES)
+_SUMS = ("n", "s", "asked")
+_NUMBERS = (*_SUMS, *OUTCOMES)
 
 
 def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
@@ -195,5 +197,5 @@ def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
     return out
 
 
-def _summed(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.group_by(_KEYS).agg(pl.col(_NUMBERS).sum())
+def _summed(rows: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
+    return rows.group_by(_KEYS).agg(pl.col(numbers).sum())
