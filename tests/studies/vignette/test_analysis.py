@@ -165,6 +165,10 @@ def test_spread_is_the_deviation_between_identities_and_stands_beside_its_floor(
     assert found["value"] == pytest.approx(stdev(pick(table, "selection_frequency", identity="*", **labels)["value"]))
     assert 0 < found["floor"] < found["floor_high"]
     assert found["clusters"] == 36
+    single = pick(table, "spread", question="*", **labels)
+    assert set(single["family"]) == {"spreads by question, decision (identity)"}
+    expected = stats.false_discovery_control(single["p"].to_numpy())
+    assert single["q"].to_list() == pytest.approx(expected.tolist())
 
 
 def test_impact_ratios_are_to_the_largest_frequency_which_is_a_row_too(table: pl.DataFrame) -> None:

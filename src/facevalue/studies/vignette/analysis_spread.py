@@ -146,7 +146,13 @@ def add_spreads(table: EstimateTable, tables: Tables) -> None:
     text = dict.fromkeys((*_FAMILY, "trait"), pl.String())
     frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(("value", "low", "high", "se"), pl.Float64())})
     null = Floor(*(np.array(column) for column in zip(*floors, strict=True)))
-    record(table, m.SPREAD, frame, SPREAD, p=null.p, family="spreads", within=("contrast",), floor=null)
+    single = frame["question"].is_not_null().to_numpy()
+    for rows, family in ((~single, "spreads"), (single, "spreads by question")):  # dimensions, and questions, together
+        floor = Floor(null.mean[rows], null.high[rows], null.p[rows])
+        one = frame.filter(rows)
+        record(
+            table, m.SPREAD, one, SPREAD, p=floor.p, family=family, apart=["paradigm"], within=["contrast"], floor=floor
+        )
 
 
 def _spread(one: Compared) -> tuple[dict[str, float], tuple[float, float, float]]:

@@ -13,6 +13,7 @@ from facevalue.measures.estimates import FACTORS, EstimateTable
 from facevalue.measures.inference import Array, Estimates, Floor
 from facevalue.measures.selection import method, to_array
 
+APART = ("paradigm", "question")
 WITHIN = ("dimension", "contrast", "gender")
 
 
@@ -24,6 +25,7 @@ def record(
     *,
     p: Array | None = None,
     family: str | None = None,
+    apart: Sequence[str] = APART,
     within: Sequence[str] = WITHIN,
     floor: Floor | None = None,
 ) -> None:
@@ -40,9 +42,9 @@ def record(
     p:
         P-values.
     family:
-        Whose p-values are judged together, for people; no q without it. Each paradigm and question is a family.
-    within:
-        Columns of whose levels each is a family of its own.
+        Whose p-values are judged together, for people; no q without it.
+    apart, within:
+        Columns of whose levels each is a family of its own: what is asked, and of which part of the study.
     floor:
         What chance alone gives.
     """
@@ -57,7 +59,7 @@ def record(
         bounds = Bounds(number["value"], to_array(frame["bound_low"]), to_array(frame["bound_high"]), nothing)
     q, names = None, None
     if family is not None and p is not None:
-        named = family_names(frame, family, within)
+        named = family_names(frame, family, apart, within)
         names, q = named.to_list(), adjusted(p, named)
     table.add(
         measure,
@@ -71,7 +73,9 @@ def record(
     )
 
 
-def family_names(frame: pl.DataFrame, what: str, within: Sequence[str] = WITHIN) -> pl.Series:
+def family_names(
+    frame: pl.DataFrame, what: str, apart: Sequence[str] = APART, within: Sequence[str] = WITHIN
+) -> pl.Series:
     """Name each row's family: what is tested, of which paradigm and question, and within what.
 
     Examples
@@ -81,9 +85,7 @@ def family_names(frame: pl.DataFrame, what: str, within: Sequence[str] = WITHIN)
     >>> family_names(rows, "identities").to_list()
     ['identities, perception, struggle (age, identity)']
     """
-    tested = pl.concat_str(
-        [pl.lit(what), *_present(frame, ("paradigm", "question"))], separator=", ", ignore_nulls=True
-    )
+    tested = pl.concat_str([pl.lit(what), *_present(frame, apart)], separator=", ", ignore_nulls=True)
     inside = pl.concat_str(_present(frame, within), separator=", ", ignore_nulls=True)
     return frame.select(pl.format("{} ({})", tested, inside).alias("family"))["family"]
 
