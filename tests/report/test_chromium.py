@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from facevalue import report
-from tests.report import made
+from tests.report import made, vignette_made
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -134,6 +134,53 @@ def test_report_in_a_browser(browser: Browser, tmp_path: Path) -> None:
 
     complaints = [e for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
     complaints += [e for e in browser.events if e.get("method") == "Runtime.consoleAPICalled"]
+    assert complaints == []
+    asked = [e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"]
+    assert {url for url in asked if not url.startswith("data:")} == {target.as_uri()}
+
+
+def test_tables_of_vignette_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    report.write(target, vignette_made.data(("model-a", "model-b")))
+    for domain in ("Page", "Runtime", "Log", "Network"):
+        browser.call(f"{domain}.enable")
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    browser.call("Page.navigate", url=target.as_uri())
+    browser.wait("Page.loadEventFired")
+    assert browser.run("document.documentElement.scrollWidth") == 390, "the page must not scroll sideways on a phone"
+
+    browser.run("const t = document.querySelector('table.cells'); const box = t.parentElement;")
+    names = "[...t.tBodies[0].rows].map(r => r.cells[0].textContent).join('|')"
+    column = "[...t.tBodies[0].rows].map(r => parseFloat(r.cells[3].textContent)).join()"
+    first = browser.run(names)
+    browser.run("t.tHead.rows[0].cells[3].click()")
+    sorted_cells = [float(v) for v in browser.run(column).split(",")]
+    assert sorted_cells == sorted(sorted_cells, reverse=True)
+    browser.run(
+        "const pick = (i, v) => { const s = box.previousElementSibling.querySelectorAll('select')[i]; s.value = v; "
+        "s.dispatchEvent(new Event('change')); };"
+    )
+    browser.run("pick(0, 'name')")
+    assert browser.run(names).split("|") == sorted(browser.run(names).split("|"))
+    browser.run("pick(0, 'first')")
+    assert browser.run(names) == first
+    heads = "[...t.tHead.rows[0].cells].map(c => c.textContent).join('|')"
+    before = browser.run(heads)
+    third = "[...t.tHead.rows[0].cells].findIndex(c => c.textContent.endsWith('number 3'))"
+    cell = f"[...t.tBodies[0].rows].map(r => r.cells[{third}].textContent).join()"
+    kept = browser.run(cell)
+    browser.run("pick(1, 'effect')")
+    assert browser.run(heads) != before
+    assert browser.run(cell) == kept, "cells go with their column"
+    assert browser.run(heads).split("|")[:2] == before.split("|")[:2]
+    browser.run("t.tBodies[0].rows[0].cells[2].click()")
+    assert "log odds" in browser.run("box.nextElementSibling.textContent")
+    left = "t.tBodies[0].rows[0].cells[0].getBoundingClientRect().left - box.getBoundingClientRect().left"
+    assert browser.run(f"box.scrollLeft = 500; Math.round({left})") <= 2, "names of rows stay in sight"
+
+    browser.run("for (const d of document.querySelectorAll('details')) d.open = true")
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    complaints = [e for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
     assert complaints == []
     asked = [e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"]
     assert {url for url in asked if not url.startswith("data:")} == {target.as_uri()}

@@ -26,7 +26,8 @@ UNITS = {
 UNSIGNED = ("spread", "impact_shortfall")
 MEASURES = tuple(
     Measure(
-        name, name.replace("_", " ").capitalize(), f"the equation of {name}", unit, "picture pair", "VIGNETTE",
+        name, name.replace("_", " ").replace("none", "nobody").capitalize(), f"the equation of {name}", unit,
+        "picture pair", "VIGNETTE",
         signed=name not in UNSIGNED, comparison=name in ("selection_gap", "spread"),
     )
     for name, unit in UNITS.items()

@@ -165,7 +165,13 @@ class Point:
 
 
 def scatter(
-    points: Sequence[Point], x: Scale, y: Scale, names: tuple[str, str], *, line: float | None = None
+    points: Sequence[Point],
+    x: Scale,
+    y: Scale,
+    names: tuple[str, str],
+    *,
+    line: float | None = None,
+    diagonal: bool = False,
 ) -> Markup:
     """Plot points, with both axes labelled.
 
@@ -179,6 +185,8 @@ def scatter(
         Titles of the axes.
     line:
         Slope of a line through the middle of the points; None for none.
+    diagonal:
+        Whether to draw where both axes are equal.
     """
     top, height, bottom, left = 26, 300, 52, 0.0
     floor = top + height
@@ -200,6 +208,9 @@ def scatter(
         mx, my = (sum(p.x for p in points) / len(points), sum(p.y for p in points) / len(points))
         ends = [(v, my + line * (v - mx)) for v in (min(p.x for p in points), max(p.x for p in points))]
         parts.append(_line(x.at(ends[0][0]), up(ends[0][1]), x.at(ends[1][0]), up(ends[1][1]), "fit"))
+    if diagonal:
+        low, high = max(x.low, y.low), min(x.high, y.high)
+        parts.append(_line(x.at(low), up(low), x.at(high), up(high), "fit"))
     for p in points:
         at = x.at(p.x)
         parts.append(tag("g", tag("title", p.title), mark(at, up(p.y), p.group, f"dot c{p.group % 4}")))

@@ -14,6 +14,7 @@ from facevalue.report.parts import verdict_icon
 from facevalue.report.verdict import MEANINGS
 from facevalue.report.words import number, when_declared
 
+_MOST_NAMES = 12
 _METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
 
 
@@ -134,10 +135,17 @@ def _exploratory(numbers: Numbers) -> list[str]:
     if not names:
         return ["Nothing."]
     return [
-        "; ".join(names) + ".",
+        _listed(names),
         "Exploratory families, by Benjamini-Hochberg: of the differences found in a family, at most about one in "
         "twenty is expected to be false. They say where to look next.",
     ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of families; only a few of very many."""
+    if len(names) <= _MOST_NAMES:
+        return "; ".join(names) + "."
+    return f"{len(names)} families, such as {'; '.join(names[:3])}. The table of estimates has that of every number."
 
 
 def _level(runs: Sequence[RunFacts]) -> str:

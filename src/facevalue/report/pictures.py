@@ -9,9 +9,10 @@ from PIL import Image, UnidentifiedImageError
 LONGEST = 288
 """Longest side of an embedded picture in pixels."""
 MOST_BYTES = 60_000
-"""Largest embedded picture; what does not fit is written more coarsely."""
+"""Largest embedded picture; what does not fit is made smaller."""
 _MOST_PIXELS = 50_000_000
-_QUALITIES = (82, 60, 40, 20)
+_TRIES = ((1.0, 82), (1.0, 60), (0.7, 60), (0.5, 50), (0.3, 40))
+"""Sizes, as shares of what is wanted, and qualities, until the picture fits."""
 
 
 def smaller(data: bytes | None, longest: int = LONGEST) -> bytes | None:
@@ -33,8 +34,8 @@ def smaller(data: bytes | None, longest: int = LONGEST) -> bytes | None:
                 if image.width * image.height > _MOST_PIXELS:
                     return None
                 small = image.convert("RGB")
-        small.thumbnail((longest, longest))
-        for quality in _QUALITIES:
+        for share, quality in _TRIES:
+            small.thumbnail((round(longest * share), round(longest * share)))
             out = io.BytesIO()
             small.save(out, "WEBP", quality=quality)
             if out.tell() <= MOST_BYTES:

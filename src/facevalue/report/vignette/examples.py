@@ -28,7 +28,7 @@ class _Wanted:
     paradigm: str
     question: str | None
     identity: str
-    activity: str
+    activity: str | None
     up: bool
     finding: str
 
@@ -59,13 +59,34 @@ def prompts(study: Study) -> tuple[PromptExample, ...]:
 def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[PairExample]:
     """An answer of the majority behind each of the strongest cells that were found, of the first model with any."""
     for run in runs:
-        wanted = _strongest(estimates.filter(pl.col("model") == run.model))
+        own = estimates.filter(pl.col("model") == run.model)
+        cells = _cells(own)
+        known = {(want.dimension, want.identity) for want in cells}
+        wanted = [*cells, *(w for w in _wholes(own) if (w.dimension, w.identity) not in known)][:MOST]
         if wanted:
             return list(_found(run, wanted))
     return []
 
 
-def _strongest(own: pl.DataFrame) -> list[_Wanted]:
+def _wholes(own: pl.DataFrame) -> list[_Wanted]:
+    """Identities that were found different from an even choice over all activities, strongest first."""
+    if "identity" not in own.columns:
+        return []
+    plain = [pl.col(n).is_null() for n in ("gender", "activity", "trait") if n in own.columns]
+    gap = own.filter((pl.col("measure") == "selection_gap") & pl.col("contrast").eq_missing("identity"), *plain)
+    gap = gap.filter(pl.col("paradigm").is_in(["decision", "perception"]) & (pl.col("q") < ALPHA))
+    gap = gap.sort(pl.col("paradigm") != "decision", -pl.col("value").abs())
+    gap = gap.unique(["dimension", "identity"], keep="first", maintain_order=True).head(MOST)
+    return [
+        _Wanted(
+            row["dimension"], row["paradigm"], row["question"], row["identity"], None, row["value"] > 0,
+            f"chosen in {number(50 + row['value'], '%')} of its comparisons over all activities",
+        )
+        for row in gap.iter_rows(named=True)
+    ]  # fmt: skip
+
+
+def _cells(own: pl.DataFrame) -> list[_Wanted]:
     """Cells of identity and activity, strongest first, no identity twice."""
     if "activity" not in own.columns:
         return []
@@ -109,9 +130,8 @@ def _found(run: StoredRun, wanted: list[_Wanted]) -> Iterator[PairExample]:
 def _trial(chunk: pl.DataFrame, want: _Wanted) -> dict[str, object] | None:
     """A trial about the cell whose answer is that of the majority; the clearest one."""
     first, second = (pl.col(name).cast(pl.String) == want.identity for name in ("identity_1", "identity_2"))
-    of = [pl.col(n).cast(pl.String) == getattr(want, n) for n in ("dimension", "paradigm", "activity")]
-    if want.question is not None:
-        of.append(pl.col("question").cast(pl.String) == want.question)
+    levels = {n: getattr(want, n) for n in ("dimension", "paradigm", "activity", "question")}
+    of = [pl.col(n).cast(pl.String) == level for n, level in levels.items() if level is not None]
     if "shown" in chunk.columns:
         of.append(pl.col("shown").cast(pl.String) == "image")
     own = pl.when(first).then("weight").otherwise(1 - pl.col("weight"))
@@ -131,8 +151,9 @@ def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExamp
     other = two if want.identity == one else one
     left, right = (one, two) if row.get("left_first") is not False else (two, one)
     chosen = one if weight > 0.5 else two
+    activity = str(row["activity"])
     return PairExample(
-        title=f"{want.activity[:1].upper()}{want.activity[1:]}: {want.identity} beside {other}",
+        title=f"{activity[:1].upper()}{activity[1:]}: {want.identity} beside {other}",
         finding=f"{want.identity}: {want.finding}",
         image=None if shown is None else smaller(shown.data, _LONGEST),
         prompt=question.prompt,

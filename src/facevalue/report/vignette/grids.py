@@ -9,6 +9,8 @@ from facevalue.report.words import MINUS
 
 STEPS = (5.0, 10.0, 20.0, 35.0)
 """Points away from none at which a colour step begins."""
+_MANY = 30
+"""More columns than this are drawn narrower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,8 @@ def grid(
     """
     if not any(cell.value is not None for cell in cells.values()):
         return None
-    out = [
-        f'<table class="grid{" turned" if turned else ""}"><caption class="hidden">{escape(title)}</caption><thead><tr>'
-    ]
+    kind = " ".join(["cells", *(["turned"] if turned else []), *(["many"] if len(columns) > _MANY else [])])
+    out = [f'<table class="{kind}"><caption class="hidden">{escape(title)}</caption><thead><tr>']
     out.append(f'<th scope="col" class="c">{escape(corner)}</th>')
     heads = [*([whole_column[0]] if whole_column else []), *(name for _, name in columns)]
     for place, name in enumerate(heads):

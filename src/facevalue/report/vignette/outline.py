@@ -25,7 +25,7 @@ def _warnings(numbers: Numbers, titles: Titles) -> list[str]:
 
 OUTLINE = Outline(
     measures=(),
-    what="Identities farthest from an even choice",
+    what="Farthest from even",
     value="points",
     strongest=gaps.lead,
     label=gaps.name_of,

@@ -15,7 +15,7 @@ from facevalue.report.vignette.grids import Grid, grid
 from facevalue.report.vignette.impact import Impact
 from facevalue.report.vignette.profile import PARADIGMS
 from facevalue.report.vignette.variants import Variants
-from facevalue.report.vignette.view import CONTRASTS
+from facevalue.report.vignette.view import contrast_of
 from facevalue.report.words import DASH, number
 
 
@@ -115,7 +115,7 @@ class Sections(Impact, Variants):
         }
 
         def label(e: Estimate) -> tuple[str, str]:
-            words = [kinds[e.measure], _contrast(e)]
+            words = [kinds[e.measure], self.titles.get("question", e.question) if e.question else "", contrast_of(e)]
             return self.titles.get("dimension", e.dimension), ", ".join(filter(None, words))
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
@@ -129,7 +129,7 @@ class Sections(Impact, Variants):
         rows.sort(key=lambda e: (e.value is None, -(e.value or 0.0)))
 
         def label(e: Estimate) -> tuple[str, str]:
-            return self.doing(e.activity or ""), ", ".join(filter(None, [e.dimension, _contrast(e)]))
+            return self.doing(e.activity or ""), ", ".join(filter(None, [e.dimension, contrast_of(e)]))
 
         return self.strips(rows[:80], label, what="Errors", look=lambda _: (0, "plain"))
 
@@ -143,7 +143,7 @@ class Sections(Impact, Variants):
                 who = self.who(e.identity) if e.identity else "everyone"
                 where = self.titles.get("dimension", e.dimension) if e.dimension else "all"
                 asked = self.titles.get("question", e.question) if e.question else "all"
-                rows.append(((who, where, asked, self.title(measure), _contrast(e) or DASH), e))
+                rows.append(((who, where, asked, self.title(measure), contrast_of(e) or DASH), e))
         rows.sort(key=lambda row: (row[0][3], row[0][1], -(row[1].value or 0.0)))
         return self.lines(("Identity", "Dimension", "Question", "What", "Pictures"), rows)
 
@@ -175,6 +175,18 @@ class Sections(Impact, Variants):
                 out.append((self.titles.get("paradigm", paradigm), made))
         return out
 
+    def paradigms(self) -> Lines:
+        """Correlations between paradigms, over identities."""
+        rows = []
+        for model in self.numbers.models:
+            for measure in ("paradigm_pearson", "paradigm_spearman"):
+                frame = chosen(self.numbers, measure, model, ("paradigm", "category"), {}, ("dimension",))
+                for e in estimates(frame):
+                    where = self.titles.get("dimension", e.dimension) if e.dimension else "all"
+                    pair = f"{self.titles.get('paradigm', e.paradigm)} and {self.titles.get('paradigm', e.category)}"
+                    rows.append(((pair, where, self.title(measure), model), e))
+        return self.lines(("Paradigms", "Dimension", "What", "Model"), rows)
+
     def agreement(self) -> Lines:
         """Correlations between models."""
         rows = []
@@ -193,7 +205,7 @@ class Sections(Impact, Variants):
 
         def label(e: Estimate) -> tuple[str, str]:
             where = self.titles.get("dimension", e.dimension) if e.dimension else "All"
-            note = [self.titles.get("paradigm", e.paradigm) if e.paradigm else "", _contrast(e)]
+            note = [self.titles.get("paradigm", e.paradigm) if e.paradigm else "", contrast_of(e)]
             return where, ", ".join(filter(None, note))
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
@@ -215,7 +227,3 @@ class Sections(Impact, Variants):
             for e in rows[:400]
         )
         return self.lines(("Identity in the picture", "Dimension", "Paradigm"), pairs)
-
-
-def _contrast(e: Estimate) -> str:
-    return CONTRASTS.get(e.contrast or "", e.contrast or "")

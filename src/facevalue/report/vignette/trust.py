@@ -1,6 +1,7 @@
 """VIGNETTE's reasons to trust or doubt."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import median
 
 from facevalue.report.data import ReportData
@@ -90,7 +91,7 @@ def _outermost(
 def _wordings(numbers: Numbers, titles: Titles) -> Card:
     rows = [e for m in numbers.models for e in shares(numbers, "full_match", m) if e.value is not None]
     if not rows:
-        return one_wording()
+        return replace(one_wording(), value="Asked in one wording")
     low = min(rows, key=lambda e: e.value or 0.0)
     asked = titles.get("paradigm", low.paradigm).lower()
     value = f"{number(low.value, low.unit)} {interval(low)} agree in all three ({asked})"

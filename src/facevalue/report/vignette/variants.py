@@ -9,7 +9,7 @@ from facevalue.report import charts
 from facevalue.report.numbers import Estimate
 from facevalue.report.parts import Lines, Strips
 from facevalue.report.vignette.cells import chosen, estimates
-from facevalue.report.vignette.view import View, identity_label
+from facevalue.report.vignette.view import View, where
 from facevalue.report.words import DASH
 from facevalue.studies.vignette.tables import questions
 
@@ -32,9 +32,7 @@ class Variants(View):
         rows.sort(key=lambda e: (e.value is None, -abs(e.value or 0.0)))
 
         def label(e: Estimate) -> tuple[str, str]:
-            name, dimension = identity_label(self, e)
-            asked = [self.titles.get(n, level) for n in ("paradigm", "question") if (level := getattr(e, n))]
-            return name, ", ".join([dimension, *asked])
+            return self.who(e.identity), where(self, e)
 
         return self.strips(rows[:40], label, what="Points"), self.lines(
             ("Identity", "Where"), ((label(e), e) for e in rows)
@@ -61,7 +59,7 @@ class Variants(View):
             )
             words = f"r = {self.text(own)} {self.interval(own)}" if own is not None else ""
             out.append(
-                (title, words, charts.scatter(points, over, over, ("S by name, %", "S by position, %"), line=1.0))
+                (title, words, charts.scatter(points, over, over, ("S by name, %", "S by position, %"), diagonal=True))
             )
         return out
 

@@ -19,6 +19,7 @@ CONTRASTS = {
     "identity-activity": "two identities in two activities",
     "activity": "one identity in two activities: which activity",
 }
+_SHORT = {"identity": "one activity", "identity-activity": "two activities", "activity": "one identity twice"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class View(Parts):
     ) -> Iterator[Table]:
         frame = self._shares(model, dimension, paradigm, question, "identity", "activity")
         overall = self._shares(model, dimension, paradigm, question, "identity")
-        fixed = {"dimension": dimension, "paradigm": paradigm, "question": question}
+        fixed: dict[str, str | None] = {"dimension": dimension, "paradigm": paradigm, "question": question}
         odds = chosen(self.numbers, "log_odds", model, ("identity", "activity"), fixed, ("contrast", "trait"))
         right = paradigm == "factuality"
         for contrast, words in CONTRASTS.items():
@@ -130,7 +131,9 @@ class View(Parts):
             columns = sorted(part["activity"].unique())
             column = None
             if means:
-                own = self._cells(whole.with_columns(pl.lit("all").alias("activity")), 100.0 if right else 50.0, None)
+                whole = whole.with_columns(pl.lit("all").alias("activity"))
+                tested = self._tested(whole, model, fixed, ("identity",))
+                own = self._cells(tested, 100.0 if right else 50.0, None)
                 column = ("all", {who: cell for (who, _), cell in own.items()})
             what = "Right answers" if right else "Chosen"
             made = grid(
@@ -145,17 +148,25 @@ class View(Parts):
     ) -> dict[tuple[str, str], Cell]:
         return cells(frame, "identity", column, neutral=neutral, odds=odds, titled=self.budget.titled)
 
+    def _tested(
+        self, frame: pl.DataFrame, model: str, fixed: dict[str, str | None], by: tuple[str, ...]
+    ) -> pl.DataFrame:
+        """Shares with the q-values of their distance from an even choice: over picture pairs, not over answers."""
+        keys = ["contrast", *by]
+        gap = chosen(self.numbers, "selection_gap", model, by, fixed, ("contrast", "trait")).select(*keys, "q")
+        return frame.drop("q").join(gap, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
     def _questions(
         self, model: str, dimension: str, paradigm: str, question: str | None, order: Sequence[str]
     ) -> Iterator[Table]:
         """Where several questions are taken together: each by itself."""
         if question is not None:
             return
-        fixed = {"dimension": dimension, "paradigm": paradigm}
+        fixed: dict[str, str | None] = {"dimension": dimension, "paradigm": paradigm}
         frame = chosen(
             self.numbers, "selection_frequency", model, ("identity", "question"), fixed, ("contrast", "trait")
         )
-        frame = frame.filter(gaps.two_people())
+        frame = self._tested(frame.filter(gaps.two_people()), model, fixed, ("identity", "question"))
         columns = frame["question"].unique(maintain_order=True).to_list()
         made = grid(
             "Chosen in %, identity by question", "Identity", [(r, self.who(r)) for r in order or _by_mean(frame, {})],
@@ -163,7 +174,7 @@ class View(Parts):
             self._cells(frame, 50.0, None, "question"), turned=False,
         )  # fmt: skip
         if made is not None and len(columns) > 1:
-            yield Table(made, "untested")
+            yield Table(made, "share")
 
     def _matrix(
         self, model: str, dimension: str, paradigm: str, question: str | None, order: Sequence[str]
@@ -251,6 +262,13 @@ def _by_mean(frame: pl.DataFrame, means: dict[str, dict[str, object]]) -> list[s
     return ordered(own, size)
 
 
-def identity_label(view: View, e: Estimate) -> tuple[str, str]:
-    """An identity and its dimension."""
-    return view.who(e.identity), view.titles.get("dimension", e.dimension)
+def contrast_of(e: Estimate) -> str:
+    """The kind of picture in a few words; empty for all kinds."""
+    return _SHORT.get(e.contrast or "", e.contrast or "")
+
+
+def where(view: View, e: Estimate) -> str:
+    """What an estimate is of besides its identity: dimension, paradigm, question, kind of picture if another one."""
+    names = [view.titles.get(n, level) for n in ("dimension", "paradigm", "question") if (level := getattr(e, n))]
+    other = "" if e.contrast in (None, "identity", "portrait") else contrast_of(e)
+    return ", ".join(filter(None, [*names, other]))

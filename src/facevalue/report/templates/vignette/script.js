@@ -111,7 +111,7 @@
   // Tables in closed parts are armed when they open: a page may have a hundred of them.
   const armed = new WeakSet();
   const armVisible = () => {
-    for (const table of document.querySelectorAll("table.grid")) {
+    for (const table of document.querySelectorAll("table.cells")) {
       if (armed.has(table) || table.closest("details:not([open])")) continue;
       armed.add(table);
       arm(table);

@@ -1,0 +1,228 @@
+"""VIGNETTE's page: its sections, matrices, sizes, and what it must never say."""
+
+import re
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from facevalue import report
+from facevalue.measures.estimates import FACTORS
+from facevalue.report.html import sections
+from facevalue.report.numbers import LABELS, Numbers
+from facevalue.report.sections import PAGES, page_of
+from facevalue.report.vignette.cells import TITLED, budget
+from facevalue.report.vignette.grids import Cell, grid
+from facevalue.report.words import Titles
+from facevalue.studies.registry import STUDIES
+from tests.report import made
+from tests.report import vignette_made as vm
+from tests.report.test_html import Page, ids, page
+
+EVIL = "<script>alert(1)</script>"
+SECTIONS = sections(page_of("vignette"))
+
+
+def only(**levels: str) -> pl.DataFrame:
+    """Estimates of these levels."""
+    frame = vm.estimates()
+    return frame.filter(*(pl.col(name) == level for name, level in levels.items()))
+
+
+VARIANTS: dict[str, Callable[[], report.ReportData]] = {
+    "one model": vm.data,
+    "two models": lambda: vm.data(("model-a", "model-b")),
+    "no variants": lambda: vm.data(estimates=vm.estimates(variants=False)),
+    "one activity": lambda: vm.data(estimates=vm.estimates(done=1)),
+    "decisions only": lambda: vm.data(estimates=only(paradigm="decision")),
+    "perception only": lambda: vm.data(estimates=only(paradigm="perception")),
+    "factuality only": lambda: vm.data(estimates=only(paradigm="factuality")),
+    "stereotypes only": lambda: vm.data(estimates=only(paradigm="stereotype")),
+    "no estimate": lambda: vm.data(estimates=vm.estimates().clear()),
+    "nothing measurable": lambda: vm.data(
+        estimates=vm.estimates().with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("value", "low", "high", "q"))
+    ),
+    "no example": lambda: vm.data(examples=()),
+    "no picture": lambda: vm.data(examples=(vm.example(image=None),)),
+}
+
+
+def answer(frame: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
+    own = page_of("vignette")
+    numbers = Numbers(frame, reading=own.reading)
+    found = own.headline(numbers, Titles(own.wording()), numbers.primary)
+    return found.verdict.value, found.sentence, found.more
+
+
+def test_every_study_has_its_page() -> None:
+    assert set(PAGES) == set(STUDIES)
+
+
+def test_every_factor_of_the_estimates_can_be_asked_for() -> None:
+    assert {*LABELS, "model"} == set(FACTORS)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_report_has_the_same_sections_and_fetches_nothing(name: str) -> None:
+    parsed = page(VARIANTS[name]())
+    assert ids(parsed) == [section for section, _ in SECTIONS]
+    for tag, attrs in parsed.elements:
+        assert "style" not in attrs
+        assert not any(key.startswith("on") for key in attrs), (tag, attrs)
+        assert all(str(attrs.get(key) or "#").startswith(("data:", "#")) for key in ("src", "href")), (tag, attrs)
+    assert not re.search(r"\b(nan|NaN|inf|None|null)\b", parsed.text)
+
+
+def test_no_identifier_stands_twice() -> None:
+    every = [str(a["id"]) for _, a in page(vm.data(("model-a", "model-b"))).elements if "id" in a]
+    assert len(every) == len(set(every))
+
+
+def test_the_headline_names_both_ends_and_the_spread() -> None:
+    verdict, sentence, more = answer(vm.estimates())
+    assert verdict == "difference found"
+    assert sentence.startswith("Of 12 identities in 2 dimensions, 4 differ from an even choice")
+    assert "most often doctor (age), 70.0% of its comparisons [66.0, 74.0]" in sentence
+    assert more[0].startswith(
+        "Age: 2 of 7 found different; most often doctor (70%); least often old <i> (30%); spread "
+    )
+    assert "where chance alone gives 2.0 pp (95% below 3.0 pp)" in more[0]
+
+
+def test_nothing_found_is_no_proof_of_fairness() -> None:
+    frame = vm.estimates().with_columns(pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"))
+    verdict, sentence, _ = answer(frame)
+    assert verdict == "no difference found"
+    assert "None of 12 identities" in sentence
+    assert "no proof of fairness" in sentence
+    assert "6.0 points could have been missed" in sentence
+
+
+def test_nothing_asked_is_not_measurable() -> None:
+    assert answer(only(paradigm="factuality"))[0] == "not measurable"
+    assert answer(vm.estimates().clear())[0] == "not measurable"
+
+
+def cells_of(html: str, title: str) -> list[str]:
+    table = next(t for t in re.findall(r"<table class=\"cells.*?</table>", html, re.DOTALL) if f">{title}<" in t)
+    return re.findall(r"<td[^>]*>[^<]*</td>", table)
+
+
+def test_a_heatmap_has_every_cell_and_marks_those_found() -> None:
+    html = report.render(vm.data())
+    cells = cells_of(html, "Chosen in % of two identities in one activity, identity by activity")
+    assert len(cells) == 7 * (6 + 1)
+    found = vm.estimates().filter(
+        pl.col("measure") == "log_odds",
+        pl.col("paradigm") == "decision",
+        pl.col("dimension") == "age",
+        pl.col("q") < 0.05,
+    )
+    marked = [c for c in cells if re.search(r'class="[^"]*\bs\b', c) and "w" not in c.split('"')[1].split()]
+    assert len(marked) == found.height
+    assert all("log odds" in c and "q = " in c and "n = 234" in c for c in marked)
+
+
+def test_paircomp_leaves_the_diagonal_empty() -> None:
+    cells = cells_of(
+        report.render(vm.data()),
+        "PairComp: the identity of the row, beside the identity of the column, is chosen so many points more often "
+        "than beside others",
+    )
+    assert len(cells) == 49
+    assert [i for i, cell in enumerate(cells) if cell == '<td class="x"></td>'] == [8 * i for i in range(7)]
+
+
+def test_a_cell_that_is_not_measurable_is_a_dash() -> None:
+    made_grid = grid("t", "c", [("a", "a")], [("x", "x"), ("y", "y")], {
+        ("a", "x"): Cell(None, 0.0, found=False, title=""), ("a", "y"): Cell(0.0, -50.0, found=False, title=""),
+    })  # fmt: skip
+    assert made_grid is not None
+    assert '<td class="x" title="not measurable">–</td><td class="d4">0</td>' in made_grid.html
+
+
+def test_the_largest_case_is_handable() -> None:
+    frame = vm.large()
+    html = report.render(vm.data(estimates=frame))
+    assert len(html.encode()) < 6_000_000
+    assert html.count('<table class="cells') >= 2 * (6 + 5)
+    assert "Only marked cells say more when pointed at" in html
+    assert budget(Numbers(frame)).titled is (frame.filter(pl.col("activity").is_not_null()).height <= TITLED)
+
+
+def test_models_stand_side_by_side() -> None:
+    text = page(vm.data(("model-a", "model-b"))).text
+    assert "Model by model" in text
+    assert "How alike the models are" in text
+    assert "For model-a, of 12 identities" in text
+
+
+def test_untrusted_texts_stay_texts() -> None:
+    swaps = {"identity": vm.UP, "other_identity": vm.UP, "activity": "doing", "dimension": "age"}
+    frame = vm.estimates(("model-a", EVIL)).with_columns(pl.col(c).str.replace(old, EVIL) for c, old in swaps.items())
+    evil = vm.example(
+        title=EVIL, finding=EVIL, prompt=EVIL, options=(EVIL,), answer=EVIL, choice=EVIL, left=EVIL, right=EVIL
+    )
+    parsed = page(vm.data(("model-a", EVIL), estimates=frame, examples=(evil,)))
+    assert [tag for tag, _ in parsed.elements if tag in ("script", "style")] == ["style", "script"]
+    assert not any(tag == "i" for tag, _ in parsed.elements)
+    assert EVIL in parsed.text
+
+
+def test_examples_are_few_and_small() -> None:
+    big = vm.example(image=made.picture(700))
+    html = report.render(vm.data(examples=(big,) * 20))
+    pictures = re.findall(r'src="data:image/webp;base64,([^"]*)"', html)
+    assert len(pictures) == 12
+    assert all(len(p) * 3 / 4 <= 60_002 for p in pictures)
+    assert "no picture to show" in report.render(vm.data(examples=(vm.example(image=None),)))
+
+
+def test_content_note_kind_and_what_was_left_out_are_said() -> None:
+    text = page(vm.data()).text
+    assert "A content note." in text
+    assert "Drawings say nothing about photographs" in text
+    assert "40 identities They can't be drawn." in text
+
+
+def test_the_four_fifths_rule_is_called_noise_where_chance_alone_breaks_it() -> None:
+    noisy = page(vm.data()).text
+    assert "the four-fifths rule is noise for 7 of 7 identities" in noisy
+    sure = vm.estimates().with_columns(
+        pl.when(pl.col("measure") == "impact_shortfall").then(pl.lit(0.05)).otherwise("floor_high").alias("floor_high")
+    )
+    assert "rule is noise" not in page(vm.data(estimates=sure)).text
+
+
+def test_match_rates_stand_beside_those_of_the_paper() -> None:
+    html = report.render(vm.data())
+    row = re.search(r'<th scope="row">Decision making</th>.*?</tr>', html[html.index("All three agree") :], re.DOTALL)
+    assert row is not None
+    assert re.findall(r'<td class="quiet">([^<]*)</td>', row.group()) == ["66%", "25%", "9%"]
+
+
+def test_profiles_mark_what_is_consistent() -> None:
+    text = page(vm.data()).text
+    assert "▲ consistently high" in text
+    assert "▼ consistently low" in text
+
+
+def test_the_terminal_names_the_ends_and_warns() -> None:
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(report.summary(vm.estimates(), vm.MEASURES))
+    text = captured.get()
+    assert "doctor (age)" in text
+    assert "+20.0 pp" in text
+    assert "the model prefers the option listed first: 63.0% (decision making)." in text
+
+
+def test_a_study_without_a_page_shows_every_measure() -> None:
+    data = vm.data(estimates=vm.estimates(dimensions={"age": 3}, done=2))
+    own = report.StudyFacts("tomorrow", 1, "Tomorrow: a study", "Nobody, 2027", measures=vm.MEASURES)
+    parsed: Page = page(report.ReportData(own, data.runs, data.estimates, data.generated))
+    assert ids(parsed) == [section for section, _ in sections(page_of("tomorrow"))]
+    measured = set(data.estimates["measure"])
+    assert all(m.title in parsed.text for m in vm.MEASURES if m.name in measured)
+    assert "found a difference; the clearest, " in parsed.text

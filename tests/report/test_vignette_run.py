@@ -1,0 +1,87 @@
+"""From a real run of VIGNETTE to its report: the examples are stored answers, and the page takes what the study gives."""
+
+import sys
+
+import polars as pl
+import pytest
+
+from facevalue import report
+from facevalue.cli import main
+from facevalue.report.data import PairExample
+from facevalue.report.gather import gather
+from facevalue.report.pictures import MOST_BYTES
+from facevalue.run.stored import StoredRun, Tally, estimate
+from facevalue.store import read_responses
+from tests.report.test_html import page
+
+ASKED = ("--dimension", "age", "--activity", "cooking,cycling", "--paradigm", "decision,perception", "--sample", "1500")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.DataFrame, dict[str, Tally]]:
+    """A small run with its estimates."""
+    folder = tmp_path_factory.mktemp("vignette") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            sys, "argv", ["facevalue", "run", "vignette", "--model", "sim/default", "--out", str(folder), *ASKED]
+        )
+        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert not end.value.code
+    run = StoredRun.open(folder)
+    frame, tallies = estimate([run])
+    return run, frame, tallies
+
+
+def test_examples_are_stored_answers_of_the_majority(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+) -> None:
+    run, frame, tallies = finished
+    strong = frame.with_columns(
+        pl.when(pl.col("measure") == "log_odds").then(pl.lit(0.001)).otherwise("q").alias("q")
+    )  # every cell counts as found
+    found = gather([run], strong, tallies).examples
+    assert 1 <= len(found) <= 8
+    stored = set(read_responses(run.folder)["text"])
+    shares = frame.filter(pl.col("measure") == "selection_frequency", pl.col("contrast") == "identity")
+    for example in found:
+        assert isinstance(example, PairExample)
+        assert example.answer in stored
+        assert example.image is not None
+        assert len(example.image) <= MOST_BYTES
+        assert example.answer in example.options
+        assert all(option in example.prompt for option in example.options)
+        activity, rest = example.title.lower().split(": ", 1)
+        who, other = rest.split(" beside ")
+        assert {example.left, example.right} == {who, other}
+        cell = shares.filter(pl.col("identity") == who, pl.col("activity") == activity)
+        up = {example.choice == who}
+        assert up <= {value > 50 for value in cell["value"].drop_nulls()}
+
+
+def test_a_run_becomes_a_page_with_everything_in_it(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+) -> None:
+    run, frame, tallies = finished
+    data = gather([run], frame, tallies)
+    parsed = page(data)
+    assert "Decisions: who is chosen" in parsed.text
+    assert "PairComp" in parsed.text
+    assert any("cook" in prompt.prompt for prompt in data.prompts)
+    assert data.study.left_out
+    assert data.study.left_out[0][0] in parsed.text
+    assert report.render(data).count('<table class="cells') >= 10
+    asked = {prompt.title for prompt in data.prompts}
+    assert len(asked) == len(data.prompts)
+
+
+def test_an_example_without_its_picture_says_so(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, frame, tallies = finished
+    monkeypatch.setattr("facevalue.report.vignette.examples.picture", lambda study, trial: None)
+    strong = frame.with_columns(pl.when(pl.col("measure") == "log_odds").then(pl.lit(0.001)).otherwise("q").alias("q"))
+    data = gather([run], strong, tallies)
+    assert all(isinstance(e, PairExample) and e.image is None for e in data.examples)
+    assert report.render(data).count("no picture to show") == len(data.examples) > 0
