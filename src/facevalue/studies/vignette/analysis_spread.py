@@ -147,12 +147,10 @@ def add_spreads(table: EstimateTable, tables: Tables) -> None:
     frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(("value", "low", "high", "se"), pl.Float64())})
     null = Floor(*(np.array(column) for column in zip(*floors, strict=True)))
     single = frame["question"].is_not_null().to_numpy()
-    for rows, family in ((~single, "spreads"), (single, "spreads by question")):  # dimensions, and questions, together
-        floor = Floor(null.mean[rows], null.high[rows], null.p[rows])
-        one = frame.filter(rows)
-        record(
-            table, m.SPREAD, one, SPREAD, p=floor.p, family=family, apart=["paradigm"], within=["contrast"], floor=floor
-        )
+    for where, family in ((~single, "spreads"), (single, "spreads by question")):  # dimensions, and questions, together
+        chance = Floor(null.mean[where], null.high[where], null.p[where])
+        part, by = frame.filter(where), {"apart": ["paradigm"], "within": ["contrast"]}
+        record(table, m.SPREAD, part, SPREAD, p=chance.p, family=family, floor=chance, **by)
 
 
 def _spread(one: Compared) -> tuple[dict[str, float], tuple[float, float, float]]:
