@@ -10,10 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.cli.study_command import StudyGroup
+from facevalue.prompts.interventions import chosen
 from facevalue.run.plan import IMAGE_TOKENS, Plan
 from facevalue.run.plan import plan as make_plan
 from facevalue.studies import STUDIES, StudyEntry
 from facevalue.studies.base import Precision
+from facevalue.studies.intervened import intervened
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -23,6 +25,13 @@ SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask only about
 SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Which sample.")
 EXACT = click.Option(
     ["--exact"], is_flag=True, help="Read option probabilities instead of sampling; each prompt is asked once."
+)
+WITH = click.Option(
+    ["--with", "interventions"],
+    multiple=True,
+    metavar="NAME|FILE.toml",
+    help="Ask everything a second time with this done to it, and report the change: no-image, blank-image, cipher, sr, "
+    "debiasing, or your own from a file. May be given several times.",
 )
 PRICES = (
     click.Option(["--price-in"], type=click.FloatRange(0), help="Price per million prompt tokens."),
@@ -47,9 +56,10 @@ def _plan(
     as_json: bool,
     detect: float | None,
     pilot: Path | None,
+    interventions: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    study = entry.build(options)
+    study = intervened(entry.build(options), chosen(interventions))
     made = make_plan(study, **choices)
     found: Detection | None = None
     sampled = choices["sample"] is not None and study.precision is not None
@@ -131,6 +141,7 @@ plan = StudyGroup(
         SAMPLE,
         SEED,
         EXACT,
+        WITH,
         click.Option(["--image-tokens"], type=click.IntRange(0), default=IMAGE_TOKENS, show_default=True,
                      help="Tokens that the model spends on one picture."),
         *PRICES,

@@ -1,20 +1,23 @@
 """`facevalue run`: ask a model, and go on where an earlier run stopped."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED
+from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.study_command import StudyGroup
 from facevalue.models import Model, load
 from facevalue.models.registry import ModelOptions
+from facevalue.prompts.interventions import chosen
 from facevalue.run import RichProgress, RunSettings, RunSummary
 from facevalue.run import run as start
 from facevalue.run.stored import StoredRun, answers
 from facevalue.studies import Study, StudyEntry
+from facevalue.studies.intervened import intervened
 from facevalue.types import OptionValue
 
 INTERRUPTED = 130
@@ -32,16 +35,18 @@ def _run(
     price_in: float | None,
     price_out: float | None,
     preregister: Path | None,
+    interventions: tuple[str, ...],
     **reach: Any,
 ) -> int:
-    study = entry.build(options)
+    done = chosen(interventions)
+    study = intervened(entry.build(options), done)
     declared = None
     if preregister is not None:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
 
         declared = read_preregistration(preregister, [m.name for m in study.measures])
     asked = load(model, ModelOptions(**reach))
-    folder = out or default_folder(entry.name, model)
+    folder = out or default_folder(entry.name, model, [one.name for one in done])
     settings = RunSettings(
         sample=sample, seed=seed, exact=exact, preregistration=declared, price_in=price_in, price_out=price_out
     )
@@ -93,16 +98,19 @@ def _say(console: Console, line: str, style: str = "") -> None:
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def default_folder(study: str, model: str) -> Path:
-    """Where a run goes unless the user says: runs/STUDY-MODEL.
+def default_folder(study: str, model: str, interventions: Sequence[str] = ()) -> Path:
+    """Where a run goes unless the user says: runs/STUDY-MODEL, with +INTERVENTION for each one.
 
     Examples
     --------
     >>> default_folder("stylisticbias", "http://127.0.0.1:8000/v1#Qwen/Qwen3-VL").as_posix()
     'runs/stylisticbias-Qwen-Qwen3-VL'
+    >>> default_folder("stylisticbias", "sim/default", ["cipher"]).as_posix()
+    'runs/stylisticbias-sim-default+cipher'
     """
     name = model.rpartition("#")[2] if "#" in model else model
-    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}"
+    done = "".join(f"+{one}" for one in interventions)[:80]
+    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}{done}"
 
 
 run = StudyGroup(
@@ -116,6 +124,7 @@ run = StudyGroup(
         SAMPLE,
         SEED,
         EXACT,
+        WITH,
         click.Option(["--preregister"], type=click.Path(path_type=Path, dir_okay=False),
                      help="A TOML file that declares families of tests and margins before the run."),
         *PRICES,

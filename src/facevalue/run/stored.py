@@ -9,10 +9,13 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.errors import RunError
+from facevalue.prompts.interventions import stored
 from facevalue.store import RunManifest, read_manifest, scan_responses
 from facevalue.store.files import PREREGISTRATION
+from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.reader import collected
 from facevalue.studies import Study
+from facevalue.studies.intervened import intervened
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
@@ -75,7 +78,11 @@ class StoredRun:
             manifest = pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
-        study = studies.build(facts.study, facts.options, manifest)
+        options = dict(facts.options)
+        done = options.pop(INTERVENTIONS, [])
+        study = studies.build(facts.study, options, manifest)
+        if isinstance(done, list):
+            study = intervened(study, stored(done))
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "

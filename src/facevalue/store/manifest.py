@@ -1,5 +1,6 @@
 """`run.toml`: under which settings a run was made, by which versions, and how far it got."""
 
+import json
 import platform
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,8 @@ from facevalue.store.files import MANIFEST, write_whole
 from facevalue.types import OptionValue, Sampling
 
 FORMAT = 1
+INTERVENTIONS = "interventions"
+"""Option that holds what was done to the requests besides: one JSON object each. In the file they are tables."""
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
 
 
@@ -136,6 +139,10 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
     yield "study", manifest.study
     yield "study version", manifest.study_version
     for name, value in manifest.options.items():
+        if name == INTERVENTIONS and isinstance(value, list):
+            for text in value:
+                yield f"intervention {json.loads(text)['name']}", text
+            continue
         yield f"option {name}", list(value) if isinstance(value, list | tuple) else value
     yield "model", manifest.model
     for name, setting in manifest.model_settings.items():
@@ -171,6 +178,9 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
     """
     sampling = {field.name: getattr(manifest.sampling, field.name) for field in fields(Sampling)}
     counts = {field.name: getattr(manifest.counts, field.name) for field in fields(Counts)}
+    options = dict(manifest.options)
+    done = options.pop(INTERVENTIONS, [])
+    interventions = {INTERVENTIONS: [json.loads(text) for text in done]} if isinstance(done, list) and done else {}
     document = {
         "format": manifest.format,
         "start": manifest.start,
@@ -186,7 +196,8 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
             "seeds": list(manifest.seeds),
             "reasks": manifest.reasks,
             "sampling": sampling,
-            "options": dict(manifest.options),
+            "options": options,
+            **interventions,
         },
         "model": {"name": manifest.model, "settings": dict(manifest.model_settings)},
         "counts": counts,
@@ -228,10 +239,15 @@ def read_manifest(folder: Path) -> RunManifest:
 
 def _parsed(document: dict[str, Any]) -> RunManifest:
     study, model = document["study"], document["model"]
+    options = dict(study["options"])
+    if INTERVENTIONS in study:
+        options[INTERVENTIONS] = [
+            json.dumps(table, ensure_ascii=False, sort_keys=True) for table in study[INTERVENTIONS]
+        ]
     return RunManifest(
         study=str(study["name"]),
         study_version=int(study["version"]),
-        options=dict(study["options"]),
+        options=options,
         trials=int(study["trials"]),
         seeds=tuple(int(seed) for seed in study["seeds"]),
         reasks=int(study["reasks"]),

@@ -1,0 +1,306 @@
+"""What an intervention changes: estimates with it minus estimates without it, on the same trials, paired by cluster.
+
+Any measure can be compared so, since nothing is asked of it but to be taken again without some of the clusters. Both
+conditions lose the same clusters, so that whatever a cluster brings to both of them cancels.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import stats
+
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import FACTORS, EstimateTable
+from facevalue.measures.families import adjust
+from facevalue.measures.inference import LEVEL, Array, Estimates, means
+
+PREFIX = "change: "
+"""How the name of a change begins; the name of its measure follows."""
+GROUPS = 20
+"""Groups of clusters that are left out in turn: with 15 or more, t has nearly its normal width (Kott 2001)."""
+NO_GROUPS = "no interval: fewer than two groups of clusters"
+UNDEFINED = "no interval: not measurable without some of the clusters"
+_KEYS = ("measure", *(name for name in FACTORS if name != "model"))
+_TAKEN = ("value", "n", "clusters")
+_ROUNDING = 1e-10  # relative: smaller changes are differences of equal numbers
+_SOURCE = "FaceValue; interval by the delete-a-group jackknife (Kott 2001)"
+
+
+def change_of(measure: Measure) -> Measure:
+    """The change in a measure, as a measure.
+
+    Examples
+    --------
+    >>> change_of(Measure("share", "Share chosen", "n / N", "%", "image", "", limits=(0, 100))).limits
+    (-100, 100)
+    """
+    low, high = measure.limits
+    return Measure(
+        name=f"{PREFIX}{measure.name}",
+        title=f"{measure.title}: change",
+        equation=f"{measure.name} with the intervention - {measure.name} without it, on the same trials",
+        unit=_unit(measure.unit),
+        cluster=measure.cluster,
+        source=_SOURCE,
+        paired=True,
+        comparison=True,
+        limits=(low - high, high - low),
+    )
+
+
+def missing_change(unit: str) -> Measure:
+    """The change in the share of replies without a valid answer, clusters being of this unit."""
+    return Measure(
+        name=f"{PREFIX}missing answers",
+        title="Replies without a valid answer: change",
+        equation="sum(1 - mass) / N with the intervention - sum(1 - mass) / N without it, on the same trials",
+        unit="pp",
+        cluster=unit,
+        source="FaceValue",
+        paired=True,
+        comparison=True,
+        limits=(-100.0, 100.0),
+    )
+
+
+def _unit(unit: str) -> str:
+    return "pp" if unit == "%" else unit
+
+
+def deal(clusters: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
+    """Deal clusters into random groups of equal size, give or take one.
+
+    Returns
+    -------
+    The group of each cluster, 0 .. min(groups, clusters) - 1.
+
+    Examples
+    --------
+    >>> np.bincount(deal(7, 3, seed=1)).tolist()
+    [3, 2, 2]
+    """
+    out = np.empty(clusters, dtype=np.int64)
+    out[np.random.default_rng(seed).permutation(clusters)] = np.arange(clusters) % max(min(groups, clusters), 1)
+    return out
+
+
+def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
+    """What is needed of the estimates of one model and condition: labels, value, n, clusters, and whether a floor."""
+    floored = pl.col("floor").is_not_null() | pl.col("floor_high").is_not_null()
+    kept = estimates.select(*_KEYS, *_TAKEN, "unit", floored.alias("floored"))
+    return kept.unique(list(_KEYS), keep="first", maintain_order=True)
+
+
+def changes(
+    plain: pl.DataFrame,
+    other: pl.DataFrame,
+    without: Iterable[tuple[pl.DataFrame, pl.DataFrame]],
+    measures: Sequence[Measure],
+    *,
+    study: str,
+    model: str,
+) -> pl.DataFrame:
+    """Paired change of every estimate.
+
+    Parameters
+    ----------
+    plain, other:
+        Estimates without and with the intervention, as `reduced` gives them, from the same trials.
+    without:
+        The same two, for each group of clusters taken again without the clusters of that group.
+    measures:
+        Definitions of the measures; estimates of others are left out.
+    study, model:
+        As the changes are to be labelled.
+
+    Returns
+    -------
+    A row per estimate of `plain` (`estimates.SCHEMA`), with the measure `change_of`. A change is not measurable where
+    either estimate is. q is adjusted within each measure (Benjamini-Hochberg). Unsigned estimates that stand beside a
+    noise floor have an interval and no p: the floor moves with the number of valid answers, and would be found to.
+
+    Equation
+    --------
+    d = x_1 - x_0; se² = (m - 1)/m Σ_g (d_(g) - d)² over the m groups that hold any cluster of the estimate, d_(g) being
+    the change without group g; d ± t(m - 1) se (Kott 2001, "The delete-a-group jackknife", Journal of Official
+    Statistics 17, 521-526). In Kott's estimator m is the number of all groups, as it is here unless an estimate has few
+    clusters.
+
+    Notes
+    -----
+    The jackknife is for estimates that move little with any one cluster: means, ratios, correlations. For a maximum, or
+    a count of steps, its interval is a rough one.
+    """
+    pairs = [_joined(plain, other)]
+    keys = pairs[0].select(_KEYS)
+    pairs += [keys.join(_joined(*part), on=list(_KEYS), how="left", nulls_equal=True, maintain_order="left")
+              for part in without]  # fmt: skip
+    whole = pairs[0]
+    found = _jackknife(*(np.stack([_floats(pair[name]) for pair in pairs]) for name in _COLUMNS))
+    known = {m.name: m for m in measures}
+    table = EstimateTable(study, model)
+    names = whole["measure"]
+    for name in names.unique(maintain_order=True):
+        rows = np.flatnonzero((names == name).to_numpy())
+        if name not in known:
+            continue
+        own = found.rows(rows)
+        measure = change_of(known[name])
+        untested = whole["floored"].to_numpy()[rows] & (not known[name].signed)
+        p = np.where(untested, np.nan, own.p)
+        labels = {key: whole[key].gather(rows).to_list() for key in _KEYS[1:]}
+        what = f"changes in {name}"
+        table.add(measure, labels, own.estimates(known[name].cluster), p=p, q=adjust(p, "bh"), family=what)
+    return table.frame()
+
+
+_COLUMNS = ("value", "value_other", "n", "n_other", "clusters", "clusters_other")
+
+
+def _joined(plain: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    second = other.select(*_KEYS, *_TAKEN)
+    return plain.join(
+        second, on=list(_KEYS), how="left", nulls_equal=True, suffix="_other", maintain_order="left"
+    )  # fmt: skip
+
+
+def _floats(column: pl.Series) -> Array:
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+@dataclass(frozen=True)
+class _Changes:
+    value: Array
+    se: Array
+    groups: npt.NDArray[np.int64]
+    undefined: npt.NDArray[np.bool_]
+    n: npt.NDArray[np.int64]
+    clusters: npt.NDArray[np.int64]
+
+    def rows(self, at: npt.NDArray[np.int64]) -> "_Changes":
+        return _Changes(self.value[at], self.se[at], self.groups[at], self.undefined[at], self.n[at], self.clusters[at])
+
+    @property
+    def p(self) -> Array:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.where(self.se > 0, np.abs(self.value) / self.se, np.nan)
+        return np.asarray(2 * stats.t.sf(t, np.maximum(self.groups - 1, 1)), dtype=np.float64)
+
+    def estimates(self, unit: str) -> Estimates:
+        half = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(self.groups - 1, 1)) * self.se
+        method = [
+            UNDEFINED if undefined else NO_GROUPS if m < 2 else f"delete-a-group jackknife, {m} random groups by {unit}"
+            for m, undefined in zip(self.groups.tolist(), self.undefined.tolist(), strict=True)
+        ]
+        ends = self.value - half, self.value + half
+        return Estimates(self.value, *ends, self.n, self.clusters, np.array(method, dtype=object), self.se)
+
+
+def _jackknife(value: Array, other: Array, n: Array, n_other: Array, size: Array, size_other: Array) -> _Changes:
+    """From estimates of shape (1 + groups, rows), the whole sample first, to changes."""
+    d = other - value
+    scale = _ROUNDING * np.maximum(np.abs(value[0]), np.abs(other[0]))
+    d[0] = np.where(np.abs(d[0]) <= scale, 0.0, d[0])
+    same = [_equal(x[1:], x[:1]) for x in (value, other, n, n_other, size, size_other)]
+    held = ~np.logical_and.reduce(same)  # whether a group holds clusters of the estimate
+    m = held.sum(axis=0)
+    gone = (held & np.isnan(d[1:])).any(axis=0) & np.isfinite(d[0])
+    moved = np.where(held, d[1:] - d[:1], 0.0)
+    moved = np.where(np.abs(moved) <= scale, 0.0, moved)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.sqrt((m - 1) / m * (moved**2).sum(axis=0))
+    se = np.where((m < 2) | np.isnan(d[0]) | gone, np.nan, se)
+    both = np.nan_to_num(np.stack([n[0], n_other[0]])).sum(axis=0)
+    least = np.nan_to_num(np.minimum(size[0], size_other[0]))
+    return _Changes(d[0], se, m, gone, both.astype(np.int64), least.astype(np.int64))
+
+
+def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:
+    return np.isclose(one, other, rtol=_ROUNDING, atol=0.0, equal_nan=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Replies of one condition by cluster; arrays of one length.
+
+    Attributes
+    ----------
+    replies:
+        How many came.
+    missing:
+        How many of them have no valid answer, expected where probabilities were read.
+    """
+
+    replies: Array
+    missing: Array
+
+
+def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: str) -> None:
+    """Add the change in the share of replies without a valid answer.
+
+    Equation
+    --------
+    d = r_1 - r_0, r = Σ missing / Σ replies; e_g = (missing_1g - r_1 replies_1g) / Σ replies_1 - the same of the plain
+    condition; se² = G/(G-1) Σ_g e_g²; t with G - 1 degrees of freedom (linearisation of a difference of two ratios over
+    the same clusters: Cochran, Sampling Techniques, 1977, sections 6.4 and 6.13).
+    """
+    asked = (plain.replies > 0) | (other.replies > 0)
+    size = int(asked.sum())
+    totals = [one.replies.sum() for one in (plain, other)]
+    value = se = np.nan
+    if min(totals) > 0:
+        rates = [one.missing.sum() / total for one, total in zip((plain, other), totals, strict=True)]
+        value = 100 * (rates[1] - rates[0])
+        parts = [
+            (one.missing - rate * one.replies) / total
+            for one, rate, total in zip((plain, other), rates, totals, strict=True)
+        ]
+        if size > 1:
+            se = 100 * float(np.sqrt(size / (size - 1) * ((parts[1] - parts[0]) ** 2).sum()))
+    half = stats.t.ppf(0.5 + LEVEL / 2, max(size - 1, 1)) * se
+    method = "t over clusters, both conditions of each" if np.isfinite(se) else "no interval: fewer than two clusters"
+    p = np.array([2 * stats.t.sf(abs(value) / se, size - 1) if se > 0 else np.nan])
+    found = Estimates(
+        np.array([value]),
+        np.array([value - half]),
+        np.array([value + half]),
+        np.array([int(sum(totals))]),
+        np.array([size]),
+        np.array([method], dtype=object),
+        np.array([se]),
+    )
+    table.add(missing_change(unit), {"variation": [None]}, found, p=p, q=p, family="change in missing answers")
+
+
+def reading_share(unit: str) -> Measure:
+    """How often replies to a ciphered question were written in what, clusters being of this unit."""
+    return Measure(
+        name="reading_share",
+        title="What replies to ciphered questions are written in",
+        equation="100 n_kind / N; kinds: decoded, plain, mixed, unable, unreadable",
+        unit="%",
+        cluster=unit,
+        source="FaceValue; cipher of VisBias (003_4c8bf5711757ffbf), section 2.1",
+        signed=False,
+        limits=(0.0, 100.0),
+    )
+
+
+def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit: str, seed: int) -> None:
+    """Add the share of each kind, with cluster intervals.
+
+    Parameters
+    ----------
+    counts:
+        Replies by cluster and kind, shape (clusters, kinds).
+    kinds:
+        Their names, for the column `category`.
+    seed:
+        Of the resampling.
+    """
+    replies = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
+    shares = means(100 * counts, replies, seed, level=True)
+    table.add(reading_share(unit), {"category": list(kinds)}, shares)

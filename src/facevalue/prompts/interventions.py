@@ -1,0 +1,296 @@
+"""Interventions: something done to every request of a study, so that its answers can be compared with the plain ones.
+
+Some come with FaceValue (`builtin`); users write their own as TOML, one table per intervention::
+
+    [[intervention]]
+    name = "judge"                        # lower-case letters, digits and hyphens
+    title = "Told to be a judge"          # for people; the name by default
+    before = "Act as a judge."            # text before the prompt
+    after = ""                            # text after it
+    system = ""                           # text before the study's system message
+    turns = [["user", "Hello."], ["assistant", "Hello!"]]   # a conversation before the prompt
+    picture = "keep"                      # "keep", "none", or "blank" for a white one
+    cipher = false                        # ask in the Caesar cipher, and decode the reply
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.prompts import caesar
+from facevalue.types import Option, Question
+
+PLAIN = "plain"
+"""Name of the condition without an intervention."""
+PICTURES = ("keep", "none", "blank")
+MAX_BYTES = 256 * 1024
+"""Largest file of interventions."""
+MAX_TEXT = 20_000
+"""Most characters of one text."""
+MAX_TURNS = 64
+MOST = 16
+"""Most interventions of one run."""
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+_ROLES = ("user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Intervention:
+    """Something done to every request.
+
+    Attributes
+    ----------
+    name:
+        Up to 40 lower-case letters, digits and hyphens; not "plain".
+    title:
+        For people; the name if there is none.
+    picture:
+        "keep", "none" (nothing is shown) or "blank" (a white picture of the same size).
+    before, after:
+        Text before and after the prompt. A space comes between, unless the text has a space or line break there itself.
+    system:
+        Text before the study's system message, a blank line between; the system message where the study has none.
+    turns:
+        A conversation before the prompt: (role, text), "user" and "assistant" in turn, the assistant last.
+    cipher:
+        Whether the request is put in the Caesar cipher, after all else has been done to it, and the reply is decoded.
+
+    Raises
+    ------
+    DataError
+        A text is too long, the name or the turns are not of that form, or nothing is done at all.
+    UnknownNameError
+        No such picture or role.
+    """
+
+    name: str
+    title: str = ""
+    picture: str = "keep"
+    before: str = ""
+    after: str = ""
+    system: str = ""
+    turns: tuple[tuple[str, str], ...] = ()
+    cipher: bool = False
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name) or self.name == PLAIN:
+            raise DataError(
+                f"An intervention cannot be called {self.name[:60]!r}: a name has up to 40 lower-case letters, digits "
+                f"and hyphens, and is not {PLAIN!r}."
+            )
+        if self.picture not in PICTURES:
+            raise UnknownNameError(f"picture of the intervention {self.name!r}", self.picture, PICTURES)
+        if len(self.turns) > MAX_TURNS:
+            raise DataError(
+                f"The intervention {self.name!r} has {len(self.turns)} turns; at most {MAX_TURNS} are sent."
+            )
+        for text in (self.title, self.before, self.after, self.system, *(text for _, text in self.turns)):
+            if len(text) > MAX_TEXT:
+                raise DataError(
+                    f"A text of the intervention {self.name!r} has {len(text):,} characters; at most {MAX_TEXT:,} are "
+                    "sent."
+                )
+        for place, (role, _) in enumerate(self.turns):
+            if role not in _ROLES:
+                raise UnknownNameError(f"role in the turns of {self.name!r}", role, _ROLES)
+            if role != _ROLES[place % 2]:
+                raise DataError(f"The turns of {self.name!r} do not alternate: user, assistant, user, assistant.")
+        if len(self.turns) % 2:
+            raise DataError(
+                f"The turns of {self.name!r} end with the user's: the prompt comes next, so answer it first."
+            )
+        if not (self.before or self.after or self.system or self.turns or self.cipher or self.picture != "keep"):
+            raise DataError(
+                f"The intervention {self.name!r} does nothing: give a text, turns, a picture or the cipher."
+            )
+
+    @property
+    def label(self) -> str:
+        """What people read."""
+        return self.title or self.name
+
+    def question(self, plain: Question) -> Question:
+        """What is said in place of a plain question. What it means to the study stays the same.
+
+        Examples
+        --------
+        >>> asked = Intervention("judge", before="Act as a judge.").question(Question("Who is taller?"))
+        >>> asked.prompt
+        'Act as a judge. Who is taller?'
+        """
+        prompt = _joined(_joined(self.before, plain.prompt), self.after)
+        system = plain.system
+        if self.system:
+            system = self.system if plain.system is None else f"{self.system}\n\n{plain.system}"
+        turns = (*self.turns, *plain.turns)
+        if not self.cipher:
+            return replace(plain, prompt=prompt, system=system, turns=turns)
+        (_, explained), *examples, (_, coded) = caesar.conversation(prompt, system)
+        said = [(role, caesar.encode(text)) for role, text in turns]
+        options = tuple(Option(caesar.encode(o.label), caesar.encode(o.text), o.level) for o in plain.options)
+        return replace(plain, prompt=coded, options=options, system=explained, turns=(*examples, *said))
+
+    def text(self) -> str:
+        """Everything about it as one line of JSON, always the same; `stored` reads it."""
+        return canonical({field.name: getattr(self, field.name) for field in _FIELDS if self._given(field.name)})
+
+    def _given(self, name: str) -> bool:
+        return name == "name" or getattr(self, name) not in ("", (), False, "keep")
+
+
+_FIELDS = fields(Intervention)
+_KEYS = tuple(field.name for field in _FIELDS)
+
+
+def canonical(table: Mapping[str, Any]) -> str:
+    """A table as JSON that is always the same."""
+    return json.dumps(table, ensure_ascii=False, sort_keys=True)
+
+
+@cache
+def builtin() -> Mapping[str, Intervention]:
+    """Interventions that come with FaceValue, by name."""
+    data = files("facevalue.prompts").joinpath("interventions.toml").read_bytes()
+    return {one.name: one for one in parse_interventions(data, "interventions.toml")}
+
+
+def chosen(wanted: Sequence[str]) -> tuple[Intervention, ...]:
+    """Look interventions up: each the name of one that comes with FaceValue, or a TOML file with one or several.
+
+    Raises
+    ------
+    UnknownNameError
+        No such name; the nearest are suggested.
+    DataError
+        The file cannot be read, two interventions share a name, or there are more than 16.
+
+    Examples
+    --------
+    >>> [one.title for one in chosen(["no-image"])]
+    ['No picture']
+    """
+    found: list[Intervention] = []
+    for name in wanted:
+        if name.endswith(".toml"):
+            found += read_interventions(Path(name))
+        elif name in builtin():
+            found.append(builtin()[name])
+        else:
+            raise UnknownNameError("intervention", name, [*builtin(), "FILE.toml"])
+    return checked(found)
+
+
+def checked(interventions: Iterable[Intervention]) -> tuple[Intervention, ...]:
+    """The interventions of one run; a `DataError` if two share a name or there are more than 16."""
+    found = tuple(interventions)
+    names = [one.name for one in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"Two interventions are called {twice[0]!r}: answers are told apart by that name.")
+    if len(found) > MOST:
+        raise DataError(f"{len(found)} interventions are too many for one run: at most {MOST}.")
+    return found
+
+
+def read_interventions(path: Path) -> tuple[Intervention, ...]:
+    """Read a file of interventions; the form is at the top of this module.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        For a file that cannot be read or understood; each says what to mend.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise DataError(f"There is no file of interventions {path}.") from None
+    except OSError as error:
+        raise DataError(f"The interventions in {path} cannot be read: {error.strerror or error}.") from error
+    return parse_interventions(data, str(path))
+
+
+def parse_interventions(data: bytes, name: str) -> tuple[Intervention, ...]:
+    """Understand the bytes of a file of interventions, called `name` in errors."""
+    if len(data) > MAX_BYTES:
+        raise DataError(
+            f"{name} is larger than {MAX_BYTES // 1024} KiB, the most that a file of interventions may have."
+        )
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise DataError(f"{name} is no TOML: {error}.") from error
+    for key in document:
+        if key != "intervention":
+            raise UnknownNameError(f"table in {name}", key, ["intervention"])
+    tables = document.get("intervention")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise DataError(f"{name} has no intervention: begin each with a line [[intervention]].")
+    return checked(_parsed(table, name) for table in tables)
+
+
+def stored(texts: Iterable[str]) -> tuple[Intervention, ...]:
+    """Build interventions again from what `Intervention.text` wrote down.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        Somebody changed it into something else.
+
+    Examples
+    --------
+    >>> one = Intervention("judge", before="Act as a judge.")
+    >>> stored([one.text()]) == (one,)
+    True
+    """
+    tables = []
+    for text in texts:
+        try:
+            table = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"A stored intervention cannot be read: {error}.") from error
+        if not isinstance(table, dict):
+            raise DataError("A stored intervention is no table.")
+        tables.append(table)
+    return checked(_parsed(table, "the stored interventions") for table in tables)
+
+
+def _parsed(table: Mapping[str, Any], where: str) -> Intervention:
+    for key in table:
+        if key not in _KEYS:
+            raise UnknownNameError(f"key of an intervention in {where}", key, _KEYS)
+    if "name" not in table:
+        raise DataError(f"An intervention in {where} has no name.")
+    values = dict(table)
+    for key, value in table.items():
+        if key == "turns":
+            values[key] = _turns(value, where)
+        elif not isinstance(value, bool if key == "cipher" else str):
+            raise DataError(
+                f"{key} of an intervention in {where} is {'true or false' if key == 'cipher' else 'a text'}."
+            )
+    return Intervention(**values)
+
+
+def _turns(value: object, where: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, list):
+        raise DataError(f'turns of an intervention in {where} are a list: [["user", "..."], ["assistant", "..."]].')
+    out = []
+    for turn in value:
+        if not isinstance(turn, list) or len(turn) != 2 or not all(isinstance(part, str) for part in turn):
+            raise DataError(f'Each turn of an intervention in {where} is a role and a text: ["user", "..."].')
+        out.append((str(turn[0]), str(turn[1])))
+    return tuple(out)
+
+
+def _joined(first: str, second: str) -> str:
+    """Two texts, a space between unless one of them brings its own."""
+    space = " " if first and second and not first[-1].isspace() and not second[0].isspace() else ""
+    return first + space + second
