@@ -35,7 +35,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     Parameters
     ----------
     spec:
-        "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL".
+        "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL";
+        "replay/PATH" for recorded answers.
     options:
         How to reach it.
 
@@ -45,6 +46,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         There is no such kind of model.
     ModelError
         The address is incomplete, or a key is missing.
+    DataError
+        Recorded answers are not there, or damaged.
     """
     options = options or ModelOptions()
     if spec.startswith(("http://", "https://", "openai/")):
@@ -56,8 +59,12 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.sim import SimModel  # noqa: PLC0415
 
         return SimModel(name)
-    if not name and kind in ("sim", "openai"):
-        raise ModelError(f"{spec!r} names no model: write {kind}/NAME.")
+    if kind == "replay" and name:
+        from facevalue.models.replay import ReplayModel  # noqa: PLC0415
+
+        return ReplayModel(name)
+    if not name and kind in ("sim", "openai", "replay"):
+        raise ModelError(f"{spec!r} names no model: write {kind}/{'PATH' if kind == 'replay' else 'NAME'}.")
     raise UnknownNameError(
-        "model", spec, ["sim/default", "http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
+        "model", spec, ["sim/default", "replay/PATH", "http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
     )

@@ -1,0 +1,302 @@
+"""Recorded answers as rows, read piece by piece from a run folder, CSV, JSONL or Parquet; nothing there is trusted."""
+
+import csv
+import hashlib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.types import Status
+
+LIMIT = 131_072
+"""Most characters of one cell; a longer one is taken for damage."""
+COLUMNS = 256
+ROWS = 50_000_000
+RESERVED = ("trial", "repeat", "status", "text", "probs")
+"""Columns of a table with a meaning of their own; all others are factors, or notes that are not looked at."""
+
+_LINE = 4 * LIMIT  # characters of a line of JSON
+_BATCH = 1024  # rows of Parquet that are in memory at once
+_FORMAT = "1"  # of a run's shards
+_OF_RUN = ("trial", "repeat", "status", "text", "probs", "request")
+_SHARD = re.compile(r"part-(\d+)\.parquet")
+
+
+class Answer(NamedTuple):
+    """A recorded answer.
+
+    Attributes
+    ----------
+    request:
+        Hash of what was asked, as a run stores it; None in tables.
+    trial, repeat:
+        Which request it answers; the trial is None in tables without such a column.
+    status, text, probs:
+        As in `Response`.
+    levels:
+        Of the table's other columns, in their order.
+    """
+
+    request: int | None
+    trial: int | None
+    repeat: int
+    status: Status
+    text: str | None
+    probs: tuple[float, ...] | None
+    levels: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What holds recorded answers.
+
+    Attributes
+    ----------
+    path:
+        The run folder or file.
+    by:
+        How answers find their requests: "request", "trial" or "factors".
+    columns:
+        Names of the columns that `Answer.levels` holds.
+    read:
+        Reads the answers, piece by piece; rows that hold none are left out.
+    facts:
+        What a run folder says about who answered.
+    """
+
+    path: Path
+    by: str
+    columns: tuple[str, ...]
+    read: Callable[[], Iterator[Answer]]
+    facts: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+
+def recording(path: Path) -> Recording:
+    """Open recorded answers.
+
+    Raises
+    ------
+    DataError
+        There is no such file or folder, it is of another kind, or damaged.
+    UnknownNameError
+        A table lacks the columns that are needed; the nearest are suggested.
+    """
+    if path.is_dir():
+        return _run(path)
+    if not path.is_file():
+        raise DataError(f"There are no recorded answers at {path}: no such file or folder.")
+    rows = {".csv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet}.get(path.suffix.lower())
+    if rows is None:
+        raise DataError(f"{path.name} is neither a run folder nor a .csv, .jsonl or .parquet file.")
+    columns = next(rows(path))[1]
+    if len(columns) > COLUMNS:
+        raise DataError(f"{path.name} has {len(columns)} columns; at most {COLUMNS} are read.")
+    for name in columns:
+        if not name or columns.count(name) > 1:
+            raise DataError(f"{path.name} has {'a column without a name' if not name else f'two columns {name!r}'}.")
+    if "text" not in columns and "probs" not in columns:
+        raise UnknownNameError(f"column of {path.name}:", "text", columns)
+    others = tuple(name for name in columns if name not in RESERVED)
+    if "trial" not in columns and not others:
+        raise UnknownNameError(f"column of {path.name}:", "trial", columns)
+
+    def read() -> Iterator[Answer]:
+        stream = rows(path)
+        next(stream)
+        for where, cells in stream:
+            answer = _answer(dict(zip(columns, cells, strict=True)), others, f"{path.name}, {where}")
+            if answer is not None:
+                yield answer
+
+    return Recording(path, "trial" if "trial" in columns else "factors", others, read)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    state = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(2**20):
+                state.update(block)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error}.") from None
+    return state.hexdigest()
+
+
+Rows = Iterator[tuple[str, Sequence[Any]]]
+"""First the names of the columns, then where each row is and its cells."""
+
+
+def _csv(path: Path) -> Rows:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, None)
+            if header is None:
+                raise DataError(f"{path.name} is empty.")
+            yield "header", [name.strip() for name in header]
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise DataError(
+                        f"{path.name}, line {reader.line_num}: {len(row)} cells under {len(header)} columns."
+                    )
+                yield f"line {reader.line_num}", row
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path.name} cannot be read as CSV: {error}.") from None
+
+
+def _jsonl(path: Path) -> Rows:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            names: list[str] | None = None
+            number = 0
+            while line := file.readline(_LINE):
+                number += 1
+                if len(line) == _LINE and not line.endswith("\n"):
+                    raise DataError(f"{path.name}, line {number}: longer than {_LINE:,} characters.")
+                if not line.strip():
+                    continue
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise DataError(f"{path.name}, line {number}: not an object with names and values.")
+                if names is None:
+                    names = list(row)
+                    yield "header", names
+                for name in row:
+                    if name not in names:
+                        raise DataError(f"{path.name}, line {number}: {name!r} is not among the names of line 1.")
+                yield f"line {number}", [row.get(name) for name in names]
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{path.name} cannot be read as lines of JSON: {error}.") from None
+    if names is None:
+        raise DataError(f"{path.name} is empty.")
+
+
+def _parquet(path: Path) -> Rows:
+    try:
+        with pq.ParquetFile(path) as file:
+            yield "header", list(file.schema_arrow.names)
+            number = 0
+            for batch in file.iter_batches(_BATCH):
+                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    number += 1
+                    yield f"row {number}", row
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path.name} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
+
+
+def _run(folder: Path) -> Recording:
+    try:
+        model = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))["model"]
+        facts: dict[str, str | int | float | bool] = {"answered_by": str(model["name"])}
+        facts |= {"structured": True} if model["settings"].get("structured") is True else {}
+    except FileNotFoundError:
+        raise DataError(f"{folder} is not the folder of a run: it has no run.toml.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{folder / 'run.toml'} cannot be read: {error}.") from None
+    place = folder / "responses"
+    found = ((_SHARD.fullmatch(path.name), path) for path in (place.iterdir() if place.is_dir() else ()))
+    shards = [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
+    if not shards:
+        raise DataError(f"{folder} holds no responses.")
+
+    def read() -> Iterator[Answer]:
+        for shard in shards:
+            yield from _stored(shard)
+
+    return Recording(folder, "request", (), read, facts)
+
+
+def _stored(shard: Path) -> Iterator[Answer]:
+    try:
+        with pq.ParquetFile(shard) as file:
+            written = (file.metadata.metadata or {}).get(b"facevalue.responses", b"none").decode()
+            if written != _FORMAT or not set(_OF_RUN) <= set(file.schema_arrow.names):
+                raise DataError(f"{shard} has format {written}; this FaceValue reads {_FORMAT}.")
+            for batch in file.iter_batches(_BATCH, columns=list(_OF_RUN)):
+                for row in batch.select(list(_OF_RUN)).to_pylist():
+                    answer = _answer(row, (), f"{shard.name}")
+                    if answer is not None:
+                        yield answer._replace(request=int(row["request"]))
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{shard} is cut short or damaged: {str(error).splitlines()[0]}.") from None
+
+
+def _answer(cells: Mapping[str, Any], columns: Sequence[str], where: str) -> Answer | None:
+    """Understand one row; None where it holds no answer."""
+    told = _text(cells.get("status"), where)
+    if told and told not in set(Status):
+        raise UnknownNameError(f"status in {where}:", told, [str(status) for status in Status])
+    status = Status(told) if told else Status.OK
+    text, probs = _text(cells.get("text"), where), _probabilities(cells.get("probs"), where)
+    if status is Status.ERROR or (status is not Status.REFUSED and text is None and probs is None):
+        return None
+    return Answer(
+        request=None,
+        trial=_whole(cells["trial"], "trial", 2**63 - 1, where) if "trial" in cells else None,
+        repeat=_whole(cells["repeat"], "repeat", 255, where) if "repeat" in cells else 0,
+        status=status,
+        text=text,
+        probs=probs,
+        levels=tuple(_level(cells[name], where) for name in columns),
+    )
+
+
+def _text(cell: Any, where: str) -> str | None:
+    if cell is None:
+        return None
+    if not isinstance(cell, str):
+        raise DataError(f"{where}: {type(cell).__name__} {str(cell)[:40]!r} where a text is due.")
+    if len(cell) > LIMIT:
+        raise DataError(f"{where}: a cell of {len(cell):,} characters; at most {LIMIT:,} are read.")
+    if not cell.isascii():
+        try:
+            cell.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"{where}: a text that is no valid Unicode.") from None
+    return cell
+
+
+def _level(cell: Any, where: str) -> str | None:
+    """A factor's level as text; a blank cell is none."""
+    if isinstance(cell, bool | int | float):
+        return str(cell)
+    if isinstance(cell, list | dict):
+        return None  # a column such as notes; no factor has such levels
+    text = cell if cell is None or isinstance(cell, str) else str(cell)
+    return _text(text, where) or None
+
+
+def _whole(cell: Any, name: str, most: int, where: str) -> int:
+    try:
+        number = int(cell) if isinstance(cell, int | str) and not isinstance(cell, bool) else -1
+    except ValueError:
+        number = -1
+    if not 0 <= number <= most:
+        raise DataError(f"{where}: {name} is {str(cell)[:40]!r}, not a whole number from 0 to {most}.")
+    return number
+
+
+def _probabilities(cell: Any, where: str) -> tuple[float, ...] | None:
+    if isinstance(cell, str):
+        cell = [part for part in re.split(r"[\s,;\[\]]+", cell[:LIMIT]) if part]
+    if not cell:
+        return None
+    try:
+        values = tuple(float(value) for value in cell)
+    except (TypeError, ValueError):
+        values = (math.nan,)
+    if not all(0 <= value <= 1 + 1e-6 for value in values) or sum(values) > 1 + 1e-3:
+        raise DataError(f"{where}: probs {str(cell)[:60]!r} are no probabilities.")
+    return values

@@ -1,0 +1,321 @@
+"""`replay/PATH`: a model that answers from recorded responses, so that anyone's answers go through the same audit.
+
+What is recorded is either a run folder or a table (see docs/replay.md). A request without exactly one recorded answer
+fails (`Status.ERROR`); nothing is made up, and nothing that was recorded for one request is given to another.
+"""
+
+import logging
+import sqlite3
+import sys
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from facevalue.design import mix
+from facevalue.errors import DataError, ModelError, UnknownNameError
+from facevalue.models._recorded import ROWS, Recording, digest, recording
+from facevalue.models.base import Capabilities
+from facevalue.types import Question, Request, Response, Sampling, Status
+
+_BATCH = 512  # requests that are looked up together
+_KEPT = 65_536  # questions whose hashes are remembered
+_INDEXES = 32  # sets of columns by which one table may be searched
+_LOG = logging.getLogger(__name__)
+
+_ABSENT = "not among the recorded answers"
+_SEVERAL = "more than one recorded answer fits"
+_OTHER = "the recorded answer of that trial is about something else"
+_NO_PROBABILITIES = "recorded without option probabilities"
+_NO_TEXT = "recorded without a text"
+_OPTIONS = "recorded probabilities are of another number of options"
+
+Row = tuple[str, str | None, bytes | None, int, int, int]
+"""Status, text, probabilities, trial, repeat and place of an answer."""
+
+
+class ReplayModel:
+    """Answers from a run folder, or from a table of answers.
+
+    Answers are kept in a temporary database on the disk, which goes with the model: memory does not grow with their
+    number.
+
+    Parameters
+    ----------
+    path:
+        A run folder; or a .csv, .jsonl or .parquet file with `text` or `probs`, and either `trial` or the study's
+        factors. docs/replay.md says which answer goes to which request.
+
+    Attributes
+    ----------
+    misses:
+        Requests that had no recorded answer, by reason.
+
+    Raises
+    ------
+    DataError
+        There is nothing at the path, it is damaged, or holds two answers for one trial and repeat.
+    UnknownNameError
+        A needed column is missing.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._source = recording(self._path)
+        self.name = f"replay/{self._path.resolve().name}"
+        self.misses: Counter[str] = Counter()
+        self._answers = _Answers(self._source)
+        kept = self._answers
+        content = kept.content if self._path.is_dir() else digest(self._path)
+        self._settings = {**self._source.facts, "content": content, "answers": kept.count}
+        self._hashes: OrderedDict[int, tuple[Question, int]] = OrderedDict()
+        # Pictures are not looked at, so that any number of them is fine.
+        self.capabilities = Capabilities(
+            probabilities="full" if kept.exact else "none",
+            images_per_request=sys.maxsize,
+            seeds=True,
+            structured=self._source.facts.get("structured") is True,
+        )
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Hash of the content and number of answers; of a run folder, also who answered."""
+        return dict(self._settings)
+
+    def close(self) -> None:
+        """Remove the temporary database."""
+        self._answers.close()
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Look up each request.
+
+        How many had no recorded answer, and why, is logged at the end.
+
+        Raises
+        ------
+        UnknownNameError
+            No column of the table is a factor of the study.
+        ModelError
+            No request had a recorded answer: they are of another study, or of other settings.
+        """
+        stream, asked = iter(requests), 0
+        before = Counter(self.misses)
+        first: dict[str, str] = {}
+        while batch := list(islice(stream, _BATCH)):
+            found = self._by_request(batch) if self._source.by == "request" else map(self._by_table, batch)
+            for request, rows in zip(batch, found, strict=True):
+                answer = _response(request, rows) if not isinstance(rows, str) else rows
+                if isinstance(answer, str):
+                    self.misses[answer] += 1
+                    first.setdefault(answer, f"trial {request.trial}, repeat {request.repeat}")
+                    answer = Response(request.trial, request.repeat, Status.ERROR, error=f"{self.name}: {answer}.")
+                yield answer
+            asked += len(batch)
+        missed = self.misses - before
+        if not missed:
+            return
+        reasons = "; ".join(f"{count:,} {why} (such as {first[why]})" for why, count in missed.most_common())
+        message = f"{missed.total():,} of {asked:,} requests had no recorded answer in {self.name}: {reasons}."
+        if missed.total() == asked:
+            raise ModelError(f"{message} The answers were recorded for another study, or under other settings.")
+        _LOG.warning("%s%s", message, self._unused(request))
+
+    def _unused(self, request: Request) -> str:
+        """Which columns were not compared, as that is why several answers may fit."""
+        unused = [name for name in self._source.columns if name not in _factors(request)]
+        if self._source.by != "factors" or not unused:
+            return ""
+        return f" Columns that are no factors of the study were not looked at: {', '.join(unused)}."
+
+    def _by_request(self, batch: Sequence[Request]) -> Iterator[Sequence[Row] | str]:
+        stimuli = np.array([_stimulus(request.stimulus.digest) for request in batch], dtype=np.uint64)
+        questions = np.array([self._question(request.question) for request in batch], dtype=np.uint64)
+        conditions = np.array([_conditions(r.sampling, r.seed, r.exact, r.constrain) for r in batch], dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            hashes = mix(mix(mix(stimuli) ^ questions) ^ conditions).view(np.int64).tolist()
+        for request, wanted in zip(batch, hashes, strict=True):
+            rows = self._answers.of("request = ?", (wanted,))
+            own = [row for row in rows if row[3:5] == (request.trial, request.repeat)]
+            # Where one thing was asked in several trials, any of equal answers will do.
+            yield own or (rows[:1] if len({row[:3] for row in rows}) == 1 else rows)
+
+    def _by_table(self, request: Request) -> Sequence[Row] | str:
+        factors = _factors(request)
+        columns = [place for place, name in enumerate(self._source.columns) if name in factors]
+        if self._source.by == "factors":
+            if not columns:
+                name = next(iter(self._source.columns))
+                raise UnknownNameError(f"factor in {self._path.name} (of the study's):", name, factors)
+            self._answers.index(columns)
+            same = " AND ".join(f"c{place} IS ?" for place in columns)
+            levels = [factors[self._source.columns[place]] for place in columns]
+            return self._answers.of(f"{same} AND repeat = ?", (*levels, request.repeat))
+        rows = self._answers.of("trial = ? AND repeat = ?", (request.trial, request.repeat))
+        if rows and columns:
+            for name, level in zip(
+                (self._source.columns[place] for place in columns), self._answers.levels(rows[0], columns), strict=True
+            ):
+                # An exported table has the wording of the prompt where the factor's level would stand.
+                if level != factors[name] and not (name == "prompt" and level == request.question.prompt):
+                    return _OTHER
+        return rows
+
+    def _question(self, question: Question) -> int:
+        known = self._hashes.get(id(question))
+        if known is None or known[0] is not question:
+            parts = [part for option in question.options for part in (option.label, option.text)]
+            known = (question, _hash(("question", question.prompt, question.system, *parts)))
+            self._hashes[id(question)] = known
+            if len(self._hashes) > _KEPT:
+                self._hashes.popitem(last=False)
+        return known[1]
+
+
+def _factors(request: Request) -> Mapping[str, str | None]:
+    return {**request.stimulus.factors, **request.question.factors}
+
+
+def _response(request: Request, rows: Sequence[Row]) -> Response | str:
+    """The one recorded answer as a response, or why there is none."""
+    if len(rows) != 1:
+        return _SEVERAL if rows else _ABSENT
+    told, text, packed, *_ = rows[0]
+    status = Status(told)
+    if status is Status.REFUSED:
+        return Response(request.trial, request.repeat, status, text, error=None if text else "recorded as refused")
+    if not request.exact:
+        return _NO_TEXT if text is None else Response(request.trial, request.repeat, status, text)
+    if packed is None:
+        return _NO_PROBABILITIES
+    probs = tuple(array("d", packed))
+    if len(probs) != len(request.question.options):
+        return _OPTIONS
+    return Response(request.trial, request.repeat, status, text, probs)
+
+
+class _Answers:
+    """Recorded answers in a temporary database that SQLite removes by itself.
+
+    Names of columns never become part of a command: they are c0, c1, ... there.
+    """
+
+    def __init__(self, source: Recording) -> None:
+        self.count = 0
+        self.exact = False
+        """Whether all answers but refusals come with probabilities."""
+        self._sum = 0
+        self._indexed: set[tuple[int, ...]] = set()
+        self._base = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._base.execute("PRAGMA synchronous = OFF")
+        columns = [f"c{place} TEXT" for place in range(len(source.columns))]
+        head = ["request INTEGER", "trial INTEGER", "repeat INTEGER", "status TEXT", "text TEXT", "probs BLOB"]
+        self._base.execute(f"CREATE TABLE answers ({', '.join(['id INTEGER PRIMARY KEY', *head, *columns])})")
+        try:
+            self._fill(source, len(head) + len(columns))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def content(self) -> str:
+        """Hash of all answers, whatever their order."""
+        return f"{self._sum:064x}"
+
+    def close(self) -> None:
+        self._base.close()
+
+    def of(self, condition: str, values: Sequence[object]) -> list[Row]:
+        """Up to a few answers that meet a condition."""
+        found = "SELECT status, text, probs, trial, repeat, id FROM answers WHERE"
+        return self._base.execute(f"{found} {condition} LIMIT 256", values).fetchall()
+
+    def levels(self, row: Row, columns: Sequence[int]) -> tuple[str | None, ...]:
+        """Levels of an answer in some columns."""
+        names = ", ".join(f"c{place}" for place in columns)
+        found = self._base.execute(f"SELECT {names} FROM answers WHERE id = ?", (row[-1],))  # noqa: S608
+        return tuple(found.fetchone())
+
+    def index(self, columns: Sequence[int]) -> None:
+        """Make answers quick to find by some columns."""
+        key = tuple(columns)
+        if key in self._indexed:
+            return
+        if len(self._indexed) < _INDEXES:
+            names = ", ".join(f"c{place}" for place in key)
+            self._base.execute(f"CREATE INDEX by_{len(self._indexed)} ON answers ({names}, repeat)")
+        self._indexed.add(key)
+
+    def _fill(self, source: Recording, width: int) -> None:
+        one = "trial, repeat" if source.by != "factors" else ""
+        if source.by == "request":  # of a request stored twice the first counts
+            self._base.execute("CREATE UNIQUE INDEX once ON answers (trial, repeat)")
+        insert = f"INSERT OR IGNORE INTO answers VALUES (NULL{', ?' * width})"  # noqa: S608
+        self._base.execute("BEGIN")
+        self._base.executemany(insert, self._rows(source))
+        self._base.execute("COMMIT")
+        if source.by == "request":
+            self._base.execute("CREATE INDEX by_request ON answers (request)")
+        elif source.by == "trial":
+            self._base.execute("CREATE INDEX by_trial ON answers (trial, repeat)")
+            twice = f"SELECT {one} FROM answers GROUP BY {one} HAVING COUNT(*) > 1 LIMIT 1"  # noqa: S608
+            if found := self._base.execute(twice).fetchone():
+                raise DataError(
+                    f"{source.path.name} holds two answers for trial {found[0]}, repeat {found[1]}. Number them in a "
+                    "column `repeat`, or keep one."
+                )
+        counts = (
+            "SELECT COUNT(*), COUNT(probs), COUNT(*) FILTER (WHERE status = 'refused' AND probs IS NULL) FROM answers"
+        )
+        self.count, with_probs, refused = self._base.execute(counts).fetchone()
+        if not self.count:
+            raise DataError(f"{source.path.name} holds no answer.")
+        self.exact = 0 < with_probs == self.count - refused
+
+    def _rows(self, source: Recording) -> Iterator[tuple[object, ...]]:
+        for number, answer in enumerate(source.read()):
+            if number >= ROWS:
+                raise DataError(f"{source.path.name} holds more than {ROWS:,} answers.")
+            packed = None if answer.probs is None else array("d", answer.probs).tobytes()
+            signed = None
+            if answer.request is not None:
+                signed = answer.request - 2**64 if answer.request >= 2**63 else answer.request
+                told = (str(answer.trial), str(answer.repeat), str(signed), answer.status, answer.text, packed)
+                self._sum = (self._sum + _digest(told)) % 2**256
+            yield (signed, answer.trial, answer.repeat, str(answer.status), answer.text, packed, *answer.levels)
+
+
+def _digest(parts: Sequence[str | bytes | None]) -> int:
+    state = blake2b(digest_size=32)
+    for part in parts:
+        data = b"" if part is None else part.encode() if isinstance(part, str) else part
+        state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
+        state.update(data)
+    return int.from_bytes(state.digest(), "little")
+
+
+# The hashes of `facevalue.store.hashing`, one request at a time: models come before the store in the order of the
+# folders. tests/models/test_replay.py holds the two to each other.
+
+
+def _hash(parts: Iterable[str | None]) -> int:
+    state = blake2b(digest_size=8)
+    for part in parts:
+        data = b"" if part is None else part.encode("utf-8", "surrogatepass")
+        state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
+        state.update(data)
+    return int.from_bytes(state.digest(), "little")
+
+
+@lru_cache(maxsize=1024)
+def _stimulus(content: str) -> int:
+    return _hash(("stimulus", content))
+
+
+@lru_cache(maxsize=1024)
+def _conditions(sampling: Sampling, seed: int, exact: bool, constrain: bool) -> int:
+    values = (float(sampling.temperature), float(sampling.top_p), int(sampling.max_tokens), int(seed), bool(exact))
+    return _hash(("conditions", *map(repr, values), *(["constrained"] if constrain else [])))
