@@ -1,48 +1,16 @@
 """The commands as a user types them: what they print, what they write, how they fail."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 import pytest
 
-from facevalue.cli import main
 from facevalue.cli.run import default_folder
 from facevalue.run.stored import StoredRun, answers
+from tests.cli.conftest import Command
 
 SMALL = ("--faces", "4", "--scenarios", "wealthy,polite", "--attributes", "eyewear,makeup,facial_hair", "--seeds", "1")
-
-
-class Outcome(NamedTuple):
-    """What a command did."""
-
-    status: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Outcome]
-
-
-@pytest.fixture
-def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
-    """Run a command line in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def command(*args: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["facevalue", *args])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        code = end.value.code
-        return Outcome(code if isinstance(code, int) else 0, said.out, said.err)
-
-    return command
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ _COMMANDS = {
     "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
     "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
     "compare": ("facevalue.cli.compare:compare", "Compare two runs cell by cell: real and synthetic pictures."),
+    "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit simulated models whose bias is known."),
     "demo": ("facevalue.cli.demo:demo", "A whole audit without key or network."),
 }

@@ -3,7 +3,7 @@
 import math
 
 from facevalue.measures.base import Measure
-from facevalue.studies.vignette import profile, variants
+from facevalue.studies.vignette import measures_compared
 
 PAPER = "VIGNETTE (000_3034adc9333dc66e)"
 OURS = "FaceValue"
@@ -86,6 +86,5 @@ NA_RATE = _measure(
 MEASURES = (
     *(SELECTION, GAP, LOG_ODDS, PAIRCOMP, POLARITY, ERROR, SWAPPED, BOTH, NONE, SPREAD, IMPACT, SHORTFALL),
     *(SHARE_RELEASED, LOG_ODDS_RELEASED, NA_RATE),
-    *profile.MEASURES,
-    *variants.MEASURES,
+    *measures_compared.MEASURES,
 )

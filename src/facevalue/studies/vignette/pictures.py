@@ -157,13 +157,14 @@ def words(frame: pl.DataFrame) -> pl.DataFrame:
         for one in identities(dimension.name, gender)
     }
     noun: Mapping[str, str] = {"male": " man", "female": " woman"}
-    given = "wording" if "wording" in frame.columns else None
-    columns = ["gender", "dimension", "identity", *([given] if given else [])]
+    given = pl.col("wording") if "wording" in frame.columns else pl.lit(None, pl.String)
+    sides = [name for name in ("identity", "identity_1", "identity_2") if name in frame.columns]
+    named = [frame.select("gender", "dimension", identity=pl.col(side), wording=given) for side in sides]
+    people = pl.concat(named).drop_nulls("identity").unique(["gender", "dimension", "identity"], maintain_order=True)
     rows = []
-    for row in frame.select(columns).unique(["gender", "dimension", "identity"], maintain_order=True).iter_rows():
-        key = (str(row[0]), str(row[1]), str(row[2]))
-        own = str(row[3]) if given and row[3] is not None else None
-        rows.append((*key, own or table.get(key) or f"{key[2]}{noun.get(key[0], '')}"))
+    for gender, dimension, identity, own in people.iter_rows():
+        word = own or table.get((gender, dimension, identity)) or f"{identity}{noun.get(gender, '')}"
+        rows.append((gender, dimension, identity, word))
     return pl.DataFrame(
         rows, schema=dict.fromkeys(("gender", "dimension", "identity", "word"), pl.String()), orient="row"
     )
