@@ -87,6 +87,11 @@ def heatmap(tables: Tables) -> pl.DataFrame:
 def _cells(table: EstimateTable, tables: Tables) -> None:
     keys = [*_WITHIN[1:], "identity", "activity"]
     record(table, m.SELECTION, selection.cells(heatmap(tables), keys).sort(keys), WILSON)
+    # Who is chosen doing what, man or woman: the rows of Tables 15-19.
+    decided = tables.selected.filter((pl.col("paradigm") == "decision") & pl.col("question").is_null())
+    if decided["gender"].n_unique() > 1:
+        each = ["gender", *keys]
+        record(table, m.SELECTION, selection.cells(decided.drop_nulls("activity"), each).sort(each), WILSON)
     activities = tables.selected.filter(pl.col("contrast") == "activity")
     for names in (keys, [name for name in keys if name != "identity"]):
         record(table, m.SELECTION, selection.cells(activities, names).sort(names), WILSON)
