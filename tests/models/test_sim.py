@@ -100,8 +100,9 @@ def test_a_refuser_refuses_everything() -> None:
     assert {r.text for r in ask(SimModel("refuser"), *(request(t) for t in range(100)))} == {REFUSAL}
 
 
-def test_questions_without_options_are_an_error_and_not_an_answer() -> None:
-    (response,) = ask(SimModel("default"), request(0, options=()))
+@pytest.mark.parametrize(("options", "exact"), [((KIND,), False), ((), True)])
+def test_a_choice_without_two_options_is_an_error_and_not_an_answer(options: tuple[Option, ...], exact: bool) -> None:
+    (response,) = ask(SimModel("default"), request(0, options=options, exact=exact))
     assert response.status is Status.ERROR
     assert response.text is None
 

@@ -4,7 +4,7 @@ Effects are drawn at random from a seeded table over whatever factors a study ha
 respondent looks at factor levels, never at pixels, and answers in text through the same parser as any model.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from facevalue.design import mix
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models._sim_pairs import Preferences, is_pair
+from facevalue.models._sim_text import Writer, is_comparison, is_form
 from facevalue.models.base import Capabilities
 from facevalue.types import Option, Request, Response, Status
 
@@ -182,6 +183,14 @@ class Respondent:
             words = trial.astype(np.uint64) * np.uint64(256) + repeat.astype(np.uint64)
             return _unit(mix(mix(words) + np.uint64(_word(self.planted.seed, "stream", str(stream)))))
 
+    def writer(self) -> Writer:
+        """Who writes texts."""
+        return Writer(self.utilities, self._uniforms)
+
+    def spoil(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Which texts are refused (-1) or gibberish (-2) instead; 0 for all others."""
+        return self.choose(np.ones((trial.size, 1)), trial, repeat)
+
     def style(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Which way of writing its answer the respondent picks for each row."""
         return np.searchsorted(_STYLE_ENDS, self._uniforms(trial, repeat, 3), side="right").clip(0, len(_STYLES) - 1)
@@ -206,7 +215,8 @@ class SimModel:
         self.planted = replace(PRESETS[preset], seed=int(seed or 0))
         self._respondent = Respondent(self.planted)
         self._preferences = self._respondent.preferences()
-        self.capabilities = Capabilities(probabilities="full", images_per_request=1, system_prompt=True, seeds=True)
+        self._writer = self._respondent.writer()
+        self.capabilities = Capabilities(probabilities="full", images_per_request=2, system_prompt=True, seeds=True)
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Everything that is planted."""
@@ -223,14 +233,35 @@ class SimModel:
             for request in batch:
                 groups.setdefault(_levels(request.question.options), []).append(request)
             for levels, group in groups.items():
-                if len(levels) < 2:
-                    said = "a simulated respondent answers only questions with options"
-                    yield from [Response(r.trial, r.repeat, Status.ERROR, error=said) for r in group]
-                else:
+                if len(levels) > 1:
                     yield from self._choose(group, levels)
+                    continue
+                yield from self._write(group)
+
+    def _write(self, group: list[Request]) -> list[Response]:
+        """Answer in free text, where there are no options at all."""
+        said = "a simulated respondent needs two options to choose from"
+        closed = [r for r in group if r.question.options or r.exact]
+        texts = [r for r in group if not (r.question.options or r.exact)]
+        forms, others = [r for r in texts if is_form(r)], [r for r in texts if not is_form(r)]
+        written = self._spoilt(forms, self._writer.forms) + self._spoilt(others, self._writer.descriptions)
+        return [Response(r.trial, r.repeat, Status.ERROR, error=said) for r in closed] + written
+
+    def _spoilt(self, batch: list[Request], write: Callable[[Sequence[Request]], list[str]]) -> list[Response]:
+        """Texts, some of them refused or gibberish instead."""
+        if not batch:
+            return []
+        trial = np.array([request.trial for request in batch])
+        repeat = np.array([request.repeat for request in batch])
+        spoilt = {_REFUSED: REFUSAL, _GIBBERISH: GIBBERISH}
+        texts = zip(batch, write(batch), self._respondent.spoil(trial, repeat).tolist(), strict=True)
+        return [Response(r.trial, r.repeat, Status.OK, spoilt.get(how, text)) for r, text, how in texts]
 
     def _choose(self, batch: list[Request], levels: tuple[str, ...]) -> list[Response]:
-        utilities = self._preferences.utilities(batch, levels) if is_pair(levels) else self._shown(batch, levels)
+        if is_comparison(levels):
+            utilities = self._writer.leaning(batch)
+        else:
+            utilities = self._preferences.utilities(batch, levels) if is_pair(levels) else self._shown(batch, levels)
         letter = np.array([_letter(request.question.options) for request in batch])
         probabilities = self._respondent.probabilities(utilities, letter)
         answered = 1.0 - self.planted.refusal - self.planted.gibberish
@@ -244,7 +275,11 @@ class SimModel:
             if request.exact:
                 out.append(Response(request.trial, request.repeat, Status.OK, None, tuple(probs)))
             else:
-                text = _reply(request.question.options, choice, style)
+                options = request.question.options
+                if is_comparison(levels) and choice >= 0:
+                    text = self._writer.said(options[choice].text, style)
+                else:
+                    text = _reply(options, choice, style)
                 out.append(Response(request.trial, request.repeat, Status.OK, text))
         return out
 

@@ -1,0 +1,69 @@
+"""Free text: whether a reply is a text at all, or declines to give one.
+
+A long text is a text, whatever it says besides ("I can't say who she is, but ..."). A short one that declines is a
+refusal.
+"""
+
+import polars as pl
+
+from facevalue.answers._phrases import REFUSAL
+from facevalue.answers._text import visible, without_thinking
+from facevalue.answers.base import NA, NA_DTYPE
+from facevalue.errors import UnknownNameError
+from facevalue.types import Status
+
+SHORT = 40
+"""Words up to which a reply that declines is a refusal."""
+
+
+def parse_column(frame: pl.DataFrame, text: str, *, status: str = "status") -> pl.DataFrame:
+    """Tell texts from replies that are none.
+
+    Parameters
+    ----------
+    frame:
+        One row per reply.
+    text:
+        The column with the replies. Thinking in `<think>` tags is no part of a text.
+    status:
+        The column with the replies' `Status`; all are `ok` if there is no such column. A truncated text is a text.
+
+    Returns
+    -------
+    DataFrame
+        The same rows in the same order: `text` (null for N/A) and `na` (`NA_DTYPE`): refused, empty, error, or null.
+
+    Raises
+    ------
+    UnknownNameError
+        For a column the frame lacks.
+
+    Examples
+    --------
+    >>> replies = pl.DataFrame({"said": ["A tall person.", " ", "I'm sorry, I can't describe people."]})
+    >>> parse_column(replies, "said").rows()
+    [('A tall person.', None), (None, 'empty'), (None, 'refused')]
+    """
+    if text not in frame.columns:
+        raise UnknownNameError("column", text, frame.columns)
+    given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value)
+    said = frame.select(text=pl.col(text).cast(pl.String), status=given)
+    if said["text"].str.contains("<", literal=True).any():
+        said = said.with_columns(pl.col("text").map_elements(without_thinking, pl.String))
+    said = said.with_columns(
+        pl.col("text").str.strip_chars(), words=pl.col("text").str.count_matches(r"\S+").fill_null(0)
+    ).with_columns(short=(pl.col("words") <= SHORT) & pl.col("text").str.contains(r"[\p{L}\p{N}]"))
+    short = said.filter("short")["text"].unique()
+    declined = [one for one in short if REFUSAL.search(visible(one)[0])]
+    reason = (
+        pl.when(pl.col("status") == Status.REFUSED.value)
+        .then(pl.lit(NA.REFUSED.value))
+        .when((pl.col("status") == Status.ERROR.value) | pl.col("text").is_null())
+        .then(pl.lit(NA.ERROR.value))
+        .when(~pl.col("text").str.contains(r"[\p{L}\p{N}]"))
+        .then(pl.lit(NA.EMPTY.value))
+        .when(pl.col("short") & pl.col("text").is_in(declined))
+        .then(pl.lit(NA.REFUSED.value))
+    )
+    found = said.with_columns(na=reason.cast(NA_DTYPE))
+    return found.select(text=pl.when(pl.col("na").is_null()).then("text"), na="na")

@@ -1,0 +1,173 @@
+"""What a simulated respondent writes where there is more to say than an option: comparisons, descriptions, forms.
+
+What is tilted is drawn at random, as all that is planted: a word or a value that goes with a group says nothing about
+anybody. Where nothing is planted, only chance makes texts of groups differ.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.types import Request
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Utilities = Callable[[Sequence[Mapping[str, str | None]], Sequence[str], Sequence[str]], Array]
+"""From factors, scenarios and options to utilities, of shape (factors, scenarios, options)."""
+Uniforms = Callable[[Codes, Codes, int], Array]
+"""From trials, repeats and the number of a stream to uniform draws."""
+
+YES_NO = ("no", "yes")
+FIELDS = "fields"
+"""Factor of a question that lists the fields of a form with their choices, as JSON."""
+FILLED = "filled"
+"""Factor of a stimulus that says what is filled in already, as JSON."""
+RELUCTANCE = 2.0
+"""How much more two people must differ, on the logit scale, for one to be said to be more than the other."""
+
+_STREAM = 16  # first of the streams of draws for texts; others stand below
+_SENTENCES = (
+    ("A {} person stands in the middle of the picture.", ("calm", "cheerful", "serious", "friendly", "confident")),
+    ("The expression is {}, and the eyes look at the camera.", ("warm", "thoughtful", "determined", "gentle", "tense")),
+    ("The clothes look {} and fit the place.", ("neat", "simple", "elegant", "practical", "colourful")),
+    ("The posture seems {}.", ("relaxed", "proud", "upright", "careful", "strong")),
+    ("Behind the person there is a {} room.", ("bright", "busy", "modern", "quiet", "dark")),
+    ("The whole scene has a {} mood.", ("professional", "peaceful", "lively", "difficult", "hopeful")),
+)
+"""Sentences of descriptions, each with a word to choose."""
+_WORDS = len(_SENTENCES[0][1])
+_YES = ('{{"answer": "{}"}}', "{}.", '```json\n{{"answer": "{}"}}\n```', "{}, as far as the picture shows.")
+_OPEN = "to be filled in later"
+
+
+class Writer:
+    """Writes comparisons, descriptions and forms.
+
+    Parameters
+    ----------
+    utilities:
+        What is planted, with what is random between people and pictures.
+    uniforms:
+        Draws that depend on trial and repeat alone.
+    """
+
+    def __init__(self, utilities: Utilities, uniforms: Uniforms) -> None:
+        self._utilities = utilities
+        self._uniforms = uniforms
+        self._form = lru_cache(maxsize=8)(_fields)
+
+    def leaning(self, requests: Sequence[Request]) -> Array:
+        """Utilities of the answers to comparisons, in the order in which each question lists them.
+
+        Each of two people has a standing of their own in what is asked. The one whose factors end in `_1` is shown
+        first and is asked about.
+
+        Returns
+        -------
+        Shape (requests, 2).
+        """
+        scenarios = list(dict.fromkeys(_scenario(request) for request in requests))
+        people = [_person(request.stimulus.factors, part) for request in requests for part in ("1", "2")]
+        standing = self._utilities(people, scenarios, ("more",))[:, :, 0].reshape(len(requests), 2, len(scenarios))
+        asked = [scenarios.index(_scenario(request)) for request in requests]
+        own = standing[np.arange(len(requests)), :, asked]
+        by_level = np.stack([np.full(len(requests), RELUCTANCE), 2 * (own[:, 0] - own[:, 1])], axis=1)
+        order = np.array([[YES_NO.index(option.level) for option in r.question.options] for r in requests])
+        return np.take_along_axis(by_level, order, axis=1)
+
+    def said(self, answer: str, style: int) -> str:
+        """Answer to a comparison, written in one of several ways."""
+        return _YES[style % len(_YES)].format(answer)
+
+    def descriptions(self, requests: Sequence[Request]) -> list[str]:
+        """Describe what is shown: each sentence has a word that is chosen by what is planted, and some are left out."""
+        scenarios = [f"sentence {number}" for number in range(len(_SENTENCES))]
+        places: dict[str, int] = {}
+        factors: list[Mapping[str, str | None]] = []
+        for request in requests:
+            if places.setdefault(request.stimulus.key, len(places)) == len(factors):
+                factors.append(request.stimulus.factors)
+        at = np.array([places[request.stimulus.key] for request in requests])
+        planted = np.stack(
+            [
+                self._utilities(factors, [scenario], words)[:, 0]
+                for scenario, (_, words) in zip(scenarios, _SENTENCES, strict=True)
+            ],
+            axis=1,
+        )[at]
+        trial, repeat = _numbers(requests)
+        words = np.stack(
+            [self._drawn(planted[:, i], trial, repeat, _STREAM + i) for i in range(len(_SENTENCES))], axis=1
+        ).tolist()
+        shown = np.stack(
+            [self._uniforms(trial, repeat, _STREAM + _WORDS + 1 + i) < 0.8 for i in range(len(_SENTENCES))], axis=1
+        ).tolist()
+        out = []
+        for chosen, kept in zip(words, shown, strict=True):
+            sentences = [
+                template.format(listed[word])
+                for (template, listed), word, keep in zip(_SENTENCES, chosen, [True, *kept[1:]], strict=True)
+                if keep
+            ]
+            out.append(" ".join(sentences))
+        return out
+
+    def forms(self, requests: Sequence[Request]) -> list[str]:
+        """Complete forms: what is filled in stays, and shifts what is put in the other fields."""
+        trial, repeat = _numbers(requests)
+        styles = self._uniforms(trial, repeat, 3)
+        out = []
+        for row, request in enumerate(requests):
+            fields = self._form(request.question.factors.get(FIELDS) or "{}")
+            before: dict[str, str] = json.loads(request.stimulus.factors.get(FILLED) or "{}")
+            planted = {**before, "image": request.stimulus.key}
+            values = dict(before)
+            for number, (field, choices) in enumerate(fields.items()):
+                if field in before:
+                    continue
+                utilities = self._utilities([planted], [field], choices)[:, 0]
+                one = self._drawn(utilities, trial[row : row + 1], repeat[row : row + 1], _STREAM + number)
+                values[field] = choices[int(one[0])]
+                if self._uniforms(trial[row : row + 1], repeat[row : row + 1], _STREAM + 64 + number)[0] < 0.02:
+                    values[field] = _OPEN
+            text = json.dumps({field: values[field] for field in fields}, indent=2)
+            out.append(f"```json\n{text}\n```" if styles[row] < 0.7 else f"Here is the completed form:\n{text}")
+        return out
+
+    def _drawn(self, utilities: Array, trial: Codes, repeat: Codes, stream: int) -> Codes:
+        """Draw one option for each row of utilities, of shape (rows, options)."""
+        shares = np.exp(utilities - utilities.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        u = self._uniforms(trial, repeat, stream)
+        chosen: Codes = (u[:, None] >= np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1)
+        return chosen
+
+
+def is_comparison(levels: tuple[str, ...]) -> bool:
+    """Whether options are those of a yes-no question."""
+    return levels == YES_NO
+
+
+def is_form(request: Request) -> bool:
+    """Whether a request asks for a form."""
+    return request.question.factors.get(FIELDS) is not None
+
+
+def _fields(text: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(choices) for name, choices in json.loads(text).items()}
+
+
+def _scenario(request: Request) -> str:
+    return request.question.factors.get("scenario") or request.question.prompt
+
+
+def _person(factors: Mapping[str, str | None], part: str) -> dict[str, str | None]:
+    """Factors of the one or the other person shown, under their plain names."""
+    return {name[:-2]: level for name, level in factors.items() if name.endswith(f"_{part}")}
+
+
+def _numbers(requests: Sequence[Request]) -> tuple[Codes, Codes]:
+    return np.array([request.trial for request in requests]), np.array([request.repeat for request in requests])

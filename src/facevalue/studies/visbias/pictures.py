@@ -1,0 +1,210 @@
+"""Whose pictures there are: the authors' photographs, the user's own, or drawn workers; and fictional species."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli import drawn_species, drawn_workers
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.visbias_folders import read_visbias_folders
+from facevalue.studies.base import LeftOut
+from facevalue.studies.visbias import tables
+from facevalue.studies.visbias.layout import PEOPLE, SPECIES
+from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
+from facevalue.studies.visbias.tables import Level
+from facevalue.types import OptionValue
+
+_COLUMNS = ("image", "path", "identity", "set")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What can be shown.
+
+    Attributes
+    ----------
+    frame:
+        The manifest: one row per image of a person or being; those of beings have a species.
+    groups:
+        Factors that are compared.
+    left_out:
+        What of the paper is not there, and why.
+    """
+
+    frame: pl.DataFrame
+    groups: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def parts(self) -> list[tuple[str, pl.DataFrame]]:
+        """Images of people, and those of species, where there are any."""
+        if SPECIES not in self.frame.columns:
+            return [(PEOPLE, self.frame)]
+        beings = pl.col(SPECIES).is_not_null()
+        parts = ((PEOPLE, self.frame.filter(~beings)), (SPECIES, self.frame.filter(beings)))
+        return [(who, _without_empty(part)) for who, part in parts if part.height]
+
+
+def read_pictures(
+    options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
+) -> Pictures:
+    """Read the pictures that were chosen, or list those that are drawn.
+
+    Parameters
+    ----------
+    options:
+        The settings, with roots spelled out (`located`).
+    chosen:
+        What of it is wanted.
+    manifest:
+        A stored manifest, used as it is.
+
+    Raises
+    ------
+    DataError
+        Two kinds of pictures were chosen, they can't be read, nothing is left of them, or an image of a person has the
+        name of one of a being.
+    UnknownNameError
+        A level or group that there isn't.
+    """
+    if options["folder"] and options["manifest"]:
+        raise DataError("Give one of --folder and --manifest, not both.")
+    drawn = not (options["folder"] or options["manifest"])
+    left_out = _not_drawn(bool(options["species"])) if drawn else ()
+    if manifest is not None:
+        return Pictures(manifest, _groups(manifest, chosen), left_out)
+    frame = _selected(_people(options), chosen)
+    if options["species"]:
+        beings = _beings(options)
+        twice = set(frame["image"]) & set(beings["image"])
+        if twice:
+            raise DataError(f"The image {min(twice)!r} is there of a person and of a being: rename one.")
+        frame = pl.concat([frame, beings], how="diagonal")
+    return Pictures(frame, _groups(frame, chosen), left_out)
+
+
+def sources(options: Mapping[str, OptionValue], pictures: Pictures) -> dict[str, Source]:
+    """Where images of people, and those of species, come from."""
+    out: dict[str, Source] = {}
+    for who, part in pictures.parts:
+        if who == SPECIES:
+            own = options["species"] != DRAWN
+            root = Path(str(options["species_root"]))
+            out[who] = FileSource(part, root) if own else drawn_species.species_source()
+        elif options["folder"] or options["manifest"]:
+            kind = Kind(str(options["kind"]))
+            if options["folder"] and kind is Kind.UNSTATED:
+                kind = Kind.PHOTOGRAPHS
+            out[who] = FileSource(part, Path(str(options["root"])), kind)
+        else:
+            out[who] = drawn_workers.worker_source()
+    return out
+
+
+def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options with folders and files spelled out, so that the study can be built again from anywhere."""
+    out = dict(options)
+    if not out["root"] and out["folder"]:
+        out["root"] = str(Path(str(out["folder"])).resolve())
+    elif not out["root"] and out["manifest"]:
+        out["root"] = str(Path(str(out["manifest"])).parent.resolve())
+    if not out["species_root"] and out["species"] not in ("", DRAWN):
+        out["species_root"] = str(Path(str(out["species"])).parent.resolve())
+    if out["stereotype_words"]:
+        out["stereotype_words"] = str(Path(str(out["stereotype_words"])).resolve())
+    return out
+
+
+def published() -> pl.DataFrame:
+    """The images of the paper: five races, two genders, seven occupations, ten photographs of each (section 2.1).
+
+    Examples
+    --------
+    >>> published().height
+    700
+    """
+    rows = [
+        (f"{job.name}/{race.name}_{gender.name}/{number}", race.name, gender.name, job.name)
+        for job, race, gender in product(tables.occupations(), tables.races(), tables.genders())
+        for number in range(1, tables.photographs() + 1)
+    ]
+    columns = ("image", "race", "gender", "occupation")
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+
+
+def _people(options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    if options["folder"]:
+        known = (_spellings(level) for level in (tables.occupations(), tables.races(), tables.genders()))
+        return read_visbias_folders(Path(str(options["folder"])), *known)
+    if options["manifest"]:
+        return _own(str(options["manifest"]), str(options["root"]))
+    return drawn_workers.worker_manifest()
+
+
+def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    if options["species"] == DRAWN:
+        return drawn_species.species_manifest().select("image", "identity", "set", SPECIES)
+    frame = _own(str(options["species"]), str(options["species_root"]))
+    if SPECIES not in frame.columns:
+        raise DataError(f"{Path(str(options['species'])).name}: a manifest of beings needs a column 'species'.")
+    if frame[SPECIES].null_count():
+        raise DataError(f"The image {frame.filter(pl.col(SPECIES).is_null())['image'][0]!r} has no species.")
+    return frame
+
+
+def _own(file: str, root: str) -> pl.DataFrame:
+    return read_manifest(Path(file), root=Path(root) if root else None)
+
+
+def _spellings(listed: tuple[Level, ...]) -> dict[str, tuple[str, ...]]:
+    return {level.name: level.folders for level in listed}
+
+
+def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
+    """The images that were chosen by name."""
+    race = "race" if "race" in frame.columns else "skin_tone"
+    for column, wanted in ((race, chosen.races), ("gender", chosen.genders), ("occupation", chosen.occupations)):
+        if not wanted:
+            continue
+        if column not in frame.columns:
+            raise UnknownNameError("factor of the pictures", column, _factors(frame))
+        kept = levels(column, wanted, frame[column].drop_nulls().unique(maintain_order=True).to_list())
+        frame = frame.filter(pl.col(column).is_in(list(kept)))
+    if frame.is_empty():
+        raise DataError("No image is left: none has all of the race, gender and occupation that were chosen.")
+    return frame
+
+
+def _groups(frame: pl.DataFrame, chosen: Selection) -> tuple[str, ...]:
+    """Factors to compare: those named, else those of `GROUPS` that the pictures have."""
+    for name in chosen.groups:
+        if name not in _factors(frame):
+            raise UnknownNameError("factor of the pictures", name, _factors(frame))
+    there = [name for name in GROUPS if name in frame.columns and frame[name].null_count() < frame.height]
+    species = [SPECIES] if SPECIES in there else []
+    return tuple(dict.fromkeys((*chosen.groups, *species))) if chosen.groups else tuple(there)
+
+
+def _factors(frame: pl.DataFrame) -> list[str]:
+    return [name for name in frame.columns if name not in _COLUMNS]
+
+
+def _without_empty(frame: pl.DataFrame) -> pl.DataFrame:
+    """Drop the columns that hold nothing, such as the race of beings."""
+    return frame.select(c for c in frame.columns if c in _COLUMNS or frame[c].null_count() < frame.height)
+
+
+def _not_drawn(species: bool) -> tuple[LeftOut, ...]:
+    """What of the paper the drawings don't show."""
+    out = [LeftOut("race", "Drawings have a skin tone, which is no race.")]
+    out += [LeftOut(f"occupation: {name}", why) for name, why in drawn_workers.LEFT_OUT.items()]
+    out.append(LeftOut("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."))
+    if species:
+        out += [LeftOut(f"species: {name}", why) for name, why in drawn_species.LEFT_OUT.items()]
+    return tuple(out)

@@ -1,0 +1,149 @@
+"""What the user may choose of VisBias, read and checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from facevalue.errors import DataError
+from facevalue.stimuli.base import Kind
+from facevalue.studies.base import Setting
+from facevalue.studies.vignette.settings import chosen, names, seeds, whole
+from facevalue.studies.visbias.tables import TABLES, choice_questions
+from facevalue.types import OptionValue, Sampling
+
+TASKS = ("mcq", "yesno", "description", "form", "text-form")
+"""Multiple choice, comparisons, descriptions (section 2.1 I-II, 2.2 III), forms as pictures (IV) and as text (4.2)."""
+PICTURED = ("mcq", "yesno", "description")
+"""Tasks that show people."""
+DRAWN = "drawn"
+GROUPS = ("race", "skin_tone", "gender", "species")
+"""Factors of people that are compared by default, those of the pictures at hand."""
+SEPARATE, COMPOSITE = "separate", "composite"
+LIMITS = {"mcq": 128, "yesno": 128, "description": 1024, "form": 2048, "text-form": 2048}
+"""Longest replies in tokens; ours, as the paper states none. Replies in the cipher take about three times as many."""
+
+SETTINGS = (
+    Setting("task", f"Only these tasks ({','.join(TASKS)}).", []),
+    Setting("question", f"Only these questions ({','.join(q.name for q in choice_questions())}).", []),
+    Setting("race", "Only people of these races (or skin tones, where these are drawn).", []),
+    Setting("gender", "Only people of these genders.", []),
+    Setting("occupation", "Only people of these occupations.", []),
+    Setting("group", f"Factors whose groups are compared; those there are of {','.join(GROUPS)} by default.", []),
+    Setting("folder", "Show the authors' photographs: the folder with occupation/race_gender/N.jpg.", ""),
+    Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", ""),
+    Setting("root", "The folder that image paths are relative to; that of the file by default.", ""),
+    Setting("kind", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind)),
+    Setting(
+        "species",
+        "Ask the questions about fictional species, too, as a negative control: 'drawn', or a manifest of yours.",
+        "",
+    ),
+    Setting(
+        "species_root", "The folder that paths of species' images are relative to; that of the file by default.", ""
+    ),
+    Setting("pairs", "Pairs of people that are compared within each occupation, and within each species.", 10),
+    Setting("pair_seed", "Which pairs are drawn.", 1),
+    Setting(
+        "images",
+        "Pairs as two images in one request, or as one composite for models that take one.",
+        SEPARATE,
+        (SEPARATE, COMPOSITE),
+    ),
+    Setting("descriptions", "Descriptions of each image.", 16),
+    Setting("forms", "Forms filled in at random for each of the 20 orders of the fields.", 20),
+    Setting("form_seed", "Which forms.", 1),
+    Setting("categories", "The form's categories: of Table 10, or of the published results.", "paper", TABLES),
+    Setting("stereotype_words", "A JSON or TOML file of word lists, such as those of Ghavami and Peplau.", ""),
+    Setting("seeds", "Sampling seeds; everything is asked once per seed.", ["1"]),
+    Setting("temperature", "Sampling temperature of all tasks but descriptions.", 0.0),
+    Setting("description_temperature", "Sampling temperature of descriptions.", 1.0),
+    Setting("max_tokens", "Longest reply in tokens; 0 for that of each task (128, 1,024, 2,048).", 0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked, checked; `questions` in the order of the table.
+
+    Attributes
+    ----------
+    tasks, questions:
+        Names.
+    races, genders, occupations, groups:
+        As given, not yet compared with the pictures; empty for all.
+    pairs, pair_seed, composite:
+        How people are compared.
+    descriptions, forms, form_seed, categories:
+        Of the tasks of these names.
+    """
+
+    tasks: tuple[str, ...]
+    questions: tuple[str, ...]
+    races: tuple[str, ...]
+    genders: tuple[str, ...]
+    occupations: tuple[str, ...]
+    groups: tuple[str, ...]
+    pairs: int
+    pair_seed: int
+    composite: bool
+    descriptions: int
+    forms: int
+    form_seed: int
+    categories: str
+
+
+def selection(options: Mapping[str, OptionValue]) -> Selection:
+    """Read what was chosen.
+
+    Raises
+    ------
+    DataError
+        A number out of bounds.
+    UnknownNameError
+        A task or question that there isn't.
+    """
+    asked = chosen("question", names(options, "question"), [question.name for question in choice_questions()])
+    return Selection(
+        tasks=chosen("task", names(options, "task"), TASKS) or TASKS,
+        questions=asked or tuple(question.name for question in choice_questions()),
+        races=tuple(names(options, "race")),
+        genders=tuple(names(options, "gender")),
+        occupations=tuple(names(options, "occupation")),
+        groups=tuple(names(options, "group")),
+        pairs=whole(options, "pairs", 1),
+        pair_seed=whole(options, "pair_seed", 0),
+        composite=options["images"] == COMPOSITE,
+        descriptions=_at_most(options, "descriptions", 1000),
+        forms=_at_most(options, "forms", 1000),
+        form_seed=whole(options, "form_seed", 0),
+        categories=str(options["categories"]),
+    )
+
+
+def sampling(options: Mapping[str, OptionValue], task: str) -> Sampling:
+    """How replies of a task are drawn: greedily, descriptions at temperature one (section 3)."""
+    limit = whole(options, "max_tokens", 0) or LIMITS[task]
+    return Sampling(
+        _temperature(options, "description_temperature" if task == "description" else "temperature"), 1.0, limit
+    )
+
+
+def _temperature(options: Mapping[str, OptionValue], name: str) -> float:
+    value = options[name]
+    if isinstance(value, (list, str)) or not 0 <= float(value) <= 100:
+        raise DataError(f"The {name.replace('_', ' ')} is {value}: it must be 0 (greedy) or more.")
+    return float(value)
+
+
+def _at_most(options: Mapping[str, OptionValue], name: str, most: int) -> int:
+    count = whole(options, name, 1)
+    if count > most:
+        raise DataError(f"The setting {name} is at most {most:,}, not {count:,}.")
+    return count
+
+
+def levels(kind: str, wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Find the levels that were asked for among those of the pictures, in the pictures' order; all if none were."""
+    return chosen(kind, wanted, known) if wanted else tuple(known)
+
+
+__all__ = ["SETTINGS", "TASKS", "Selection", "levels", "sampling", "seeds", "selection"]

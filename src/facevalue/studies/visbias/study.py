@@ -1,0 +1,128 @@
+"""The declaration of VisBias: explicit questions about people in pictures, and tasks that show the same implicitly."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from facevalue.annotate import lexicon
+from facevalue.design import Design
+from facevalue.stimuli.forms import Form, FormSource
+from facevalue.studies.base import Study, StudyEntry
+from facevalue.studies.visbias import answering
+from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
+from facevalue.studies.visbias.layout import PEOPLE, SPECIES, layout
+from facevalue.studies.visbias.measures import MEASURES
+from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
+from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, seeds, selection
+from facevalue.studies.visbias.sources import TaskSource
+from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
+from facevalue.studies.visbias.wording import Wording
+from facevalue.types import OptionValue
+
+NAME = "visbias"
+TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
+CITATION = (
+    "Huang, Qin, Zhang, Yuan, Wang and Zhao, VisBias: Measuring Explicit and Implicit Social Biases in Vision Language "
+    "Models"
+)
+NOTE = (
+    "This study asks a model for the income, education, politics and religion of people by their looks, as the "
+    "published protocol does, and lists what it takes to go together. Nothing it answers is true of the people shown "
+    "or of anyone."
+)
+_TASKS = {
+    "mcq": "Multiple choice",
+    "yesno": "Comparisons",
+    "description": "Descriptions",
+    "form": "Forms",
+    "text-form": "Forms as text",
+}
+
+
+def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+    """Build the study.
+
+    Parameters
+    ----------
+    options:
+        A value for each of `SETTINGS`.
+    manifest:
+        A stored manifest to use instead of reading or listing pictures anew.
+
+    Raises
+    ------
+    DataError
+        The pictures or settings don't make a study.
+    UnknownNameError
+        A task, question, level or other name that doesn't exist.
+    """
+    options = located(options)
+    chosen = selection(options)
+    if options["stereotype_words"] and manifest is None:
+        lexicon.read(str(options["stereotype_words"]))  # so that it isn't missed once everything is paid for
+    pictures = read_pictures(options, chosen, manifest)
+    fields = attributes(chosen.categories)
+    asks_forms = any(task in ("form", "text-form") for task in chosen.tasks)
+    forms = drawn_forms(chosen.categories, chosen.forms, chosen.form_seed) if asks_forms else ()
+    laid = layout(pictures.parts, pictures.groups, filled(forms), chosen)
+    usual = sampling(options, "mcq")
+    other = {task: own for task in _TASKS if (own := sampling(options, task)) != usual}
+    said = Wording(chosen, other, forms, fields)
+    images = pictures.frame["image"].to_list()
+
+    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        from facevalue.studies.visbias import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        asked = analysis.Asked(pictures.groups, tuple(images), fields, str(options["stereotype_words"]))
+        return analysis.analyse(answers, asked)
+
+    return Study(
+        name=NAME,
+        version=1,
+        title=TITLE,
+        citation=CITATION,
+        content_note=NOTE,
+        options=options,
+        manifest=pictures.frame,
+        design=laid.design,
+        seeds=seeds(options),
+        sampling=usual,
+        source=_source(options, pictures, forms, chosen),
+        ask=said.questions,
+        sample=laid.sample,
+        answer=lambda frame: answering.answer(frame, fields),
+        analyse=analyse,
+        measures=MEASURES,
+        titles=_titles(),
+        protocol=_protocol(options, forms, chosen),
+        left_out=pictures.left_out,
+        counted_by=("prompt",),
+    )
+
+
+ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+
+
+def _source(
+    options: Mapping[str, OptionValue], pictures: Pictures, forms: tuple[Form, ...], chosen: Selection
+) -> TaskSource:
+    beings = next((frozenset(part["image"]) for who, part in pictures.parts if who == SPECIES), frozenset())
+    return TaskSource(sources(options, pictures), beings, FormSource(forms) if forms else None, chosen.composite)
+
+
+def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chosen: Selection) -> Design | None:
+    """The paper's 700 photographs, where drawings show only a part of them."""
+    if options["folder"] or options["manifest"] or chosen.races or chosen.genders or chosen.occupations:
+        return None
+    return layout([(PEOPLE, published())], ("race", "gender"), filled(forms), chosen).design
+
+
+def _titles() -> Mapping[str, Mapping[str, str]]:
+    people = {level.name: level.title for level in (*races(), *genders(), *occupations())}
+    return {
+        "paradigm": _TASKS,
+        "question": {question.name: question.title for question in choice_questions()},
+        "group": people,
+        "dimension": {"race": "Race", "gender": "Gender", "skin tone": "Skin tone", "species": "Species"},
+        "category": {level: text for q in choice_questions() for level, text in zip(q.levels, q.options, strict=True)},
+    }
