@@ -16,10 +16,10 @@ from facevalue.store.files import write_whole
 
 _FOLDER = click.Path(path_type=Path)
 _TITLES = {
-    "mean_signed_delta": "mean signed delta",
-    "mean_absolute_error": "mean absolute error",
+    "mean_signed_delta": "mean delta",
+    "mean_absolute_error": "mean |delta|",
     "rmse": "RMSE",
-    "max_absolute_delta": "largest delta",
+    "max_absolute_delta": "largest |delta|",
 }
 _COLUMNS = 3  # activities side by side, as in the paper; more are listed by size
 _LISTED = 20
@@ -69,23 +69,23 @@ def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
 
 
 def _summary(rows: pl.DataFrame, by: list[str], title: str) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in (*by, ""):
+    """One row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in by:
         table.add_column(name)
-    for name in ("delta", "95% interval", "chance", "p", "cells", "identities"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows.iter_rows(named=True):
-        table.add_row(
-            *(str(row[name]) for name in by),
-            _TITLES[row["statistic"]],
-            _number(row["value"]),
-            "none" if row["low"] is None else f"{_number(row['low'])} to {_number(row['high'])}",
-            "" if row["floor"] is None else f"{_number(row['floor'])}, 95%: {_number(row['floor_high'])}",
-            "" if row["p"] is None else f"{row['p']:.3f}",
-            f"{row['n']:,}",
-            f"{row['clusters']:,}",
-        )
+    for name in ("cells", *_TITLES.values()):
+        table.add_column(name, justify="right")
+    for key, own in rows.group_by(by, maintain_order=True):
+        found = {row["statistic"]: row for row in own.iter_rows(named=True)}
+        n = f"{own['n'].max():,}"
+        table.add_row(*map(str, key), n, *(_statistic(found[name]) if name in found else "" for name in _TITLES))
     return table
+
+
+def _statistic(row: dict[str, Any]) -> str:
+    interval = "no interval" if row["low"] is None else f"{row['low']:.1f}..{row['high']:.1f}".replace("-", "−")
+    chance = "" if row["floor"] is None else f"\n[dim]chance {row['floor']:.1f}\np {row['p']:.3f}[/]"
+    return f"[bold]{_number(row['value'])}[/]\n{interval}{chance}"
 
 
 def _identities(cells: pl.DataFrame) -> Table:
