@@ -14,7 +14,7 @@ from facevalue.studies.vignette.pictures import casts, everyone, words
 from facevalue.studies.vignette.roles import Role, read_roles, roles
 from facevalue.studies.vignette.settings import SETTINGS, seeds, temperature, whole
 from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
-from facevalue.studies.vignette.tables import dimensions, term_pairs
+from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.studies.vignette.wording import Wording
 from facevalue.types import OptionValue, Sampling
 
@@ -28,6 +28,7 @@ NOTE = (
     "people by them. Nothing it answers is true of the people shown or of anyone."
 )
 TITLES: Mapping[str, Mapping[str, str]] = {
+    "identity": {one.name: title(one) for dimension in dimensions() for one in identities(dimension.name)},
     "dimension": {dimension.name: dimension.title for dimension in dimensions()},
     "contrast": {
         "identity": "Two identities, one activity",

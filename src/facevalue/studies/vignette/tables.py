@@ -226,6 +226,21 @@ def wording(identity: Identity, gender: str) -> str:
     return worded
 
 
+def title(identity: Identity) -> str:
+    """An identity's name for people: as its wording writes it, without the gender.
+
+    Examples
+    --------
+    >>> [title(one) for one in identities("religion")][1:3], title(identities("age")[7])
+    (['Muslim', 'Mormon'], 'little')
+    """
+    for worded in (identity.male, identity.female):
+        at = (worded or "").lower().find(identity.name)
+        if worded is not None and at >= 0:
+            return worded[at : at + len(identity.name)]
+    return identity.name
+
+
 @cache
 def slugs() -> Mapping[str, Identity]:
     """The names of identities in the authors' file names, such as "little-boy", and the identity that each stands for.
