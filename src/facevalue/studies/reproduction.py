@@ -1,0 +1,203 @@
+"""What a paper prints beside what is recomputed: one cell at a time, with the reason where it differs.
+
+Printed values are kept as strings, so that their digits say how exact they are. A scan may have damaged them: "?220"
+is three digits whose decimal point is lost (2.20, 22.0 or 220), "4.0_" has lost its last digit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+Value = float | int | str | tuple[str, ...] | None
+
+_EXACT = 1e-9
+LOST_POINT = "the decimal point is lost in the scan: read as {value}"
+LOST_DIGIT = "the last digit is lost in the scan: read as {value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A published value and the recomputed one.
+
+    Attributes
+    ----------
+    table:
+        Number of the table or, for what is printed in the text, of the section.
+    row, column:
+        Where in it.
+    published, recomputed:
+        None where nothing is printed, or nothing can be recomputed.
+    same:
+        Whether they agree to the printed digits; None where they cannot be compared.
+    note:
+        Why they differ or cannot be compared, if it is known; else how the cell was read.
+    """
+
+    table: str
+    row: str
+    column: str
+    published: Value
+    recomputed: Value
+    same: bool | None
+    note: str | None = None
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether it differs, and nobody knows why."""
+        return self.same is False and self.note is None
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """All cells of a paper.
+
+    Attributes
+    ----------
+    cells:
+        In the order of the tables.
+    titles:
+        What each table is about, by its number.
+    notices:
+        What was left out, and why.
+    """
+
+    cells: tuple[Cell, ...]
+    titles: Mapping[str, str]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def explained(self) -> bool:
+        """Whether every cell that differs has a known reason."""
+        return not any(cell.unexplained for cell in self.cells)
+
+    def json(self) -> dict[str, list[dict[str, Any]]]:
+        """Everything as plain data: `{"cells": [{"table", "row", "column", "published", "recomputed", ...}]}`."""
+        return {"cells": [asdict(cell) for cell in self.cells]}
+
+
+class Reading(NamedTuple):
+    """A number as printed, and half a unit of its last digit."""
+
+    value: float
+    half: float
+    note: str | None = None
+
+
+def readings(printed: str) -> tuple[Reading, ...]:
+    """The numbers that a printed one may stand for: one, unless the scan has damaged it.
+
+    Examples
+    --------
+    >>> [r.value for r in readings("0.80")], readings("0.80")[0].half
+    ([0.8], 0.005)
+    >>> [r.value for r in readings("?220")]
+    [2.2, 22.0, 220.0]
+    >>> [r.value for r in readings("4.0_")][:3]
+    [4.0, 4.01, 4.02]
+    """
+    if printed.startswith("?"):
+        digits = printed[1:]
+        forms = [f"{digits[:at]}.{digits[at:]}" for at in range(1, len(digits))] + [digits]
+        note = LOST_POINT
+    elif printed.endswith("_"):
+        forms, note = [f"{printed[:-1]}{digit}" for digit in range(10)], LOST_DIGIT
+    else:
+        value = printed.replace(",", "")
+        return (Reading(float(value), _half(value)),)
+    return tuple(Reading(float(form), _half(form), note.format(value=form)) for form in forms)
+
+
+def _half(form: str) -> float:
+    return 0.5 * 10.0 ** -len(form.partition(".")[2])
+
+
+def number(
+    table: str,
+    row: str,
+    column: str,
+    printed: str | None,
+    recomputed: float | None,
+    *,
+    note: str | None = None,
+    slack: float = 0.0,
+    digits: int = 6,
+) -> Cell:
+    """Compare a number with the printed one.
+
+    Parameters
+    ----------
+    table, row, column:
+        Where it is printed.
+    printed:
+        As printed; None where the scan has nothing legible.
+    recomputed:
+        None if it cannot be.
+    note:
+        Why they differ, if that is known, or why it cannot be recomputed. Kept only then.
+    slack:
+        How much more than half a unit of the last printed digit is allowed, because what goes in is rounded, too.
+    digits:
+        Decimals of the recomputed value that are shown.
+
+    Examples
+    --------
+    >>> number("8", "gpt-4o", "female", "11.68", 11.68361).same
+    True
+    >>> number("5", "Female", "x/income", "?220", 2.203).published
+    2.2
+    """
+    if printed is None or recomputed is None:
+        known = readings(printed)[0] if printed is not None and len(readings(printed)) == 1 else None
+        published = _plain(known.value) if known else printed
+        shown = None if recomputed is None else _plain(round(recomputed, digits))
+        return Cell(
+            table, row, column, published, shown, None, note or ("illegible in the scan" if not known else None)
+        )
+    reading = min(readings(printed), key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
+    same = abs(reading.value - recomputed) <= reading.half + slack + _EXACT
+    said = reading.note if same else note
+    return Cell(table, row, column, _plain(reading.value), _plain(round(recomputed, digits)), same, said)
+
+
+def word(table: str, row: str, column: str, printed: str, recomputed: str | None, note: str | None = None) -> Cell:
+    """Compare words: a category, or what is said of a model. `note` is kept unless they are the same."""
+    same = None if recomputed is None else printed == recomputed
+    return Cell(table, row, column, printed, recomputed, same, None if same else note)
+
+
+def words(table: str, row: str, column: str, printed: Sequence[str], ranked: Sequence[str], scan: str | None) -> Cell:
+    """Compare a printed list of words with the first so many of a ranking.
+
+    Parameters
+    ----------
+    table, row, column:
+        Where it is printed.
+    printed:
+        The list.
+    ranked:
+        The recomputed ranking, longer than what is printed.
+    scan:
+        What in the scan leaves the list in doubt, if anything.
+    """
+    first = tuple(ranked[: len(printed)])
+    if first == tuple(printed):
+        return Cell(table, row, column, tuple(printed), first, True, scan)
+    dropped = [name for name in ranked[: _last(printed, ranked)] if name not in printed]
+    note = scan
+    if [name for name in ranked if name in printed] == list(printed):
+        note = f"the paper leaves out {', '.join(dropped)}; its words come in this order"
+    elif set(printed) <= set(ranked):
+        order = "the same words in another order" if set(first) == set(printed) else "its words are among the first"
+        note = f"{order} {len(ranked)} of the ranking" if set(first) != set(printed) else order
+        note += f"; {scan}" if scan else ""
+    return Cell(table, row, column, tuple(printed), first, False, note)
+
+
+def _last(printed: Sequence[str], ranked: Sequence[str]) -> int:
+    """How far down the ranking the printed words reach."""
+    return max((place + 1 for place, name in enumerate(ranked) if name in printed), default=0)
+
+
+def _plain(value: float) -> float | int:
+    """Whole numbers as such."""
+    return int(value) if float(value).is_integer() and abs(value) >= 100 else float(value)

@@ -1,0 +1,179 @@
+"""The authors' released answers in tidy form: whatever of them a folder holds, checked and counted.
+
+Files: `mcq.csv`, `mcq_counts.csv`, `yesno.csv`, `descriptions_MODEL.parquet`, `form.jsonl`, `stereotype_words.json`.
+Any of them may be missing, and each may hold any of the models. docs/reproduce.md lists the columns.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+
+RACES: Mapping[str, tuple[str, ...]] = {
+    "asian": ("asian",),
+    "black": ("black",),
+    "latino": ("latino", "latine", "hispanic"),
+    "ME": ("me", "middle eastern", "middle-eastern", "middle_eastern"),
+    "white": ("white",),
+}
+GENDERS: Mapping[str, tuple[str, ...]] = {"female": ("female", "woman"), "male": ("male", "man")}
+QUESTIONS: Mapping[str, int] = {"income": 6, "education": 4, "politics": 4, "religion": 4}
+"""Questions of Table 5 and how many choices they have."""
+
+_LETTERS = "ABCDEF"
+_LINE = 1_000_000  # characters of one form
+
+
+def fold(model: str) -> str:
+    """A model's name without case and marks, as files spell it in several ways.
+
+    Examples
+    --------
+    >>> fold("GPT-4V") == fold("gpt_4v")
+    True
+    """
+    return "".join(letter for letter in model.lower() if letter.isalnum())
+
+
+def choices(folder: Path) -> pl.DataFrame | None:
+    """Answers to multiple-choice questions, counted.
+
+    Returns
+    -------
+    DataFrame
+        `model`, `race`, `gender`, `question`, `choice` (from 0; null is a refusal) and `count`; None without a file.
+        Where a model is in both files, its single answers count.
+    """
+    keys = ["model", "race", "gender", "question", "choice"]
+    parts = []
+    single, counted = folder / "mcq.csv", folder / "mcq_counts.csv"
+    if single.is_file():
+        parts.append(_csv(single, keys).group_by(keys, maintain_order=True).len("count").cast({"count": pl.Int64}))
+    if counted.is_file():
+        frame = _csv(counted, [*keys, "count"])
+        frame = frame.with_columns(_whole(frame, "count", counted).alias("count"))
+        parts.append(frame if not parts else frame.join(parts[0], on="model", how="anti"))
+    if not parts:
+        return None
+    frame = pl.concat(parts)
+    frame = frame.with_columns(
+        _known(frame, "race", RACES), _known(frame, "gender", GENDERS), _known(frame, "question", QUESTIONS)
+    )
+    letters = {letter: place for place, letter in enumerate(_LETTERS)} | {"X": -1}
+    wrong = frame.filter(~pl.col("choice").str.to_uppercase().is_in(list(letters)))
+    if wrong.height:
+        raise UnknownNameError(f"choice in {folder.name}:", wrong["choice"][0], letters)
+    place = pl.col("choice").str.to_uppercase().replace_strict(letters, return_dtype=pl.Int64)
+    frame = frame.with_columns(choice=pl.when(place >= 0).then(place))
+    most = pl.col("question").replace_strict(dict(QUESTIONS), return_dtype=pl.Int64)
+    beyond = frame.filter(pl.col("choice") >= most)
+    if beyond.height:
+        raise DataError(f"{folder.name}: {_LETTERS[beyond['choice'][0]]} is no choice of {beyond['question'][0]!r}.")
+    return frame
+
+
+def yes_no(folder: Path) -> pl.DataFrame | None:
+    """Counts of yes-no answers.
+
+    Returns
+    -------
+    DataFrame
+        `model`, `jailbreak` ("no", "yes"), `attribute`, `yes`, `no`, `different_pairs` (null where the model gave no
+        answers); None without the file.
+    """
+    path = folder / "yesno.csv"
+    if not path.is_file():
+        return None
+    numbers = ["yes", "no", "different_pairs"]
+    frame = _csv(path, ["model", "jailbreak", "attribute", *numbers])
+    return frame.with_columns(_whole(frame, name, path).alias(name) for name in numbers)
+
+
+def descriptions(folder: Path) -> dict[str, Path]:
+    """Files of descriptions by model, as their names say."""
+    found = sorted(folder.glob("descriptions_*.parquet"))
+    return {path.stem.removeprefix("descriptions_"): path for path in found}
+
+
+def texts(path: Path) -> pl.DataFrame:
+    """Descriptions of one model: `race`, `gender`, `text`, in the order of the release."""
+    try:
+        frame = pl.read_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _damaged(path, error) from None
+    for name in ("race", "gender", "text"):
+        if name not in frame.columns:
+            raise UnknownNameError(f"column of {path.name}:", name, frame.columns)
+    if frame["text"].dtype != pl.String or frame.is_empty():
+        raise DataError(f"{path.name} holds no texts.")
+    frame = frame.sort("row") if "row" in frame.columns else frame
+    return frame.select(_known(frame, "race", RACES), _known(frame, "gender", GENDERS), "text")
+
+
+def forms(folder: Path) -> dict[str, list[dict[str, list[str]]]]:
+    """Completed forms by model: attribute to categories. Empty without the file."""
+    path = folder / "form.jsonl"
+    if not path.is_file():
+        return {}
+    out: dict[str, list[dict[str, list[str]]]] = {}
+    try:
+        with path.open(encoding="utf-8") as file:
+            number = 0
+            while line := file.readline(_LINE):
+                number += 1
+                if not line.strip():
+                    continue
+                row = json.loads(line)
+                if not isinstance(row, dict) or not isinstance(row.get("model"), str):
+                    raise DataError(f"{path.name}, line {number}: no form with a `model`.")
+                fields = {
+                    name: [str(value) for value in (values if isinstance(values, list) else [values])]
+                    for name, values in row.items()
+                    if name not in ("model", "sample", "shift")
+                }
+                out.setdefault(row["model"], []).append(fields)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{path.name} cannot be read, line {number}: {error}.") from None
+    return out
+
+
+def _csv(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    try:
+        frame = pl.read_csv(path, infer_schema=False, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _damaged(path, error) from None
+    for name in columns:
+        if name not in frame.columns:
+            raise UnknownNameError(f"column of {path.name}:", name, frame.columns)
+    return frame.select(columns)
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path.name} cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
+
+
+def _whole(frame: pl.DataFrame, name: str, path: Path) -> pl.Series:
+    cells = frame[name].replace("", None)
+    numbers = cells.cast(pl.Int64, strict=False)
+    wrong = cells.filter(cells.is_not_null() & (numbers.is_null() | (numbers < 0)))
+    if len(wrong):
+        raise DataError(f"{path.name}: {name} is {wrong[0]!r}, not a count.")
+    return numbers
+
+
+def _known(frame: pl.DataFrame, column: str, levels: Mapping[str, object]) -> pl.Series:
+    """A column of levels in this module's spelling."""
+    spellings = {
+        spelling: level
+        for level, others in levels.items()
+        for spelling in (others if isinstance(others, tuple) else (level,))
+    }
+    cells = frame[column].cast(pl.String).str.to_lowercase().str.strip_chars()
+    found = cells.replace_strict(spellings, default=None, return_dtype=pl.String)
+    wrong = cells.filter(found.is_null())
+    if len(wrong):
+        raise UnknownNameError(column, str(wrong[0]), levels)
+    return found

@@ -1,0 +1,347 @@
+"""VisBias' published tables, recomputed from the authors' released answers. docs/reproduce.md says what differs."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotate import lexicon, sentiment, tokens
+from facevalue.annotate.counts import WordCounter
+from facevalue.annotate.tokens import Tokeniser
+from facevalue.answers.categories import words as folded
+from facevalue.errors import DataError, DependencyError
+from facevalue.measures import divergence, form_graph, marked_words
+from facevalue.studies.reproduction import Cell, Reproduction, number, word, words
+from facevalue.studies.visbias import released_answers as released
+from facevalue.studies.visbias.tables import attributes
+
+DESCRIPTIONS, PAIRS, FORMS, ANSWERS = 11_200, 70, 400, 2_800
+"""What the paper divides by, or says there is of each model (sections 3.1 to 3.4)."""
+TITLES = {
+    "1": "Table 1: lengths and marked words of descriptions",
+    "3": "Table 3: who answered, and who refused",
+    "5": "Table 5: divergence of choices (x 1,000)",
+    "6": "Table 6: pairs with differing answers (%)",
+    "7": "Table 7: sentiment of descriptions (%)",
+    "8": "Table 8: stereotype words per 1,000",
+    "3.1": "Section 3.1: answers to multiple-choice questions",
+    "3.3": "Section 3.3: descriptions",
+    "3.4": "Section 3.4: forms",
+    "4.3": "Section 4.3: implicit and explicit answers",
+}
+GROUPS = (*released.GENDERS, *released.RACES)
+ROWS = ("Female", "Male", "Asian", "Black", "Latine", "ME", "White")
+
+_SECOND_ROUNDING = 0.001  # Table 5 was rounded twice: below 10 that moves a value by up to 0.006
+_STEREOTYPE_SLACK = 0.0001  # as the reference allows for Table 8
+_LATER_RATED = r"(?i)\b(flawed|hearts?)\b"
+"""Words that the package's lexicon rates since 3.3, and NLTK's copy of it, which the paper used, does not."""
+_TOKENS_APART = 0.005  # relative difference that the way of cutting texts into tokens explains
+_LISTS = {"asian": "Asian", "black": "Black", "latino": "Latino", "ME": "Middle-Eastern", "white": "White"}
+_NOT_RELEASED = "the answers of this condition are not in the release"
+_SHIFTED = "GPT-4o's printed positive values stand one line off: Male shows Female's, ME shows Male's"
+_NO_FORMS_CODE = (
+    "cannot be recomputed: no code is released, and neither smoothing nor how several choices count is stated "
+    "(sensible variants give 0 to 5,822 pairs)"
+)
+_NO_AVERAGES = "cannot be recomputed: no code is released, and how categories of forms and options match is not stated"
+
+
+T = TypeVar("T")
+
+
+@cache
+def _printed() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("tables", "published.toml").read_text(encoding="utf-8"))
+
+
+def reproduce(folder: Path) -> Reproduction:
+    """Recompute the published tables from released answers.
+
+    Parameters
+    ----------
+    folder:
+        With any of the files that `released_answers` reads, of any of the paper's models.
+
+    Returns
+    -------
+    The cells of all models that are there; tables whose file is missing are left out, and a notice says so.
+
+    Raises
+    ------
+    DataError
+        The folder holds none of the files, or one is damaged.
+    UnknownNameError
+        A file lacks a column, or names a group that the paper doesn't have.
+    """
+    if not folder.is_dir():
+        raise DataError(f"There is no folder {folder}.")
+    made = _Reproducer(folder)
+    cells = tuple(made.cells())
+    if not cells:
+        raise DataError(
+            f"{folder} holds none of the released answers of the paper's models: mcq.csv, mcq_counts.csv, yesno.csv, "
+            "descriptions_MODEL.parquet, form.jsonl."
+        )
+    order = list(TITLES)
+    return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(made.notices))
+
+
+class _Reproducer:
+    """Reads each file once and goes through the tables."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.notices: list[str] = ["Tables 2, 4 and 9 are left out: their answers are not in the release."]
+        self._choices = released.choices(folder)
+        self._yes_no = released.yes_no(folder)
+        self._forms = self._named(released.forms(folder), "form.jsonl")
+        self._texts = self._named(released.descriptions(folder), "descriptions_MODEL.parquet")
+        self._answered = self._by_model(self._choices, "mcq.csv")
+        self._compared = self._by_model(self._yes_no, "yesno.csv")
+
+    def cells(self) -> Iterator[Cell]:
+        if self._choices is None:
+            self.notices.append("Table 5 is left out: there is no mcq.csv or mcq_counts.csv.")
+        yield from self._divergence()
+        if self._yes_no is None:
+            self.notices.append("Table 6 is left out: there is no yesno.csv.")
+        yield from self._differing()
+        if not self._texts:
+            self.notices.append("Tables 1, 7 and 8 are left out: there is no descriptions_MODEL.parquet.")
+        yield from self._described()
+        if not self._forms:
+            self.notices.append("Section 3.4 is left out: there is no form.jsonl.")
+        yield from self._completed()
+        yield from self._refused()
+
+    def _named(self, found: Mapping[str, T], where: str) -> dict[str, T]:
+        """Keyed by the paper's models; others are left out."""
+        known = {released.fold(name): name for name in _printed()["models"]}
+        out = {}
+        for name, value in found.items():
+            if released.fold(name) in known:
+                out[known[released.fold(name)]] = value
+            else:
+                self.notices.append(f"{name} in {where} is left out: the paper prints nothing of it.")
+        return out
+
+    def _by_model(self, frame: pl.DataFrame | None, where: str) -> dict[str, pl.DataFrame]:
+        if frame is None:
+            return {}
+        parts = frame.partition_by("model", as_dict=True, maintain_order=True)
+        return self._named({str(name): part for (name,), part in parts.items()}, where)
+
+    def _divergence(self) -> Iterator[Cell]:
+        for model, own in self._answered.items():
+            asked = int(own["count"].sum())
+            yield number("3.1", "responses", model, f"{ANSWERS:,}", asked, note="the release has another number")
+            printed = _printed()["jsd"].get(model)
+            if printed is None:
+                continue
+            for column, question in enumerate(released.QUESTIONS):
+                found = {
+                    **_divergences(own, question, "gender", list(released.GENDERS)),
+                    **_divergences(own, question, "race", list(released.RACES)),
+                }
+                for row, group, values in zip(ROWS, GROUPS, printed, strict=True):
+                    value = found[group]
+                    slack = _SECOND_ROUNDING if value is not None and value < 10 else 0.0
+                    why = None if value is not None else "no answers about this group"
+                    yield number("5", row, f"{model}/{question}", values[column], value, slack=slack, note=why)
+
+    def _differing(self) -> Iterator[Cell]:
+        for model, own in self._compared.items():
+            printed = _printed()["yes_no"].get(model)
+            if printed is None:
+                continue
+            places = [(attribute, cipher) for attribute in ("income", "education") for cipher in ("no", "yes")]
+            for (attribute, cipher), value in zip(places, printed, strict=True):
+                column = f"{attribute}/jailbreak={cipher}"
+                row = own.filter(attribute=attribute, jailbreak=cipher)
+                differing = row["different_pairs"][0] if row.height else None
+                if value == "N/A":
+                    yield Cell("6", model, column, None, None, None, "printed as N/A: the model cannot read the cipher")
+                    continue
+                if differing is None:
+                    yield number("6", model, column, value, None, note="not in the released counts")
+                    continue
+                found = number("6", model, column, value, 100 * differing / PAIRS)
+                answers = (row["yes"][0] or 0) + (row["no"][0] or 0)
+                if answers != 2 * PAIRS and answers != PAIRS and found.note is None:
+                    said = f"{answers} answers are released, yet the rate is of all {PAIRS} pairs"
+                    found = Cell(*_fields(found), said)
+                yield found
+
+    def _described(self) -> Iterator[Cell]:
+        lists = self._stereotypes() if self._texts else None
+        scored = True
+        for model, path in self._texts.items():
+            frame = released.texts(path)
+            said = "rows are missing in the release, or doubled; lengths are divided by 11,200 all the same"
+            yield number("3.3", "descriptions", model, f"{DESCRIPTIONS:,}", frame.height, note=said)
+            yield from _lengths(model, frame)
+            yield from _marked(model, frame)
+            if scored:
+                try:
+                    yield from _sentiment(model, frame)
+                except DependencyError as error:
+                    scored = False
+                    self.notices.append(f"Table 7 is left out: {error}")
+            if lists is not None:
+                yield from _stereotyped(model, frame, lists)
+
+    def _stereotypes(self) -> lexicon.Lexicon | None:
+        path = self._folder / "stereotype_words.json"
+        if not path.is_file():
+            self.notices.append("Table 8 is left out: there is no stereotype_words.json.")
+            return None
+        given = lexicon.read(path)
+        lists: dict[str, Sequence[str]] = {
+            race: [f"{kind}/{name}" for kind in ("person", "man", "woman")] for race, name in _LISTS.items()
+        }
+        for gender, kind in (("female", "woman/"), ("male", "man/")):
+            lists[gender] = [name for name in given.lists if name.startswith(kind)]
+            if not lists[gender]:
+                raise DataError(f"{path.name} has no lists of {kind.rstrip('/')!r}.")
+        return given.merged(lists)
+
+    def _completed(self) -> Iterator[Cell]:
+        for model, found in self._forms.items():
+            said = "the release has another number of forms"
+            yield number("3.4", "forms", model, str(FORMS), len(found), note=said)
+            yield from _associations(model, found)
+        if self._forms:
+            yield number("3.4", "attribute pairs with KL > 1", "all models", "370", None, note=_NO_FORMS_CODE)
+        for model, factors in _printed()["implicit_explicit"].items():
+            if model in self._forms or model in self._answered:
+                for factor, averages in factors.items():
+                    for name, value in averages.items():
+                        yield number("4.3", name, f"{model}/{factor}", value, None, note=_NO_AVERAGES)
+
+    def _refused(self) -> Iterator[Cell]:
+        """Table 3: the release holds the conditions in which a model answered, and no others."""
+        columns = ("MCQ w/o J", "MCQ w/ J", "Yes-No w/o J", "Yes-No w/ J", "Description", "Form")
+        for model, printed in _printed()["refusals"].items():
+            choices = _share_refused(self._answered.get(model))
+            plain, cipher = (_share_answered(self._compared.get(model), name) for name in ("no", "yes"))
+            texts, forms = (
+                ("answers", f"{what} are released") if model in part else None
+                for what, part in (("descriptions", self._texts), ("forms", self._forms))
+            )
+            there = (choices, choices, plain, cipher, texts, forms)
+            for column, value, found in zip(columns, printed, there, strict=True):
+                if not any(there) or value == "N/A":
+                    continue
+                if found is None or value != "answers":
+                    yield Cell("3", model, column, value, None, None, _NOT_RELEASED)
+                else:
+                    yield Cell("3", model, column, value, found[0], found[0] == value, found[1])
+
+
+def _fields(cell: Cell) -> tuple[Any, ...]:
+    return cell.table, cell.row, cell.column, cell.published, cell.recomputed, cell.same
+
+
+def _share_refused(own: pl.DataFrame | None) -> tuple[str, str] | None:
+    if own is None:
+        return None
+    refused = own.filter(pl.col("choice").is_null())["count"].sum() / max(own["count"].sum(), 1)
+    return "answers" if refused < 0.5 else "refuses", f"{100 * refused:.1f}% of the released answers are refusals"
+
+
+def _share_answered(own: pl.DataFrame | None, cipher: str) -> tuple[str, str] | None:
+    rows = None if own is None else own.filter(attribute="total", jailbreak=cipher).drop_nulls("yes")
+    if rows is None or rows.is_empty():
+        return None
+    answers = int(rows["yes"][0]) + int(rows["no"][0] or 0)
+    return "answers" if answers > PAIRS else "refuses", f"{answers} of {2 * PAIRS} answers are yes or no"
+
+
+def _divergences(own: pl.DataFrame, question: str, factor: str, groups: Sequence[str]) -> dict[str, float | None]:
+    valid = own.filter(pl.col("question") == question).drop_nulls("choice")
+    counts = np.zeros((len(groups), released.QUESTIONS[question]))
+    for group, choice, count in valid.group_by(factor, "choice").agg(pl.col("count").sum()).iter_rows():
+        counts[groups.index(group), choice] = count
+    found = divergence.jsd(counts)
+    return {group: float(value) if np.isfinite(value) else None for group, value in zip(groups, found, strict=True)}
+
+
+def _lengths(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
+    characters, count = _printed()["lengths"][model]
+    yield number("1", "Char", model, characters, frame["text"].str.len_chars().sum() / DESCRIPTIONS, digits=4)
+    found = tokens.lengths(frame, "text")["tokens"].sum() / DESCRIPTIONS
+    near = abs(found / float(count) - 1) < _TOKENS_APART
+    said = "tokens are cut by the rules of NLTK's word_tokenize, but not by its sentence model (docs/text.md)"
+    yield number("1", "Token", model, count, found, digits=4, note=said if near else None)
+
+
+def _marked(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
+    cells = frame.select("race", "gender").unique(maintain_order=True).with_row_index("unit")
+    unit = frame.join(cells, on=["race", "gender"], how="left", maintain_order="left")["unit"]
+    counter = WordCounter(cells.height, Tokeniser.MARKED)
+    counter.add(frame, "text", unit.to_numpy().astype(np.int64))
+    counts = counter.counts()
+    doubtful = _printed()["marked_in_doubt"].get(model, [])
+    for column, unmarked in (("gender", "male"), ("race", "white")):
+        if unmarked not in cells[column] or cells[column].n_unique() < 2:
+            continue
+        found = marked_words.published(counts, cells[column].to_list(), unmarked)
+        for group in cells[column].unique(maintain_order=True):
+            printed = _printed()["marked"][model][group].split()
+            scan = "the lists of neighbouring columns run together in the scan" if group in doubtful else None
+            ranked = found.filter(pl.col("group") == group)["word"].to_list()
+            yield words("1", f"marked words: {group}", model, printed, ranked, scan)
+
+
+def _sentiment(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
+    values = _printed()["sentiment"][model]
+    frame = frame.with_columns(pl.col("text").str.replace_all(_LATER_RATED, "${1}xx"))
+    for column in ("gender", "race"):
+        scores = sentiment.concatenated(frame, "text", column)
+        for row in scores.iter_rows(named=True):
+            at = 2 * GROUPS.index(row[column])
+            for name, printed in zip(("neg", "pos"), values[at : at + 2], strict=True):
+                shifted = model == "gpt-4o" and name == "pos" and row[column] in ("female", "male", "ME")
+                # NLTK rounds a score to three decimals; the table shows it in percent.
+                value, note = round(100 * round(row[name], 3), 1), _SHIFTED if shifted else None
+                yield number("7", model, f"{row[column]}/{name}", printed or None, value, note=note)
+
+
+def _stereotyped(model: str, frame: pl.DataFrame, lists: lexicon.Lexicon) -> Iterator[Cell]:
+    counted = frame.hstack(lexicon.count(frame, "text", lists, Tokeniser.STEREOTYPE))
+    for group, printed in zip(GROUPS, _printed()["stereotypes"][model], strict=True):
+        own = counted.filter(pl.col("gender" if group in released.GENDERS else "race") == group)
+        total = int(own["tokens"].sum())
+        value = 1000 * int(own[group].sum()) / total if total else None
+        yield number("8", model, group, printed, value, slack=_STEREOTYPE_SLACK, note=None if total else "no texts")
+
+
+def _associations(model: str, completed: Sequence[Mapping[str, Sequence[str]]]) -> Iterator[Cell]:
+    """The likeliest category of one attribute where another has a given one."""
+    table = attributes("released")
+    own = {key: attribute for attribute in table for key in (attribute.title, *attribute.keys)}
+    rows = [
+        (form, own[key].name, [own[key].categories.forms.get(folded(value), value) for value in values])
+        for form, fields in enumerate(completed)
+        for key, values in fields.items()
+        if key in own
+    ]
+    schema = {"form": pl.Int64, "attribute": pl.String, "categories": pl.List(pl.String)}
+    found = form_graph.gather(
+        pl.DataFrame(rows, schema=schema, orient="row"), [(a.name, a.categories.names) for a in table]
+    )
+    titles = {attribute.name: attribute.title for attribute in table}
+    for claim in _printed()["association"]:
+        given, outcome = (found.attributes.index(claim[key]) for key in ("attribute", "outcome"))
+        met = found.weights[given][:, found.choices[given].index(claim["choice"])] > 0
+        counts = found.weights[outcome][met].sum(axis=0)
+        likely = found.choices[outcome][int(counts.argmax())] if counts.any() else None
+        row, column = f"{titles[claim['attribute']]} = {claim['choice']}", f"{model}/{titles[claim['outcome']]}"
+        said = "the paper says it of its models together, not of each"
+        yield word("3.4", row, column, claim["likely"], likely, said if likely else "no form has this choice")
