@@ -4,7 +4,7 @@ Any measure can be compared so, since nothing is asked of it but to be taken aga
 conditions lose the same clusters, so that whatever a cluster brings to both of them cancels.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,10 @@ GROUPS = 20
 """Groups of clusters that are left out in turn: with 15 or more, t has nearly its normal width (Kott 2001)."""
 NO_GROUPS = "no interval: fewer than two groups of clusters"
 UNDEFINED = "no interval: not measurable without some of the clusters"
+NONE_ITSELF = "no interval: the estimate itself has none"
+NO_VARIANCE = "no interval: the same change whichever group is left out"
 _KEYS = ("measure", *(name for name in FACTORS if name != "model"))
-_TAKEN = ("value", "n", "clusters")
+_TAKEN = ("value", "n", "clusters", "bare")
 _ROUNDING = 1e-10  # relative: smaller changes are differences of equal numbers
 _SOURCE = "FaceValue; interval by the delete-a-group jackknife (Kott 2001)"
 
@@ -88,9 +90,13 @@ def deal(clusters: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
 
 
 def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
-    """What is needed of the estimates of one model and condition: labels, value, n, clusters, and whether a floor."""
+    """What is needed of the estimates of one model and condition: labels, value, n, clusters; if bare; if floored.
+
+    Bare: without an interval of its own. Floored: beside a noise floor.
+    """
     floored = pl.col("floor").is_not_null() | pl.col("floor_high").is_not_null()
-    kept = estimates.select(*_KEYS, *_TAKEN, "unit", floored.alias("floored"))
+    marked = estimates.with_columns(floored.alias("floored"), pl.col("low").is_null().alias("bare"))
+    kept = marked.select(*_KEYS, *_TAKEN, "floored")
     return kept.unique(list(_KEYS), keep="first", maintain_order=True)
 
 
@@ -119,8 +125,10 @@ def changes(
     Returns
     -------
     A row per estimate of `plain` (`estimates.SCHEMA`), with the measure `change_of`. A change is not measurable where
-    either estimate is. q is adjusted within each measure (Benjamini-Hochberg). Unsigned estimates that stand beside a
-    noise floor have an interval and no p: the floor moves with the number of valid answers, and would be found to.
+    either estimate is, and has no interval where either has none of its own (too few clusters; a correlation over three
+    identities; a tally of tests). q is adjusted within each measure (Benjamini-Hochberg). Unsigned estimates that stand
+    beside a noise floor have an interval and no p: the floor moves with the number of valid answers, and would be found
+    to.
 
     Equation
     --------
@@ -134,37 +142,34 @@ def changes(
     The jackknife is for estimates that move little with any one cluster: means, ratios, correlations. For a maximum, or
     a count of steps, its interval is a rough one.
     """
-    pairs = [_joined(plain, other)]
-    keys = pairs[0].select(_KEYS)
-    pairs += [keys.join(_joined(*part), on=list(_KEYS), how="left", nulls_equal=True, maintain_order="left")
-              for part in without]  # fmt: skip
-    whole = pairs[0]
-    found = _jackknife(*(np.stack([_floats(pair[name]) for pair in pairs]) for name in _COLUMNS))
+    whole = _joined(plain, other)
+    keys = whole.select(_KEYS)
+    pairs = [whole]
+    for part in without:
+        pairs.append(keys.join(_joined(*part), on=list(_KEYS), how="left", nulls_equal=True, maintain_order="left"))
+    found = _jackknife({name: np.stack([_floats(pair[name]) for pair in pairs]) for name in _COLUMNS})
     known = {m.name: m for m in measures}
     table = EstimateTable(study, model)
     names = whole["measure"]
     for name in names.unique(maintain_order=True):
-        rows = np.flatnonzero((names == name).to_numpy())
         if name not in known:
             continue
+        rows = np.flatnonzero((names == name).to_numpy())
         own = found.rows(rows)
-        measure = change_of(known[name])
         untested = whole["floored"].to_numpy()[rows] & (not known[name].signed)
         p = np.where(untested, np.nan, own.p)
         labels = {key: whole[key].gather(rows).to_list() for key in _KEYS[1:]}
-        what = f"changes in {name}"
-        table.add(measure, labels, own.estimates(known[name].cluster), p=p, q=adjust(p, "bh"), family=what)
+        estimates, what = own.estimates(known[name].cluster), f"changes in {name}"
+        table.add(change_of(known[name]), labels, estimates, p=p, q=adjust(p, "bh"), family=what)
     return table.frame()
 
 
-_COLUMNS = ("value", "value_other", "n", "n_other", "clusters", "clusters_other")
+_COLUMNS = tuple(name + end for name in _TAKEN for end in ("", "_other"))
 
 
 def _joined(plain: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     second = other.select(*_KEYS, *_TAKEN)
-    return plain.join(
-        second, on=list(_KEYS), how="left", nulls_equal=True, suffix="_other", maintain_order="left"
-    )  # fmt: skip
+    return plain.join(second, on=list(_KEYS), how="left", nulls_equal=True, suffix="_other", maintain_order="left")
 
 
 def _floats(column: pl.Series) -> Array:
@@ -173,49 +178,71 @@ def _floats(column: pl.Series) -> Array:
 
 @dataclass(frozen=True)
 class _Changes:
+    """Changes with what their intervals follow from; arrays of one length.
+
+    Attributes
+    ----------
+    value, se:
+        The change and its standard error; NaN where there is none.
+    groups:
+        Groups that hold any cluster of the estimate.
+    why:
+        Why there is no interval; None where there is one.
+    n, clusters:
+        Observations in both conditions; clusters in the one that has fewer.
+    """
+
     value: Array
     se: Array
     groups: npt.NDArray[np.int64]
-    undefined: npt.NDArray[np.bool_]
+    why: npt.NDArray[np.object_]
     n: npt.NDArray[np.int64]
     clusters: npt.NDArray[np.int64]
 
     def rows(self, at: npt.NDArray[np.int64]) -> "_Changes":
-        return _Changes(self.value[at], self.se[at], self.groups[at], self.undefined[at], self.n[at], self.clusters[at])
+        """Some of them."""
+        return _Changes(self.value[at], self.se[at], self.groups[at], self.why[at], self.n[at], self.clusters[at])
 
     @property
     def p(self) -> Array:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            t = np.where(self.se > 0, np.abs(self.value) / self.se, np.nan)
+        """Two-sided p of no change, by t; NaN without a standard error."""
+        t = np.abs(self.value) / self.se
         return np.asarray(2 * stats.t.sf(t, np.maximum(self.groups - 1, 1)), dtype=np.float64)
 
     def estimates(self, unit: str) -> Estimates:
+        """The changes with their intervals, clusters being of this unit."""
         half = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(self.groups - 1, 1)) * self.se
-        method = [
-            UNDEFINED if undefined else NO_GROUPS if m < 2 else f"delete-a-group jackknife, {m} random groups by {unit}"
-            for m, undefined in zip(self.groups.tolist(), self.undefined.tolist(), strict=True)
-        ]
-        ends = self.value - half, self.value + half
-        return Estimates(self.value, *ends, self.n, self.clusters, np.array(method, dtype=object), self.se)
+        method = np.array(
+            [
+                why or f"delete-a-group jackknife, {m} random groups by {unit}"
+                for m, why in zip(self.groups, self.why, strict=True)
+            ],
+            dtype=object,
+        )
+        return Estimates(self.value, self.value - half, self.value + half, self.n, self.clusters, method, self.se)
 
 
-def _jackknife(value: Array, other: Array, n: Array, n_other: Array, size: Array, size_other: Array) -> _Changes:
+def _jackknife(x: Mapping[str, Array]) -> _Changes:
     """From estimates of shape (1 + groups, rows), the whole sample first, to changes."""
+    value, other = x["value"], x["value_other"]
     d = other - value
-    scale = _ROUNDING * np.maximum(np.abs(value[0]), np.abs(other[0]))
-    d[0] = np.where(np.abs(d[0]) <= scale, 0.0, d[0])
-    same = [_equal(x[1:], x[:1]) for x in (value, other, n, n_other, size, size_other)]
-    held = ~np.logical_and.reduce(same)  # whether a group holds clusters of the estimate
+    least = _ROUNDING * np.maximum(np.abs(value[0]), np.abs(other[0]))
+    d[0] = np.where(np.abs(d[0]) <= least, 0.0, d[0])
+    held = ~np.logical_and.reduce([_equal(x[name][1:], x[name][:1]) for name in _COLUMNS])
     m = held.sum(axis=0)
-    gone = (held & np.isnan(d[1:])).any(axis=0) & np.isfinite(d[0])
     moved = np.where(held, d[1:] - d[:1], 0.0)
-    moved = np.where(np.abs(moved) <= scale, 0.0, moved)
+    moved = np.where(np.abs(moved) <= least, 0.0, moved)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt((m - 1) / m * (moved**2).sum(axis=0))
-    se = np.where((m < 2) | np.isnan(d[0]) | gone, np.nan, se)
-    both = np.nan_to_num(np.stack([n[0], n_other[0]])).sum(axis=0)
-    least = np.nan_to_num(np.minimum(size[0], size_other[0]))
-    return _Changes(d[0], se, m, gone, both.astype(np.int64), least.astype(np.int64))
+    why = np.full(m.size, None, dtype=object)
+    why[se == 0] = NO_VARIANCE  # none at all is no certainty
+    why[np.isnan(moved).any(axis=0)] = UNDEFINED
+    why[m < 2] = NO_GROUPS
+    why[(x["bare"][0] == 1) | (x["bare_other"][0] == 1)] = NONE_ITSELF
+    se = np.where([one is None for one in why], se, np.nan)
+    n = np.nansum([x["n"][0], x["n_other"][0]], axis=0)
+    clusters = np.nan_to_num(np.fmin(x["clusters"][0], x["clusters_other"][0]))
+    return _Changes(d[0], se, m, why, n.astype(np.int64), clusters.astype(np.int64))
 
 
 def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:

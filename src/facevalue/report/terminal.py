@@ -9,6 +9,7 @@ from rich.text import Text
 
 from facevalue.measures.base import Measure
 from facevalue.measures.verdicts import Verdict
+from facevalue.report.changes import change_lines
 from facevalue.report.headline import Outcome
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.numbers import POOLED, Estimate, Numbers
@@ -70,6 +71,9 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     declared = _declared(numbers, known)
     if declared:
         parts += [Text(""), *map(Text, declared)]
+    changed = change_lines(numbers, titles, measures)
+    if changed:
+        parts += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, changed)]
     notes = page.outline.warnings(numbers, titles)
     if notes:
         parts += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]

@@ -82,7 +82,7 @@ def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreemen
         raise RunError(f"{first.study.name} has no selection frequencies; `facevalue compare` compares those.")
     tables = []
     for run in (first, second):
-        found, tallies = estimate([run])
+        found, tallies = estimate([run.plain()])
         if not any(tally.valid for tally in tallies.values()):
             raise RunError(f"{run.folder} has no valid answer to compare.")
         tables.append(found)

@@ -1,7 +1,7 @@
 """A run folder opened again: its study rebuilt, its answers understood, its measures taken."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,17 +78,25 @@ class StoredRun:
             manifest = pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
-        options = dict(facts.options)
-        done = options.pop(INTERVENTIONS, [])
-        study = studies.build(facts.study, options, manifest)
-        if isinstance(done, list):
-            study = intervened(study, stored(done))
+        done = facts.options.get(INTERVENTIONS, [])
+        study = intervened(_plain(facts, manifest), stored(done) if isinstance(done, list) else ())
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
         return cls(folder, facts, study)
+
+    def plain(self) -> "StoredRun":
+        """The same run without its interventions: the study as it is, and the answers to it alone."""
+        if INTERVENTIONS not in self.facts.options:
+            return self
+        return replace(self, study=_plain(self.facts, self.study.manifest))
+
+
+def _plain(facts: RunManifest, manifest: pl.DataFrame) -> Study:
+    options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
+    return studies.build(facts.study, options, manifest)
 
 
 @dataclass
@@ -138,7 +146,8 @@ def answers(
     """
     study = run.study
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
-    trials = collected(run.folder, scan_responses(run.folder).select("trial"))["trial"]
+    last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored
+    trials = collected(run.folder, scan_responses(run.folder, 0, last).select("trial"))["trial"]
     if not trials.len():
         raise RunError(f"{run.folder} holds no responses yet: give its `facevalue run` command again.")
     for start in range(0, trials.len(), _ROWS):

@@ -186,7 +186,7 @@ class Conditions:
             told = [pl.Series(READING, kinds.tolist(), dtype=_KINDS)]
         out = self.study.answer(plain).with_columns(frame["trial"], frame["block"], frame[FACTOR], *told)
         if void.any():
-            empty = pl.Series(void) & (out["status"].cast(pl.String) == Status.OK.value)
+            empty = pl.Series(void) & (frame["status"].cast(pl.String) == Status.OK.value)
             na = pl.when(empty).then(pl.lit(NA.NEITHER.value)).otherwise(pl.col("na").cast(pl.String))
             out = out.with_columns(na.cast(out.schema["na"]).alias("na"))
         return out

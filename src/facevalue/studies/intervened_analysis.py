@@ -252,7 +252,8 @@ def _totals(kept: Kept, only: npt.NDArray[np.uint64] | None) -> pl.DataFrame:
     parts = []
     for chunk in kept.raw():
         rows = chunk if only is None else chunk.filter(np.isin(chunk["trial"].to_numpy(), only))
-        mass = pl.when(pl.col("na").is_null()).then(pl.col("mass").cast(pl.Float64)).fill_null(0.0)
+        valid = pl.col("mass").cast(pl.Float64) if "mass" in rows.columns else pl.lit(1.0)
+        mass = pl.when(pl.col("na").is_null()).then(valid).fill_null(0.0)
         parts.append(rows.group_by(_CLUSTER).agg(replies=pl.len().cast(pl.Float64), missing=(1 - mass).sum()))
     return pl.concat(parts).group_by(_CLUSTER).agg(pl.all().sum()).sort(_CLUSTER)
 
