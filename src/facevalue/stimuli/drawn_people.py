@@ -226,8 +226,8 @@ def _split(picture: str) -> tuple[str, str, str, str, int]:
     numbers = [str(number) for number in range(1, len(PEOPLE) + 1)]
     if len(parts) not in (4, 5) or (len(parts) == 5 and parts[4] not in numbers):
         raise DataError(
-            f"A drawn picture is named gender|dimension|identity|activity, with |1 to |{len(PEOPLE)} for one of several "
-            f"people, not {picture!r}."
+            f"A drawn picture is named gender|dimension|identity|activity, with |1 to |{len(PEOPLE)} for one of "
+            f"several people, not {picture!r}."
         )
     gender, dimension, identity, activity = parts[:4]
     number = numbers.index(parts[4]) if len(parts) == 5 else 0
