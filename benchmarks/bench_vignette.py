@@ -60,9 +60,9 @@ def measure() -> tuple[float, float, float]:
             )
         )  # fmt: skip
     before = peak_mb()
-    start = perf_counter()
+    begin = perf_counter()
     study.analyse({"model": iter(parts)})
-    return perf_counter() - start, before, peak_mb()
+    return perf_counter() - begin, before, peak_mb()
 
 
 def main() -> None:

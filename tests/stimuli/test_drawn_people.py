@@ -84,7 +84,8 @@ def test_a_sample_of_every_identity_renders_in_some_activities(gender: str, dime
     activities = list(ACTIVITIES)
     for i, name in enumerate(drawable(gender, dimension)):
         shown = people.pixels(f"{gender}|{dimension}|{name}|{activities[(7 * i) % len(activities)]}")
-        assert (shown.shape, shown.dtype) == ((512, 512, 3), np.uint8)
+        assert shown.shape == (512, 512, 3)
+        assert shown.dtype == np.uint8
         assert shown.std() > 10
 
 
