@@ -75,10 +75,12 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str) -> Table:
         table.add_column(name)
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right")
-    for key, own in rows.group_by(by, maintain_order=True):
+    for _, own in rows.group_by(by, maintain_order=True):
         found = {row["statistic"]: row for row in own.iter_rows(named=True)}
-        n = f"{own['n'].max():,}"
-        table.add_row(*map(str, key), n, *(_statistic(found[name]) if name in found else "" for name in _TITLES))
+        n = f"{max(own['n'].to_list()):,}"
+        table.add_row(
+            *(own[name][0] for name in by), n, *(_statistic(found[name]) if name in found else "" for name in _TITLES)
+        )
     return table
 
 
