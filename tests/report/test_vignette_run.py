@@ -1,4 +1,4 @@
-"""From a real run of VIGNETTE to its report: the examples are stored answers, and the page takes what the study gives."""
+"""From a real run of VIGNETTE to its report: examples are stored answers, the page takes what the study gives."""
 
 import sys
 
@@ -14,7 +14,7 @@ from facevalue.run.stored import StoredRun, Tally, estimate
 from facevalue.store import read_responses
 from tests.report.test_html import page
 
-ASKED = ("--dimension", "age", "--activity", "cooking,cycling", "--paradigm", "decision,perception", "--sample", "1500")
+ASKED = ("--dimension", "age", "--activity", "cooking,cycling", "--paradigm", "decision,perception")
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_a_run_becomes_a_page_with_everything_in_it(
     assert data.study.left_out
     assert data.study.left_out[0][0] in parsed.text
     assert report.render(data).count('<table class="cells') >= 10
-    asked = {prompt.title for prompt in data.prompts}
+    asked = {(prompt.title, prompt.note) for prompt in data.prompts}
     assert len(asked) == len(data.prompts)
 
 
