@@ -55,6 +55,9 @@ difference that would not matter, `declared` before the run or not; `verdict` an
 answers had gone one way or the other.
 """
 
+NOT_MEASURABLE = "not measurable"
+"""How the method of an estimate begins that could not be taken; a reason may follow."""
+
 
 class EstimateTable:
     """Collects estimates of one study and model into the table.
@@ -138,11 +141,11 @@ class EstimateTable:
 
 
 def _methods(estimates: Estimates) -> list[str]:
-    """Say of each estimate how its interval was made, or that there is none."""
+    """Say of each estimate how its interval was made, or that there is none, with the reason where one is given."""
     out = []
     for value, low, method in zip(estimates.value, estimates.low, estimates.method, strict=True):
         if not np.isfinite(value):
-            out.append("not measurable")
+            out.append(str(method) if str(method).startswith(NOT_MEASURABLE) else NOT_MEASURABLE)
         elif not np.isfinite(low) and "no interval" not in method:
             out.append(f"no interval: too few clusters for the {method}")
         else:

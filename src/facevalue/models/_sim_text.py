@@ -28,6 +28,9 @@ FILLED = "filled"
 RELUCTANCE = 2.0
 """How much more two people must differ, on the logit scale, for one to be said to be more than the other."""
 
+ASSOCIATION = 2.0
+"""How much more what is filled in shifts other fields than a person's looks shift an answer."""
+
 _STREAM = 16  # first of the streams of draws for texts; others stand below
 _SENTENCES = (
     ("A {} person stands in the middle of the picture.", ("calm", "cheerful", "serious", "friendly", "confident")),
@@ -128,7 +131,7 @@ class Writer:
             for number, (field, choices) in enumerate(fields.items()):
                 if field in before:
                     continue
-                utilities = self._utilities([planted], [field], choices)[:, 0]
+                utilities = ASSOCIATION * self._utilities([planted], [field], choices)[:, 0]
                 one = self._drawn(utilities, trial[row : row + 1], repeat[row : row + 1], _STREAM + number)
                 values[field] = choices[int(one[0])]
                 if self._uniforms(trial[row : row + 1], repeat[row : row + 1], _STREAM + 64 + number)[0] < 0.02:

@@ -1,1 +1,5 @@
 """VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
+
+from facevalue.studies.visbias.study import ENTRY
+
+__all__ = ["ENTRY"]

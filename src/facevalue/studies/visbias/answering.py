@@ -131,7 +131,10 @@ def _choices(frame: pl.DataFrame) -> pl.DataFrame:
     coded = pl.DataFrame({"question": asked, "code": found["choice"].cast(pl.Int8)})
     named = coded.join(chosen, on=["question", "code"], how="left", maintain_order="left")
     valid = pl.when(pl.col("na").is_null()).then(1.0).alias("weight")
-    return pl.concat([frame.select(_PLACE), weights.with_columns(valid), named.select("choice")], how="horizontal")
+    size = asked.replace_strict({name: len(q.levels) for name, q in known.items()}, return_dtype=pl.Int64)
+    own = [pl.when(size > at).then(pl.col(column)).alias(column) for at, column in enumerate(CHOICES)]
+    read = weights.with_columns(*own, valid)
+    return pl.concat([frame.select(_PLACE), read, named.select("choice")], how="horizontal")
 
 
 def _listed(question: ChoiceQuestion) -> list[tuple[str, str]]:

@@ -1,0 +1,89 @@
+"""Estimates of the multiple-choice questions, and of missing answers to all tasks."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from facevalue.answers import NA
+from facevalue.measures import divergence
+from facevalue.measures.estimates import EstimateTable
+from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.dimensions import GROUP, UNIT, dimensions
+from facevalue.studies.visbias.gathered import Gathered
+from facevalue.studies.visbias.layout import SPECIES
+from facevalue.studies.visbias.recorded import SEED, columns, means
+from facevalue.studies.visbias.tables import ChoiceQuestion, choice_questions
+
+TASK = "mcq"
+Names = list[tuple[str | None, str | None]]
+"""Dimension and group; both null for all people."""
+
+
+def add_choices(table: EstimateTable, gathered: Gathered) -> None:
+    """Add choice shares and divergences, of each dimension."""
+    rows = gathered.part("choices")
+    if rows.is_empty():
+        return
+    there = set(rows["question"])
+    asked = [question for question in choice_questions() if question.name in there]
+    counts = {question.name: len(question.levels) for question in asked}
+    people = rows if SPECIES not in rows.columns else rows.filter(pl.col(SPECIES).is_null())
+    if people.height:
+        everyone = people.with_columns(pl.lit("").alias(GROUP))
+        found, _ = divergence.from_answers(everyone, [GROUP], counts, answer="selected")
+        _add_shares(table, found, [(None, None)], asked)
+    for one in dimensions(gathered.asked.groups):
+        mine = one.of(rows)
+        if mine.is_empty():
+            continue
+        found, groups = divergence.from_answers(mine, [GROUP], counts, item=UNIT, answer="selected")
+        names: Names = [(one.name, group) for (group,) in groups]
+        _add_shares(table, found, names, asked)
+        estimates, floor, q = divergence.divergence(found, SEED)
+        rows_of: list[tuple[str | None, ...]] = [(TASK, *name, question.name) for name in names for question in asked]
+        labels = columns(("paradigm", "dimension", "group", "question"), rows_of)
+        table.add(m.DIVERGENCE, labels, estimates, floor=floor, q=q, family=f"choices by {one.name}")
+
+
+def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, asked: Sequence[ChoiceQuestion]) -> None:
+    most = found.weights.shape[2]
+    cells: list[tuple[str | None, ...]] = [
+        (TASK, *name, question.name, question.levels[at] if at < len(question.levels) else None)
+        for name in names
+        for question in asked
+        for at in range(most)
+    ]
+    labels = columns(("paradigm", "dimension", "group", "question", "category"), cells)
+    keep = np.array([cell[-1] is not None for cell in cells], dtype=np.bool_)
+    table.add(m.SHARE, labels, divergence.shares(found, SEED), keep=keep)
+
+
+def add_missing(table: EstimateTable, gathered: Gathered) -> None:
+    """Add how many replies have no valid answer, by task, question and group, and for which reasons."""
+    rows = gathered.part("missing")
+    if rows.is_empty():
+        return
+    rows = rows.with_columns(pl.when(pl.col("being").is_not_null()).then(pl.lit(SPECIES)).alias("dimension"))
+    rows = rows.with_columns(paradigm=pl.col("task"))
+    for by in (["paradigm", "dimension"], ["paradigm", "dimension", "question"]):
+        part = rows.filter(pl.col("question").is_not_null()) if "question" in by else rows
+        if part.height:
+            labels, found = means(part, "lost", by, "shown")
+            table.add(m.NA_RATE, labels, found)
+    reasons = sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index)
+    for reason in reasons:
+        said = pl.when(pl.col("na") == reason).then(pl.col("lost")).otherwise(0.0)
+        labels, found = means(rows.with_columns(said.alias("said")), "said", ["paradigm", "dimension"], "shown")
+        table.add(m.NA_RATE, {**labels, "category": [reason] * len(labels["paradigm"])}, found)
+    if "image" not in rows.columns:
+        return
+    shown = rows.filter(pl.col("image").is_not_null())
+    for one in dimensions(gathered.asked.groups):
+        mine = one.of(shown.drop("dimension"))
+        for by in (["paradigm", GROUP], ["paradigm", GROUP, "question"]):
+            part = mine.filter(pl.col("question").is_not_null()) if "question" in by else mine
+            if part.height:
+                labels, found = means(part, "lost", by, UNIT)
+                size = len(labels[GROUP])
+                table.add(m.NA_RATE, {**labels, "dimension": [one.name] * size}, found)

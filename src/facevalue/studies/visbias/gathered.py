@@ -1,0 +1,202 @@
+"""What the measures are taken on, collected while answers pass by: small tables, and counts of words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotate import lexicon, sentiment
+from facevalue.annotate.counts import WordCounter, WordCounts
+from facevalue.annotate.lexicon import Lexicon
+from facevalue.annotate.tokens import Tokeniser, lengths
+from facevalue.errors import DataError, DependencyError
+from facevalue.studies.visbias.answering import CHOICES, decoded
+from facevalue.studies.visbias.layout import SPECIES
+from facevalue.studies.visbias.tables import Attribute
+
+TEXT = "description"
+SCORES = ("pos", "neg")
+COUNTED = {"our count: ": Tokeniser.WORDS, "published count: ": Tokeniser.STEREOTYPE}
+"""How words of lists are counted, by the prefix of the columns that hold the counts."""
+MOST_TEXT = 500 * 2**20
+"""Bytes of descriptions that are kept for what needs all of a group's texts at once."""
+_NEEDED = ("task", "weight", "mass", "na")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of the study its analysis needs.
+
+    Attributes
+    ----------
+    groups:
+        Factors that are compared.
+    images:
+        Names of all images.
+    attributes:
+        The form's fields.
+    words:
+        File of the user's word lists; empty for none.
+    """
+
+    groups: tuple[str, ...]
+    images: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordTables:
+    """Words of the descriptions.
+
+    Attributes
+    ----------
+    published, strict:
+        Counts by image, cut as in the released code and in our way.
+    images:
+        One row per image in the order of the counts: `image`, the groups, `set`, `occupation`; null for images without
+        descriptions.
+    """
+
+    published: WordCounts
+    strict: WordCounts
+    images: pl.DataFrame
+
+
+@dataclass
+class Gathered:
+    """Collects one model's answers.
+
+    Attributes
+    ----------
+    asked:
+        What was asked.
+    why_no_scores:
+        Why sentiment is not measured; None if it is.
+    """
+
+    asked: Asked
+    why_no_scores: str | None = None
+    _parts: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    _bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self.lists: tuple[Lexicon, ...] = (lexicon.shipped("group_words"),)
+        if self.asked.words:
+            self.lists = (*self.lists, by_group(lexicon.read(self.asked.words)))
+        names = [name for listed in self.lists for name in listed.lists]
+        if len(set(names)) < len(names):
+            raise DataError(f"{self.asked.words}: no list can be called 'gender' or 'race', as FaceValue's are.")
+        self._words = {way: WordCounter(len(self.asked.images), way) for way in (Tokeniser.MARKED, Tokeniser.WORDS)}
+        self._codes = pl.DataFrame({"image": self.asked.images, "code": np.arange(len(self.asked.images))})
+
+    def add(self, chunk: pl.DataFrame) -> None:
+        """Take what is needed of a chunk of answers.
+
+        Raises
+        ------
+        DataError
+            It lacks a column.
+        """
+        for name in _NEEDED:
+            if name not in chunk.columns:
+                raise DataError(f"The answers lack the column {name!r}.")
+        tasks = chunk["task"].cast(pl.String)
+        self._keep("missing", self._missing(chunk))
+        for task, keep in (("mcq", self._choices), ("yesno", self._pairs), (TEXT, self._texts)):
+            part = chunk.filter(tasks == task)
+            if part.height:
+                keep(part)
+        forms = chunk.filter(tasks.is_in(["form", "text-form"]))
+        if forms.height:
+            self._keep("forms", decoded(forms))
+
+    def part(self, name: str) -> pl.DataFrame:
+        """What was kept under a name; an empty frame if nothing was."""
+        parts = self._parts.get(name)
+        return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+
+    def words(self) -> WordTables:
+        """Words of the descriptions so far."""
+        known = self.part("images").unique("image", maintain_order=True) if "images" in self._parts else None
+        images = self._codes.select("image")
+        if known is not None:
+            images = images.join(known, on="image", how="left", maintain_order="left")
+        return WordTables(self._words[Tokeniser.MARKED].counts(), self._words[Tokeniser.WORDS].counts(), images)
+
+    @property
+    def has_all_texts(self) -> bool:
+        """Whether all descriptions were kept."""
+        return self._bytes <= MOST_TEXT
+
+    def _keep(self, name: str, part: pl.DataFrame) -> None:
+        enums = [pl.col(c).cast(pl.String) for c, dtype in part.schema.items() if isinstance(dtype, pl.Enum)]
+        self._parts.setdefault(name, []).append(part.with_columns(enums))
+
+    def _about(self, part: pl.DataFrame, *more: str, suffixes: Sequence[str] = ("",)) -> list[str]:
+        """Columns that say who is shown, those that there are."""
+        names = [f"{c}{s}" for c in ("image", "set", "occupation", *self.asked.groups) for s in suffixes]
+        return [c for c in dict.fromkeys((*names, *more)) if c in part.columns]
+
+    def _missing(self, chunk: pl.DataFrame) -> pl.DataFrame:
+        lost = (1 - pl.col("mass").fill_null(0.0)).alias("lost")
+        shown = _first(chunk, "image", "pair", "form").alias("shown")
+        being = _first(chunk, SPECIES, f"{SPECIES}_1").alias("being")
+        return chunk.select(*self._about(chunk, "task", "question"), lost, "na", shown, being)
+
+    def _choices(self, part: pl.DataFrame) -> None:
+        selected = pl.concat_list([pl.col(c) * pl.col("mass") for c in CHOICES])
+        valid = pl.when(pl.col("na").is_null()).then(selected).alias("selected")
+        self._keep("choices", part.select(*self._about(part, "question"), valid))
+
+    def _pairs(self, part: pl.DataFrame) -> None:
+        about = self._about(part, "pair", "within", "order", "question", suffixes=("_1", "_2"))
+        self._keep("pairs", part.select(*about, pl.when(pl.col("na").is_null()).then("weight").alias("yes")))
+
+    def _texts(self, part: pl.DataFrame) -> None:
+        about = self._about(part)
+        texts = part.select(pl.col(c).cast(pl.String) for c in (*about, TEXT))
+        measured = [texts.select(about), lengths(texts, TEXT)]
+        if self.why_no_scores is None:
+            try:
+                measured.append(sentiment.score(texts, TEXT).select(pl.col(SCORES) * 100))
+            except DependencyError as error:
+                self.why_no_scores = str(error)
+        for listed in self.lists:
+            for prefix, way in COUNTED.items():
+                counted = lexicon.count(texts, TEXT, listed, way)
+                names = {"tokens": f"{listed.name} words", **{name: name for name in listed.lists}}
+                measured.append(counted.rename({name: f"{prefix}{new}" for name, new in names.items()}))
+        self._keep("texts", pl.concat(measured, how="horizontal"))
+        self._keep("images", texts.select(about).unique(maintain_order=True))
+        code = texts.select("image").join(self._codes, on="image", how="left", maintain_order="left")["code"]
+        for counter in self._words.values():
+            counter.add(texts, TEXT, code.fill_null(-1).to_numpy())
+        self._bytes += int(texts[TEXT].str.len_bytes().sum())
+        if self.has_all_texts:
+            self._keep("said", texts)
+
+
+def by_group(lists: Lexicon) -> Lexicon:
+    """Lists of lists put together by either name, as Table 8 takes them; others as they are.
+
+    Examples
+    --------
+    >>> parts = Lexicon("a", "1", "me", {"man/Asian": ("x",), "woman/Asian": ("x", "y"), "woman/White": ("z",)})
+    >>> dict(by_group(parts).lists)
+    {'Asian': ('x', 'y'), 'White': ('z',), 'man': ('x',), 'woman': ('x', 'y', 'z')}
+    """
+    if not all("/" in name for name in lists.lists):
+        return lists
+    merged: dict[str, list[str]] = {}
+    for at in (1, 0):
+        for name in lists.lists:
+            merged.setdefault(name.split("/", 1)[at], []).append(name)
+    return lists.merged(merged)
+
+
+def _first(frame: pl.DataFrame, *names: str) -> pl.Expr:
+    """The first of some columns that is not null, those that there are."""
+    there = [pl.col(name).cast(pl.String) for name in names if name in frame.columns]
+    return pl.coalesce(there) if there else pl.lit(None, pl.String)
