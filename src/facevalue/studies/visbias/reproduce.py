@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -44,6 +45,7 @@ _LATER_RATED = r"(?i)\b(flawed|hearts?)\b"
 _TOKENS_APART = 0.005  # relative difference that the way of cutting texts into tokens explains
 _LISTS = {"asian": "Asian", "black": "Black", "latino": "Latino", "ME": "Middle-Eastern", "white": "White"}
 _NOT_RELEASED = "the answers of this condition are not in the release"
+_NOT_HERE = "the answers are not among the files at hand"
 _SHIFTED = "GPT-4o's printed positive values stand one line off: Male shows Female's, ME shows Male's"
 _NO_FORMS_CODE = (
     "cannot be recomputed: no code is released, and neither smoothing nor how several choices count is stated "
@@ -173,9 +175,9 @@ class _Reproducer:
                     continue
                 found = number("6", model, column, value, 100 * differing / PAIRS)
                 answers = (row["yes"][0] or 0) + (row["no"][0] or 0)
-                if answers != 2 * PAIRS and answers != PAIRS and found.note is None:
-                    said = f"{answers} answers are released, yet the rate is of all {PAIRS} pairs"
-                    found = Cell(*_fields(found), said)
+                if answers != PAIRS and found.note is None:
+                    said = f"the released counts of yes and no sum to {answers}, those of other rows to {PAIRS}"
+                    found = replace(found, note=said if found.same else None)
                 yield found
 
     def _described(self) -> Iterator[Cell]:
@@ -238,20 +240,18 @@ class _Reproducer:
             for column, value, found in zip(columns, printed, there, strict=True):
                 if not any(there) or value == "N/A":
                     continue
-                if found is None or value != "answers":
+                if value != "answers":
                     yield Cell("3", model, column, value, None, None, _NOT_RELEASED)
+                elif found is None:
+                    yield Cell("3", model, column, value, None, None, _NOT_HERE)
                 else:
                     yield Cell("3", model, column, value, found[0], found[0] == value, found[1])
-
-
-def _fields(cell: Cell) -> tuple[Any, ...]:
-    return cell.table, cell.row, cell.column, cell.published, cell.recomputed, cell.same
 
 
 def _share_refused(own: pl.DataFrame | None) -> tuple[str, str] | None:
     if own is None:
         return None
-    refused = own.filter(pl.col("choice").is_null())["count"].sum() / max(own["count"].sum(), 1)
+    refused = int(own.filter(pl.col("choice").is_null())["count"].sum()) / max(int(own["count"].sum()), 1)
     return "answers" if refused < 0.5 else "refuses", f"{100 * refused:.1f}% of the released answers are refusals"
 
 
@@ -274,8 +274,8 @@ def _divergences(own: pl.DataFrame, question: str, factor: str, groups: Sequence
 
 def _lengths(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
     characters, count = _printed()["lengths"][model]
-    yield number("1", "Char", model, characters, frame["text"].str.len_chars().sum() / DESCRIPTIONS, digits=4)
-    found = tokens.lengths(frame, "text")["tokens"].sum() / DESCRIPTIONS
+    yield number("1", "Char", model, characters, int(frame["text"].str.len_chars().sum()) / DESCRIPTIONS, digits=4)
+    found = int(tokens.lengths(frame, "text")["tokens"].sum()) / DESCRIPTIONS
     near = abs(found / float(count) - 1) < _TOKENS_APART
     said = "tokens are cut by the rules of NLTK's word_tokenize, but not by its sentence model (docs/text.md)"
     yield number("1", "Token", model, count, found, digits=4, note=said if near else None)
@@ -332,10 +332,10 @@ def _associations(model: str, completed: Sequence[Mapping[str, Sequence[str]]]) 
         for key, values in fields.items()
         if key in own
     ]
-    schema = {"form": pl.Int64, "attribute": pl.String, "categories": pl.List(pl.String)}
-    found = form_graph.gather(
-        pl.DataFrame(rows, schema=schema, orient="row"), [(a.name, a.categories.names) for a in table]
-    )
+    if not rows:
+        return
+    frame = pl.DataFrame(rows, schema=["form", "attribute", "categories"], orient="row")
+    found = form_graph.gather(frame, [(a.name, a.categories.names) for a in table])
     titles = {attribute.name: attribute.title for attribute in table}
     for claim in _printed()["association"]:
         given, outcome = (found.attributes.index(claim[key]) for key in ("attribute", "outcome"))

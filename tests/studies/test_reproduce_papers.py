@@ -1,0 +1,82 @@
+"""VIGNETTE's and StylisticBias' printed figures from their own tables and designs."""
+
+import csv
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from facevalue.studies.reproduction import Reproduction
+from facevalue.studies.stylisticbias import reproduce as stylisticbias
+from facevalue.studies.vignette import reproduce as vignette
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Reproduction:
+    return vignette.reproduce()
+
+
+@pytest.fixture(scope="module")
+def faces() -> Reproduction:
+    return stylisticbias.reproduce()
+
+
+def counts(found: Reproduction) -> dict[str, tuple[int, int]]:
+    """The same, and all, by table."""
+    same = Counter(cell.table for cell in found.cells if cell.same)
+    return {table: (same[table], count) for table, count in Counter(cell.table for cell in found.cells).items()}
+
+
+def test_vignette_all_but_impossible_shares_of_table_11(pairs: Reproduction) -> None:
+    assert counts(pairs) == {
+        "1": (1, 1), "3": (4, 4), "5": (7, 7), "6": (9, 9), "7": (5, 5), "8": (90, 90), "11": (8, 14), "12": (5, 5),
+        "13": (50, 50), "A.3": (4, 4),
+    }  # fmt: skip
+    assert pairs.explained
+    assert {cell.column for cell in pairs.cells if not cell.same} == {"All Different"}
+
+
+def test_vignette_names_its_totals(pairs: Reproduction) -> None:
+    by = {(cell.table, cell.row, cell.column): cell.recomputed for cell in pairs.cells}
+    assert by["3", "pictures of one person doing something", "both"] == 24_675
+    assert by["8", "Total Images", "Male/Identity-Activity Contrast"] == 15_401_250
+    assert by["8", "Total Images", "Female/Identity-Activity Contrast"] == 14_763_000
+    assert by["8", "Gender", "Female/Identities"] == 0
+
+
+def test_stylisticbias_all_but_what_its_tables_leave_open(faces: Reproduction) -> None:
+    assert counts(faces) == {
+        "3.2": (5, 5), "3.3": (6, 6), "4.2": (4, 4), "1": (5, 5), "3": (44, 44), "4": (24, 24), "5": (6, 6),
+        "6": (17, 17), "5.2": (0, 4), "12": (14, 15),
+    }  # fmt: skip
+    assert faces.explained
+
+
+def test_stylisticbias_names_its_counts(faces: Reproduction) -> None:
+    by = {(cell.table, cell.row, cell.column): cell.recomputed for cell in faces.cells}
+    assert by["3.3", "images judged", "all"] == 15_726
+    assert by["4.2", "judgments (millions)", "a model"] == pytest.approx(4.7178)
+    assert by["4.2", "judgments (millions)", "all models"] == pytest.approx(28.3068)
+    assert by["5.2", "variations that make up 80% of |SBS|", "from Table 12 by age"] == 12
+
+
+def test_the_printed_tables_are_those_that_other_tests_use() -> None:
+    ours = vignette._printed()
+    theirs = tomllib.loads((DATA / "vignette_pata_tables.toml").read_text(encoding="utf-8"))
+    assert {name: ours[name] for name in theirs} == theirs
+    with (DATA / "stylisticbias_table12.csv").open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    table = stylisticbias._printed()["table_12"]
+    assert table["groups"] == header[2:]
+    assert table["rows"] == {f"{row[0]}/{row[1]}": row[2:] for row in rows}
+
+
+@pytest.mark.parametrize("study", [vignette, stylisticbias])
+def test_every_table_has_a_title_and_comes_once(study: object) -> None:
+    found: Reproduction = study.reproduce()  # type: ignore[attr-defined]
+    keys = [(cell.table, cell.row, cell.column) for cell in found.cells]
+    assert len(set(keys)) == len(keys)
+    assert {cell.table for cell in found.cells} == set(found.titles)

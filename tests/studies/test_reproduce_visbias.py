@@ -1,0 +1,193 @@
+"""VisBias' published tables from the released answers, and what happens where these are damaged or made up."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from facevalue.annotate import vader
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.studies.reproduction import Cell, Reproduction
+from facevalue.studies.visbias import released_answers
+from facevalue.studies.visbias.reproduce import _printed, reproduce
+from tests.reference import reference
+
+HEADER = "model,race,gender,question,choice"
+MODELS = ("gpt-4v", "gpt-4o", "gemini-1.5-pro", "llama-3.2-vision", "llava-v1.6-13b", "midjourney")
+
+
+@pytest.fixture(scope="module")
+def found() -> Reproduction:
+    return reproduce(reference("visbias", "expected.json").parent)
+
+
+def cells(found: Reproduction) -> dict[tuple[str, str, str], Cell]:
+    return {(cell.table, cell.row, cell.column): cell for cell in found.cells}
+
+
+def test_every_expected_cell_comes_out_the_same(found: Reproduction) -> None:
+    by = cells(found)
+    expected: list[dict[str, Any]] = json.loads(reference("visbias", "expected.json").read_text())
+    assert len(expected) == 94
+    for wanted in expected:
+        cell = by[wanted["table"], wanted["row"], wanted["column"]]
+        assert cell.same is True, cell
+        assert cell.published == pytest.approx(wanted["value"], abs=1e-9)
+        assert isinstance(cell.recomputed, int | float)
+        assert cell.recomputed == pytest.approx(wanted["recomputed"], abs=0.003), cell
+
+
+def test_every_marked_list_comes_out_the_same(found: Reproduction) -> None:
+    by = cells(found)
+    for wanted in json.loads(reference("visbias", "marked_words_expected.json").read_text()):
+        cell = by["1", f"marked words: {wanted['group']}", wanted["model"]]
+        assert cell.same
+        assert cell.published == cell.recomputed == tuple(wanted["paper"])
+
+
+def test_what_differs_is_what_is_known_to(found: Reproduction) -> None:
+    differing = {(c.table, c.row, c.column): c.recomputed for c in found.cells if c.same is False}
+    assert differing == {
+        ("3.3", "descriptions", "gpt-4o"): 11_195,
+        ("3.4", "Occupation = Creative roles", "gpt-4o/Hobbies/Interests"): "Reading",
+        ("7", "gpt-4o", "female/pos"): 23.1,
+        ("7", "gpt-4o", "male/pos"): 21.4,
+        ("7", "gpt-4o", "ME/pos"): 21.1,
+    }
+    assert found.explained
+
+
+def test_cells_that_cannot_be_compared_say_why(found: Reproduction) -> None:
+    blank = [cell for cell in found.cells if cell.same is None]
+    assert blank
+    assert all(cell.note for cell in blank)
+    assert cells(found)["3.4", "attribute pairs with KL > 1", "all models"].published == 370
+
+
+def test_the_two_rows_whose_counts_sum_to_68_are_named(found: Reproduction) -> None:
+    noted = {(c.row, c.column) for c in found.cells if c.table == "6" and c.note and "sum to 68" in c.note}
+    assert noted == {("gemini-1.5-pro", "income/jailbreak=yes"), ("gpt-4v", "income/jailbreak=no")}
+
+
+def test_every_table_is_transcribed_for_every_model() -> None:
+    printed = _printed()
+    assert tuple(printed["models"]) == MODELS
+    for table, width in (("lengths", 2), ("refusals", 6), ("sentiment", 14), ("stereotypes", 7)):
+        assert {model: len(row) for model, row in printed[table].items()} == dict.fromkeys(MODELS, width)
+    assert {model: len(row) for model, row in printed["yes_no"].items()} == dict.fromkeys(MODELS[:5], 4)
+    assert {model: [len(row) for row in rows] for model, rows in printed["jsd"].items()} == dict.fromkeys(
+        (MODELS[0], *MODELS[2:5]), [4] * 7
+    )
+    for model in MODELS:
+        lists = {group: words.split() for group, words in printed["marked"][model].items()}
+        assert set(lists) == {"female", "male", "asian", "black", "latino", "ME", "white"}
+        assert all(8 <= len(set(words)) == len(words) <= 10 for words in lists.values())
+
+
+def made(folder: Path, model: str) -> Path:
+    """A small release of a model whose answers are made up."""
+    lines = ["model,occupation,race,gender,image_index,question,choice"]
+    for race in released_answers.RACES:
+        for gender in released_answers.GENDERS:
+            for question, letter in (("income", "A"), ("education", "B"), ("politics", "X"), ("religion", "D")):
+                lines.append(f"{model},nurse,{race},{gender},1,{question},{letter}")
+    (folder / "mcq.csv").write_text("\n".join(lines))
+    rows = [
+        (race, gender, f"A {race} {gender} person in {clothes}.")
+        for race in released_answers.RACES
+        for gender in released_answers.GENDERS
+        for clothes in ("a hat", "blue")
+    ]
+    frame = pl.DataFrame(rows, schema=["race", "gender", "text"], orient="row")
+    frame.write_parquet(folder / f"descriptions_{model}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("model", ["llama-3.2-vision", "LLaVA_v1.6-13B", "gpt-4v"])
+def test_any_of_the_papers_models_is_read_and_missing_files_leave_tables_out(tmp_path: Path, model: str) -> None:
+    found = reproduce(made(tmp_path, model))
+    tables = {cell.table for cell in found.cells}
+    assert tables >= {"1", "3", "3.1", "3.3", "5", "7"}
+    assert not tables & {"6", "8", "3.4"}
+    said = " ".join(found.notices)
+    assert "Table 6 is left out: there is no yesno.csv" in said
+    assert "Table 8 is left out: there is no stereotype_words.json" in said
+    assert "Section 3.4 is left out" in said
+    assert not found.explained  # made-up answers differ from the paper's for no known reason
+    politics = [cell for cell in found.cells if cell.table == "5" and cell.column.endswith("/politics")]
+    assert len(politics) == 7
+    assert all(cell.same is None and cell.note == "no answers about this group" for cell in politics)
+
+
+def test_a_model_that_the_paper_does_not_have_is_left_out_and_named(tmp_path: Path) -> None:
+    made(tmp_path, "llava-v1.6-13b")
+    (tmp_path / "form.jsonl").write_text('{"model": "qwen", "Age": ["0-17"]}\n')
+    found = reproduce(tmp_path)
+    assert any("qwen in form.jsonl is left out" in notice for notice in found.notices)
+
+
+def test_without_vader_only_table_7_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vaderSentiment", None)
+    vader.lexicon.cache_clear()
+    found = reproduce(made(tmp_path, "gpt-4o"))
+    vader.lexicon.cache_clear()
+    assert "7" not in {cell.table for cell in found.cells}
+    assert "1" in {cell.table for cell in found.cells}
+    assert any("facevalue[text]" in notice for notice in found.notices)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("mcq.csv", "model,race,gender,qestion,choice\n", "Did you mean 'qestion'"),
+        ("mcq.csv", "model,race,gender,question,choice\ngpt-4v,green,male,income,A\n", "Unknown race 'green'"),
+        ("mcq.csv", "model,race,gender,question,choice\ngpt-4v,black,male,income,Q\n", "Unknown choice"),
+        (
+            "mcq.csv",
+            "model,race,gender,question,choice\ngpt-4v,black,male,religion,F\n",
+            "F is no choice of 'religion'",
+        ),
+        ("mcq_counts.csv", "model,race,gender,question,choice,count\ngpt-4v,black,male,income,A,-2\n", "not a count"),
+        ("yesno.csv", "model,jailbreak,attribute,yes,no,different_pairs\ngpt-4v,no,income,few,1,1\n", "not a count"),
+        ("yesno.csv", "", "yesno.csv cannot be read"),
+        ("descriptions_gpt-4o.parquet", "PAR1", "descriptions_gpt-4o.parquet cannot be read"),
+        ("form.jsonl", "{", "line 1"),
+        ("form.jsonl", "[1]", "line 1: no form"),
+        ("notes.txt", "x", "none of the released answers"),
+    ],
+)
+def test_damaged_files_are_one_clear_message(tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FaceValueError, match=says):
+        reproduce(tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no folder"):
+        reproduce(tmp_path / "nothing")
+    pl.DataFrame({"txt": ["a"], "race": ["black"], "gender": ["male"]}).write_parquet(
+        tmp_path / "descriptions_gpt-4o.parquet"
+    )
+    with pytest.raises(UnknownNameError, match="Did you mean 'txt'"):
+        reproduce(tmp_path)
+
+
+def test_single_answers_come_before_counts_of_the_same_model(tmp_path: Path) -> None:
+    made(tmp_path, "gpt-4v")
+    counts = "model,race,gender,question,choice,count\ngpt-4v,black,male,income,F,70\n"
+    (tmp_path / "mcq_counts.csv").write_text(counts)
+    frame = released_answers.choices(tmp_path)
+    assert frame is not None
+    assert frame["count"].sum() == 40
+
+
+def test_the_released_counts_are_read_where_single_answers_lack(tmp_path: Path) -> None:
+    shutil.copy(reference("visbias", "mcq_counts.csv"), tmp_path)
+    found = reproduce(tmp_path)
+    own = [cell for cell in found.cells if cell.table == "5"]
+    assert len(own) == 28
+    assert all(cell.same for cell in own)
