@@ -12,7 +12,7 @@ from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.dimensions import GROUP, UNIT, dimensions
 from facevalue.studies.visbias.gathered import Gathered
 from facevalue.studies.visbias.layout import SPECIES
-from facevalue.studies.visbias.recorded import SEED, columns, means
+from facevalue.studies.visbias.recorded import SEED, as_shares, columns, shares
 from facevalue.studies.visbias.tables import ChoiceQuestion, choice_questions
 
 TASK = "mcq"
@@ -56,7 +56,7 @@ def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, a
     ]
     labels = columns(("paradigm", "dimension", "group", "question", "category"), cells)
     keep = np.array([cell[-1] is not None for cell in cells], dtype=np.bool_)
-    table.add(m.SHARE, labels, divergence.shares(found, SEED), keep=keep)
+    table.add(m.SHARE, labels, as_shares(divergence.shares(found, SEED)), keep=keep)
 
 
 def add_missing(table: EstimateTable, gathered: Gathered) -> None:
@@ -69,12 +69,12 @@ def add_missing(table: EstimateTable, gathered: Gathered) -> None:
     for by in (["paradigm", "dimension"], ["paradigm", "dimension", "question"]):
         part = rows.filter(pl.col("question").is_not_null()) if "question" in by else rows
         if part.height:
-            labels, found = means(part, "lost", by, "shown")
+            labels, found = shares(part, "lost", by, "shown")
             table.add(m.NA_RATE, labels, found)
     reasons = sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index)
     for reason in reasons:
         said = pl.when(pl.col("na") == reason).then(pl.col("lost")).otherwise(0.0)
-        labels, found = means(rows.with_columns(said.alias("said")), "said", ["paradigm", "dimension"], "shown")
+        labels, found = shares(rows.with_columns(said.alias("said")), "said", ["paradigm", "dimension"], "shown")
         table.add(m.NA_RATE, {**labels, "category": [reason] * len(labels["paradigm"])}, found)
     if "image" not in rows.columns:
         return
@@ -84,6 +84,6 @@ def add_missing(table: EstimateTable, gathered: Gathered) -> None:
         for by in (["paradigm", GROUP], ["paradigm", GROUP, "question"]):
             part = mine.filter(pl.col("question").is_not_null()) if "question" in by else mine
             if part.height:
-                labels, found = means(part, "lost", by, UNIT)
+                labels, found = shares(part, "lost", by, UNIT)
                 size = len(labels[GROUP])
                 table.add(m.NA_RATE, {**labels, "dimension": [one.name] * size}, found)

@@ -1,5 +1,8 @@
 """Estimates of forms: which choice shifts which other attribute, and how fields came to their categories."""
 
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 
 from facevalue.measures import consistency, form_graph
@@ -7,7 +10,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Floor
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.gathered import Gathered
-from facevalue.studies.visbias.recorded import SEED, estimates, means, not_measurable, to_array
+from facevalue.studies.visbias.recorded import SEED, estimates, not_measurable, shares, to_array
 
 CONDITIONS = ("completed", "prefilled")
 """Which fields make a condition: those the model filled in, and those that were drawn at random beforehand."""
@@ -60,7 +63,8 @@ def _add_graph(table: EstimateTable, task: str, gathered: Gathered, fields: pl.D
         family = f"shifts in {task}s, {conditions} fields"
         table.add(m.SHIFT, labels, known, floor=floor, q=to_array(found["q"]), family=family)
         n = to_array(found["n"])
-        table.add(m.LIKELY, labels, consistency.wilson(to_array(found["likely_share"]) * n, n))
+        likely = consistency.wilson(to_array(found["likely_share"]) * n, n)
+        table.add(m.LIKELY, labels, replace(likely, method=np.full(size, "Wilson over forms", dtype=object)))
 
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
@@ -75,7 +79,7 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
     for how in sorted(set(open_["how"])):
         said = open_.with_columns((pl.col("how") == how).cast(pl.Float64).alias("said"))
         for by in ([], ["attribute"]):
-            labels, found = means(said, "said", by, "form")
+            labels, found = shares(said, "said", by, "form")
             size = found.value.size
             table.add(m.ROUTE, {**labels, "paradigm": [task] * size, "category": [how] * size}, found)
     given = fields.filter("prefilled")
@@ -84,5 +88,5 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         return
     kept = given.with_columns(pl.col("kept").cast(pl.Float64))
     for by in ([], ["attribute"]):
-        labels, found = means(kept, "kept", by, "form")
+        labels, found = shares(kept, "kept", by, "form")
         table.add(m.KEPT, {**labels, "paradigm": [task] * found.value.size}, found)

@@ -1,22 +1,25 @@
 """Entering estimates into the table: means by labels, and what could not be measured."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import inference
+from facevalue.measures import inference, proportions
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.inference import Array, Estimates
 
 SEED = 0
+WILSON = "Wilson, effective sample size over units"
 
 
-def means(
+def shares(
     frame: pl.DataFrame, value: str, by: Sequence[str], unit: str
 ) -> tuple[dict[str, list[str | None]], Estimates]:
-    """Mean of a column in each combination of labels, with intervals over units.
+    """Mean of values in [0, 1] in each combination of labels, with intervals of shares over units.
 
     Parameters
     ----------
@@ -33,19 +36,33 @@ def means(
     """
     keys = frame.select(pl.col(c).cast(pl.String) for c in by) if by else pl.DataFrame({"_": [""] * frame.height})
     cells = keys.unique(maintain_order=True)
-    cell = keys.join(
-        cells.with_row_index("_cell"), on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
-    )
-    units = frame[unit].cast(pl.String)
-    cluster = units.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+    numbered = cells.with_row_index("_cell")
+    cell = keys.join(numbered, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["_cell"]
+    units = frame[unit].cast(pl.String).fill_null("")
     sums, counts = inference.cluster_sums(
-        frame[value].cast(pl.Float64).fill_null(np.nan).to_numpy(),
-        np.maximum(cluster, 0),
-        cell["_cell"].cast(pl.Int64).to_numpy(),
+        to_array(frame[value]),
+        units.rank("dense").cast(pl.Int64).to_numpy() - 1,
+        cell.cast(pl.Int64).to_numpy(),
         units.n_unique(),
         cells.height,
     )
-    return cells.select(by).to_dict(as_series=False), inference.means(sums, counts, SEED, level=True)
+    total, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
+    share, se = inference.ratio(sums.sum(axis=0), total), inference.standard_error(sums, counts)
+    low, high, method = _wilson(share, se, clusters)
+    found = Estimates(share, low, high, total.astype(np.int64), clusters.astype(np.int64), method, se)
+    return cells.select(by).to_dict(as_series=False), found
+
+
+def as_shares(found: Estimates) -> Estimates:
+    """Shares with Wilson's interval, which says something of shares of 0 and 1, too, where no unit differs."""
+    assert found.se is not None
+    low, high, method = _wilson(found.value, found.se, found.clusters)
+    return replace(found, low=low, high=high, method=method)
+
+
+def _wilson(share: Array, se: Array, clusters: npt.NDArray[np.int64]) -> tuple[Array, Array, npt.NDArray[np.object_]]:
+    low, high = proportions.wilson(share, proportions.effective_size(share, se, clusters), clusters - 1)
+    return low, high, np.full(share.size, WILSON, dtype=object)
 
 
 def columns(names: Sequence[str], rows: Sequence[tuple[str | None, ...]]) -> dict[str, list[str | None]]:
