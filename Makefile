@@ -37,6 +37,7 @@ bench: .venv/.dev ## every benchmark; results in benchmarks/results/
 
 calibration: .venv/.demo ## check intervals and p-values against simulated models whose bias is known
 	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60,120 --out docs/calibration.csv
+	$(BIN)/facevalue calibrate vignette --repetitions 100 --sizes 8,30 --out docs/calibration-vignette.csv
 	$(BIN)/python -m facevalue.measures.coverage --out docs/coverage.csv
 
 lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping versions where they still fit
