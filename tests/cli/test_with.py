@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.cli.conftest import Command
 
@@ -25,16 +26,19 @@ def test_a_plan_names_the_conditions_for_people(facevalue: Command) -> None:
     assert "+ sr" in facevalue("plan", "stylisticbias", *SMALL, "--with", "sr").out
 
 
-def test_a_run_with_a_file_of_interventions_is_measured_and_reported(facevalue: Command) -> None:
+def test_a_run_with_a_file_of_interventions_is_measured_and_reported(
+    facevalue: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("facevalue.measures.change.GROUPS", 4)  # the study is measured once more for each
     Path("mine.toml").write_text(MINE)
-    asked = ("run", "stylisticbias", *SMALL, "--model", "sim/default", "--with", "mine.toml", "--with", "no-image")
+    asked = ("run", "stylisticbias", *SMALL, "--model", "sim/default", "--with", "mine.toml")
     assert facevalue(*asked).status == 0
-    folder = "runs/stylisticbias-sim-default+judge+no-image"
+    folder = "runs/stylisticbias-sim-default+judge"
     measured = facevalue("measure", folder, "--to", "e.parquet")
     assert "sim/default + judge: " in measured.out
     assert "Replies without a valid answer: " in measured.out
     found = pl.read_parquet("e.parquet")
-    assert set(found["model"]) == {"sim/default", "sim/default + judge", "sim/default + no-image"}
+    assert set(found["model"]) == {"sim/default", "sim/default + judge"}
     assert "change: sbs" in found["measure"]
     assert facevalue("report", folder).status == 0
     assert "sim/default + judge" in (Path(folder) / "report.html").read_text()
