@@ -2,9 +2,11 @@
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -12,9 +14,11 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, FaceValueError, ModelError, UnknownNameError
 from facevalue.models import load
-from facevalue.models.replay import ReplayModel, _conditions, _hash, _stimulus
+from facevalue.models._request_hash import RequestHashes
+from facevalue.models.replay import ReplayModel
 from facevalue.run import RunSettings, run
-from facevalue.store import conditions_hash, question_hash, read_responses, stimulus_hash
+from facevalue.run.asking import draw_seed
+from facevalue.store import combined_hash, conditions_hash, question_hash, read_responses, stimulus_hash
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.run.tiny import TinyModel, failed, mixed, tiny_study
 
@@ -269,16 +273,35 @@ def test_bytes_that_are_no_text_are_an_error(tmp_path: Path) -> None:
 words = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
-@given(st.lists(words, min_size=1, max_size=4), st.none() | words, words, st.integers(0, 2**40), *[st.booleans()] * 2)
+samplings = st.builds(Sampling, st.sampled_from([0.0, 0.2, 1]), st.sampled_from([0.9, 1]), st.integers(1, 999))
+options = st.lists(st.builds(Option, words, words, words), max_size=3).map(tuple)
+turns = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), words), max_size=2).map(tuple)
+questions = st.builds(
+    Question, words, options, st.none() | words, turns=turns, sampling=st.none() | samplings, draw=st.integers(0, 2)
+)
+
+
+@given(questions, words, samplings, st.integers(0, 2**40), st.booleans(), st.booleans())
 def test_requests_are_hashed_as_the_store_hashes_them(
-    texts: list[str], system: str | None, content: str, seed: int, exact: bool, constrain: bool
+    question: Question, content: str, sampling: Sampling, seed: int, exact: bool, constrain: bool
 ) -> None:
-    question = Question(texts[0], tuple(Option(text, text[::-1], "level") for text in texts), system)
     stimulus = Stimulus("key", content, {}, lambda: ())
-    asked = [part for option in question.options for part in (option.label, option.text)]
-    drawn = (Sampling(0.2, 0.9, len(texts)), seed, exact, constrain)
-    ours = (_stimulus(content), _hash(("question", texts[0], system, *asked)), _conditions(*drawn))
-    assert ours == (stimulus_hash(stimulus), question_hash(question), conditions_hash(*drawn))
+    asked = Request(
+        5, 0, draw_seed(seed, question.draw), stimulus, question, question.sampling or sampling, exact, constrain
+    )
+    ours = RequestHashes(sampling, (seed,)).of([asked])
+    parts = (stimulus_hash(stimulus), question_hash(question), conditions_hash(sampling, seed, exact, constrain))
+    theirs = combined_hash(*(np.array([part], dtype=np.uint64) for part in parts))
+    assert ours == theirs.view(np.int64).tolist()
+
+
+def test_several_draws_of_one_question_are_told_apart(tmp_path: Path) -> None:
+    own = Sampling(1.0, 1.0, 99)
+    drawn = [Question("Describe it.", sampling=own, draw=draw) for draw in range(3)]
+    study = replace(tiny_study(), ask=lambda frame: [drawn[int(level[1:])] for level in frame["scenario"]])
+    run(study, TinyModel(lambda r: Response(r.trial, r.repeat, Status.OK, f"{r.trial}")), tmp_path / "first")
+    run(study, ReplayModel(tmp_path / "first"), tmp_path / "second")
+    assert read_responses(tmp_path / "second")["text"].to_list() == [str(trial) for trial in range(12)]
 
 
 def test_a_hundred_thousand_answers_are_found(tmp_path: Path) -> None:
@@ -292,3 +315,28 @@ def test_a_hundred_thousand_answers_are_found(tmp_path: Path) -> None:
             yield request(trial, face=f"f{trial}")
 
     assert [r.text for r in model.respond(requests())] == [f"t{trial}" for trial in range(0, count, 100)]
+
+
+def test_one_question_asked_in_several_trials_keeps_each_trials_answer(tmp_path: Path) -> None:
+    """Where the trials differ in nothing that is shown or said, the hash alone would not tell them apart."""
+    same = Question("Who?", OPTIONS)
+    study = replace(tiny_study(), ask=lambda frame: [same] * frame.height)
+    run(study, TinyModel(lambda r: Response(r.trial, r.repeat, Status.OK, f"{r.trial}")), tmp_path / "first")
+    model = ReplayModel(tmp_path / "first")
+    run(study, model, tmp_path / "second")
+    assert read_responses(tmp_path / "second")["text"].to_list() == [str(trial) for trial in range(12)]
+    with pytest.raises(ModelError, match="12 more than one recorded answer fits"):
+        run(study, _Shifted(model, 100), tmp_path / "third")
+
+
+class _Shifted:
+    """Asks for trials under other numbers."""
+
+    def __init__(self, model: ReplayModel, by: int) -> None:
+        self._model, self._by = model, by
+        self.name, self.capabilities = model.name, model.capabilities
+        self.settings, self.close = model.settings, model.close
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        for response in self._model.respond(r._replace(trial=r.trial + self._by) for r in requests):
+            yield response._replace(trial=response.trial - self._by)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.types import Status
+from facevalue.types import Sampling, Status
 
 LIMIT = 131_072
 """Most characters of one cell; a longer one is taken for damage."""
@@ -71,6 +71,8 @@ class Recording:
         Reads the answers, piece by piece; rows that hold none are left out.
     facts:
         What a run folder says about who answered.
+    sampling, seeds:
+        Of the run's study.
     """
 
     path: Path
@@ -78,6 +80,8 @@ class Recording:
     columns: tuple[str, ...]
     read: Callable[[], Iterator[Answer]]
     facts: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    sampling: Sampling = field(default_factory=Sampling)
+    seeds: tuple[int, ...] = ()
 
 
 def recording(path: Path) -> Recording:
@@ -198,12 +202,22 @@ def _parquet(path: Path) -> Rows:
 
 def _run(folder: Path) -> Recording:
     try:
-        model = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))["model"]
+        document = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
+        model, study = document["model"], document["study"]
+        sampling, seeds = Sampling(**study["sampling"]), tuple(int(seed) for seed in study["seeds"])
         facts: dict[str, str | int | float | bool] = {"answered_by": str(model["name"])}
         facts |= {"structured": True} if model["settings"].get("structured") is True else {}
     except FileNotFoundError:
         raise DataError(f"{folder} is not the folder of a run: it has no run.toml.") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (
+        OSError,
+        UnicodeDecodeError,
+        tomllib.TOMLDecodeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:
         raise DataError(f"{folder / 'run.toml'} cannot be read: {error}.") from None
     place = folder / "responses"
     found = ((_SHARD.fullmatch(path.name), path) for path in (place.iterdir() if place.is_dir() else ()))
@@ -215,7 +229,7 @@ def _run(folder: Path) -> Recording:
         for shard in shards:
             yield from _stored(shard)
 
-    return Recording(folder, "request", (), read, facts)
+    return Recording(folder, "request", (), read, facts, sampling, seeds)
 
 
 def _stored(shard: Path) -> Iterator[Answer]:

@@ -8,23 +8,19 @@ import logging
 import sqlite3
 import sys
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
-from facevalue.design import mix
 from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.models._recorded import ROWS, Recording, digest, recording
+from facevalue.models._request_hash import RequestHashes
 from facevalue.models.base import Capabilities
-from facevalue.types import Question, Request, Response, Sampling, Status
+from facevalue.types import Request, Response, Status
 
 _BATCH = 512  # requests that are looked up together
-_KEPT = 65_536  # questions whose hashes are remembered
 _INDEXES = 32  # sets of columns by which one table may be searched
 _LOG = logging.getLogger(__name__)
 
@@ -35,8 +31,8 @@ _NO_PROBABILITIES = "recorded without option probabilities"
 _NO_TEXT = "recorded without a text"
 _OPTIONS = "recorded probabilities are of another number of options"
 
-Row = tuple[str, str | None, bytes | None, int, int, int]
-"""Status, text, probabilities, trial, repeat and place of an answer."""
+Row = tuple[str, str | None, bytes | None, int]
+"""Status, text, probabilities and place of an answer."""
 
 
 class ReplayModel:
@@ -73,7 +69,7 @@ class ReplayModel:
         kept = self._answers
         content = kept.content if self._path.is_dir() else digest(self._path)
         self._settings = {**self._source.facts, "content": content, "answers": kept.count}
-        self._hashes: OrderedDict[int, tuple[Question, int]] = OrderedDict()
+        self._hashes = RequestHashes(self._source.sampling, self._source.seeds)
         # Pictures are not looked at, so that any number of them is fine.
         self.capabilities = Capabilities(
             probabilities="full" if kept.exact else "none",
@@ -132,16 +128,14 @@ class ReplayModel:
         return f" Columns that are no factors of the study were not looked at: {', '.join(unused)}."
 
     def _by_request(self, batch: Sequence[Request]) -> Iterator[Sequence[Row] | str]:
-        stimuli = np.array([_stimulus(request.stimulus.digest) for request in batch], dtype=np.uint64)
-        questions = np.array([self._question(request.question) for request in batch], dtype=np.uint64)
-        conditions = np.array([_conditions(r.sampling, r.seed, r.exact, r.constrain) for r in batch], dtype=np.uint64)
-        with np.errstate(over="ignore"):
-            hashes = mix(mix(mix(stimuli) ^ questions) ^ conditions).view(np.int64).tolist()
-        for request, wanted in zip(batch, hashes, strict=True):
-            rows = self._answers.of("request = ?", (wanted,))
-            own = [row for row in rows if row[3:5] == (request.trial, request.repeat)]
-            # Where one thing was asked in several trials, any of equal answers will do.
-            yield own or (rows[:1] if len({row[:3] for row in rows}) == 1 else rows)
+        for request, wanted in zip(batch, self._hashes.of(batch), strict=True):
+            own = (wanted, request.trial, request.repeat)
+            rows = self._answers.of("request = ? AND trial = ? AND repeat = ?", own)
+            if not rows:
+                rows = self._answers.of("request = ?", (wanted,))
+                if len({row[:3] for row in rows}) == 1:  # asked in several trials: any of equal answers will do
+                    rows = rows[:1]
+            yield rows
 
     def _by_table(self, request: Request) -> Sequence[Row] | str:
         factors = _factors(request)
@@ -163,16 +157,6 @@ class ReplayModel:
                 if level != factors[name] and not (name == "prompt" and level == request.question.prompt):
                     return _OTHER
         return rows
-
-    def _question(self, question: Question) -> int:
-        known = self._hashes.get(id(question))
-        if known is None or known[0] is not question:
-            parts = [part for option in question.options for part in (option.label, option.text)]
-            known = (question, _hash(("question", question.prompt, question.system, *parts)))
-            self._hashes[id(question)] = known
-            if len(self._hashes) > _KEPT:
-                self._hashes.popitem(last=False)
-        return known[1]
 
 
 def _factors(request: Request) -> Mapping[str, str | None]:
@@ -230,7 +214,7 @@ class _Answers:
 
     def of(self, condition: str, values: Sequence[object]) -> list[Row]:
         """Up to a few answers that meet a condition."""
-        found = "SELECT status, text, probs, trial, repeat, id FROM answers WHERE"
+        found = "SELECT status, text, probs, id FROM answers WHERE"
         return self._base.execute(f"{found} {condition} LIMIT 256", values).fetchall()
 
     def levels(self, row: Row, columns: Sequence[int]) -> tuple[str | None, ...]:
@@ -295,27 +279,3 @@ def _digest(parts: Sequence[str | bytes | None]) -> int:
         state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
         state.update(data)
     return int.from_bytes(state.digest(), "little")
-
-
-# The hashes of `facevalue.store.hashing`, one request at a time: models come before the store in the order of the
-# folders. tests/models/test_replay.py holds the two to each other.
-
-
-def _hash(parts: Iterable[str | None]) -> int:
-    state = blake2b(digest_size=8)
-    for part in parts:
-        data = b"" if part is None else part.encode("utf-8", "surrogatepass")
-        state.update(b"-" if part is None else len(data).to_bytes(8, "little"))
-        state.update(data)
-    return int.from_bytes(state.digest(), "little")
-
-
-@lru_cache(maxsize=1024)
-def _stimulus(content: str) -> int:
-    return _hash(("stimulus", content))
-
-
-@lru_cache(maxsize=1024)
-def _conditions(sampling: Sampling, seed: int, exact: bool, constrain: bool) -> int:
-    values = (float(sampling.temperature), float(sampling.top_p), int(sampling.max_tokens), int(seed), bool(exact))
-    return _hash(("conditions", *map(repr, values), *(["constrained"] if constrain else [])))
