@@ -91,6 +91,10 @@ def lexicon() -> Lexicon:
     )
 
 
+_RATED_LATER = frozenset({"flawed", "heart", "hearts"})
+"""Words that the package's lexicon rates since 3.3, and NLTK's copy of it does not."""
+
+
 class Vocabulary:
     """What the rules need to know of each distinct word.
 
@@ -110,8 +114,10 @@ class Vocabulary:
         degree = {word: added for word, added in known.degree.items() if word not in later}
         self.no_negates = edition is Edition.PACKAGE
         self.size = len(spelled)
-        self.valence = np.array([known.valence.get(word, 0.0) for word in lower])
-        self.known: Flags = np.array([word in known.valence for word in lower])
+        unrated = _RATED_LATER if edition is Edition.NLTK else frozenset()
+        valence = {word: value for word, value in known.valence.items() if word not in unrated}
+        self.valence = np.array([valence.get(word, 0.0) for word in lower])
+        self.known: Flags = np.array([word in valence for word in lower])
         self.degree = np.array([degree.get(word, 0.0) for word in lower])
         self.is_degree: Flags = np.array([word in degree for word in lower])
         self.negates: Flags = np.array([word in known.negations or "n't" in word for word in lower])
