@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import UnknownNameError
-from facevalue.studies import stylisticbias, vignette
+from facevalue.studies import stylisticbias, vignette, visbias
 from facevalue.studies.base import Study, StudyEntry
 from facevalue.types import OptionValue
 
-STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY, vignette.ENTRY)}
+STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY, vignette.ENTRY, visbias.ENTRY)}
 """Every published protocol that can be run."""
 
 

@@ -16,7 +16,7 @@ from facevalue.studies.visbias.implicit import add_agreement
 STUDY = "visbias"
 
 
-def analyse(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
+def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
     """Estimate everything, per model.
 
     Parameters
@@ -48,4 +48,4 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.D
     return pl.concat(parts) if parts else EstimateTable(STUDY, "").frame()
 
 
-__all__ = ["Asked", "analyse"]
+__all__ = ["Asked", "estimated"]

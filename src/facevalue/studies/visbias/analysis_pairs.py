@@ -1,6 +1,9 @@
 """Estimates of the comparisons: pairs that are ranked, not ranked or contradicted, and which group is ranked above."""
 
+from dataclasses import replace
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import stats
 
@@ -63,7 +66,13 @@ def _add_shares(table: EstimateTable, paired: pl.DataFrame, dimension: str | Non
     table.add(m.RANKED, labels, found.ranked)
     table.add(m.UNRANKED, labels, found.unranked)
     table.add(m.CONTRADICTED, labels, found.contradicted)
-    table.add(m.DIFFERING, labels, found.published)
+    table.add(m.DIFFERING, labels, _answered(found.published, found.ranked.n > 0))
+
+
+def _answered(found: Estimates, there: npt.NDArray[np.bool_]) -> Estimates:
+    """Not measurable where no pair has both answers; as published, a pair without one counts as not differing."""
+    value, low, high = (np.where(there, numbers, np.nan) for numbers in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high)
 
 
 def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> None:
@@ -104,7 +113,7 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> 
     table.add(m.ABOVE, columns, centred, p=p, q=adjust(p, "bh"), family=f"comparisons by {one.name}")
 
 
-def _total(values: Array, rows: np.ndarray) -> float:
+def _total(values: Array, rows: npt.NDArray[np.bool_]) -> float:
     return float(np.nansum(values[rows]))
 
 

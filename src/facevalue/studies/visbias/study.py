@@ -71,10 +71,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     images = pictures.frame["image"].to_list()
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        from facevalue.studies.visbias import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
+        # Here, as scipy.stats takes a second to import.
+        from facevalue.studies.visbias.analysis import Asked, estimated  # noqa: PLC0415
 
-        asked = analysis.Asked(pictures.groups, tuple(images), fields, str(options["stereotype_words"]))
-        return analysis.analyse(answers, asked)
+        return estimated(answers, Asked(pictures.groups, tuple(images), fields, str(options["stereotype_words"])))
 
     return Study(
         name=NAME,
