@@ -6,8 +6,9 @@ from facevalue.report.generic import PAGE as GENERIC
 from facevalue.report.page import StudyPage
 from facevalue.report.stylisticbias.page import PAGE as STYLISTICBIAS
 from facevalue.report.vignette.page import PAGE as VIGNETTE
+from facevalue.report.visbias.page import PAGE as VISBIAS
 
-PAGES: Mapping[str, StudyPage] = {"stylisticbias": STYLISTICBIAS, "vignette": VIGNETTE}
+PAGES: Mapping[str, StudyPage] = {"stylisticbias": STYLISTICBIAS, "vignette": VIGNETTE, "visbias": VISBIAS}
 """Pages by the study's name."""
 
 

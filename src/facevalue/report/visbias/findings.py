@@ -1,0 +1,102 @@
+"""What VisBias's answer counts: choices that diverge, words that mark a group, associations of forms."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from facevalue.measures.change import PREFIX
+from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.words import Titles
+
+SPECIES = "species"
+FORMS = ("form", "text-form")
+CONDITIONS = ("completed", "prefilled")
+DIVERGENCE, MARKED, SHIFT, ABOVE = "choice_divergence", "marked_word", "attribute_shift", "ranked_above"
+_PREPOSITION = " x "
+
+
+def plain_models(numbers: Numbers) -> tuple[str, ...]:
+    """Models as they are, without those that stand for an intervention."""
+    changed = set(numbers.frame.filter(numbers.frame["measure"].str.starts_with(PREFIX))["model"].unique())
+    return tuple(model for model in numbers.models if model not in changed) or numbers.models
+
+
+def primary(numbers: Numbers) -> str:
+    """Whose numbers come first: the first model with any."""
+    models = plain_models(numbers)
+    return next((model for model in numbers.measured if model in models), models[0] if models else "")
+
+
+def dimension_title(name: str | None, titles: Titles) -> str:
+    """A dimension for people; crossed ones by both names.
+
+    Examples
+    --------
+    >>> dimension_title("skin tone x gender", Titles())
+    'Skin tone × gender'
+    """
+    if name is None:
+        return "Everyone"
+    first, *rest = (titles.get("dimension", part) for part in name.split(_PREPOSITION))
+    return " × ".join([first, *(part.lower() for part in rest)])
+
+
+def dimensions(numbers: Numbers, model: str, *measures: str) -> list[str]:
+    """Dimensions that any of these measures has, crossed ones last."""
+    frame = numbers.frame
+    own = frame.filter((frame["model"] == model) & frame["measure"].is_in(list(measures)))
+    found: list[str] = own["dimension"].drop_nulls().unique(maintain_order=True).to_list()
+    return sorted(found, key=lambda name: (name == SPECIES, _PREPOSITION in name))
+
+
+def divergences(numbers: Numbers, model: str, *, species: bool = False) -> list[Estimate]:
+    """Divergences of groups of people, or of species, clearest first."""
+    rows = numbers.all(DIVERGENCE, model, "paradigm", "dimension", "group", "question")
+    return clearest(e for e in rows if (e.dimension == SPECIES) is species)
+
+
+def rankings(numbers: Numbers, model: str) -> list[Estimate]:
+    """Groups ranked above others, clearest first."""
+    rows = numbers.all(ABOVE, model, "paradigm", "dimension", "group", "question")
+    return clearest(e for e in rows if e.dimension != SPECIES)
+
+
+def marked(numbers: Numbers, model: str) -> list[Estimate]:
+    """Words that mark groups, clearest first."""
+    rows = numbers.all(MARKED, model, "paradigm", "dimension", "group", "contrast", "category")
+    return sorted(rows, key=lambda e: (not numbers.tested(e), e.p is None, e.p or 0.0, -(e.value or 0.0)))
+
+
+def shifts(numbers: Numbers, model: str, task: str, condition: str) -> list[Estimate]:
+    """Associations of forms of one task and kind of condition; found first, then by how far they shift."""
+    labels = ("attribute", "variation", "trait", "category")
+    rows = numbers.all(SHIFT, model, *labels, paradigm=task, contrast=condition)
+    return sorted(rows, key=lambda e: (not numbers.tested(e), -(e.value or 0.0)))
+
+
+def all_shifts(numbers: Numbers, model: str) -> list[Estimate]:
+    """Associations of forms of every task and kind of condition."""
+    return [e for task in FORMS for condition in CONDITIONS for e in shifts(numbers, model, task, condition)]
+
+
+def clearest(rows: Iterable[Estimate]) -> list[Estimate]:
+    """Estimates from the one farthest beyond its noise to the least; those without a value last."""
+    return sorted(rows, key=lambda e: (e.value is None, -beyond(e)))
+
+
+def beyond(e: Estimate) -> float:
+    """How many noise floors high an estimate is, or how many standard errors from none; 0 if that can't be said."""
+    scale = e.floor_high or e.se
+    return abs(e.value) / scale if e.value is not None and scale else 0.0
+
+
+@cache
+def form_titles() -> dict[str, str]:
+    """Labels of the form's fields by name."""
+    from facevalue.studies.visbias.tables import attributes  # noqa: PLC0415 - only reports of this study need them
+
+    return {one.name: one.title for one in attributes()}
+
+
+def field_title(name: str | None) -> str:
+    """The label of a field of the form."""
+    return form_titles().get(name or "", name or "")
