@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 ORDER = (
     {"errors", "types"},
     {"design"},
+    {"hashing"},
     {"prompts", "stimuli"},
     {"models"},
     {"store"},

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, FaceValueError, ModelError, UnknownNameError
+from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models import load
 from facevalue.models._request_hash import RequestHashes
 from facevalue.models.replay import ReplayModel
 from facevalue.run import RunSettings, run
 from facevalue.run.asking import draw_seed
-from facevalue.store import combined_hash, conditions_hash, question_hash, read_responses, stimulus_hash
+from facevalue.store import read_responses
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.run.tiny import TinyModel, failed, mixed, tiny_study
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.design import mix
+from facevalue.hashing import Hashes, combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.run.numbers import Index
-from facevalue.store import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.store.hashing import Hashes
 from facevalue.studies.base import Study
 from facevalue.types import Question, Stimulus
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from facevalue.hashing import Hashes
 from facevalue.run.asking import Asking, Chunk, draw_seed
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import Index
 from facevalue.run.reasks import without_answer
-from facevalue.store.hashing import Hashes
 from facevalue.studies.base import Study
 from facevalue.types import Request
 

@@ -1,6 +1,5 @@
 """What is kept of a run: what the model said, and under which settings. Nothing else, and nothing of it is lost."""
 
-from facevalue.store.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, write_manifest
 from facevalue.store.reader import read_responses, scan_responses
@@ -15,13 +14,9 @@ __all__ = [
     "RunManifest",
     "Session",
     "ShardWriter",
-    "combined_hash",
-    "conditions_hash",
     "differences",
-    "question_hash",
     "read_manifest",
     "read_responses",
     "scan_responses",
-    "stimulus_hash",
     "write_manifest",
 ]

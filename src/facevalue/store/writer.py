@@ -14,8 +14,8 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import ModelError
+from facevalue.hashing import Hashes
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
-from facevalue.store.hashing import Hashes
 from facevalue.store.schema import RESPONSES
 from facevalue.store.shards import compact, next_number, remove_leftovers, shard_path, write_shard
 from facevalue.types import Response

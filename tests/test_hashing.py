@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from facevalue.store import combined_hash, conditions_hash, question_hash, stimulus_hash
+from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.types import Option, Question, Sampling, Stimulus
 
 QUESTION = Question("Which?", (Option("(a)", "kind", "up"), Option("(b)", "cold", "down")), "Be brief.", {"x": "y"})
