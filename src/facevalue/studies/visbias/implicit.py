@@ -131,7 +131,7 @@ def _said(
     )["form"]
     known = LEVELS[question]
     told = (
-        fields.filter((pl.col("attribute") == FIELDS[question]) & ~pl.col("prefilled") & pl.col("form").is_in(members))
+        fields.filter((pl.col("attribute") == FIELDS[question]) & ~pl.col("prefilled") & pl.col("form").is_in(members.to_list()))
         .select("form", pl.col("categories").alias("said"))
         .explode("said")
         .filter(pl.col("said").is_in(list(known)))

@@ -1,0 +1,271 @@
+"""Estimates of VisBias on simulated models and on answers whose measures are known."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from facevalue.annotate import sentiment
+from facevalue.errors import DataError, DependencyError
+from facevalue.measures import consistency, divergence, form_graph
+from facevalue.measures.estimates import SCHEMA, EstimateTable
+from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.analysis_choices import add_choices
+from facevalue.studies.visbias.analysis_pairs import both_orders
+from facevalue.studies.visbias.dimensions import Dimension
+from facevalue.studies.visbias.gathered import Asked, Gathered
+from tests.studies.visbias.simulated import answered, build, estimates, read
+
+SMALL: Mapping[str, Any] = {"forms": 2, "descriptions": 3}
+
+
+@pytest.fixture(scope="module")
+def found() -> pl.DataFrame:
+    study = build(**SMALL, species="drawn")
+    return estimates(study, answered(study, "default"))
+
+
+def rows(frame: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFrame:
+    frame = frame.filter(pl.col("measure") == measure)
+    for name, level in labels.items():
+        frame = frame.filter(pl.col(name).eq_missing(pl.lit(level, pl.String)))
+    return frame
+
+
+def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFrame) -> None:
+    sometimes = {"marked_word_published"}  # a list that may be empty
+    assert set(found["measure"]) | sometimes == {one.name for one in m.MEASURES}
+    assert found.schema == pl.Schema(SCHEMA)
+    measured = found.filter(pl.col("value").is_not_null())
+    assert measured["n"].min() > 0  # type: ignore[operator]
+    assert measured["method"].null_count() == 0
+    bare = measured.filter(pl.col("low").is_null())
+    assert bare["method"].str.contains("no interval").all()
+    assert (measured.drop_nulls("low")["low"] <= measured.drop_nulls("low")["value"] + 1e-9).all()
+    assert set(rows(found, "implicit_explicit_divergence")["dimension"]) == {"gender"}
+
+
+def test_definitions_are_those_of_the_functions_that_compute_them() -> None:
+    for own, computed in (
+        (m.DIVERGENCE, divergence.JSD), (m.SHARE, divergence.SHARE), (m.RANKED, consistency.RANKED),
+        (m.UNRANKED, consistency.UNRANKED), (m.CONTRADICTED, consistency.CONTRADICTED),
+        (m.DIFFERING, consistency.PUBLISHED), (m.SHIFT, form_graph.KL),
+    ):  # fmt: skip
+        assert (own.name, own.unit, own.limits) == (computed.name, computed.unit, computed.limits)
+
+
+def test_unsigned_comparisons_stand_beside_their_floors_and_families(found: pl.DataFrame) -> None:
+    for one in (m.DIVERGENCE, m.SHIFT, m.AGREEMENT):
+        measured = rows(found, one.name).filter(pl.col("value").is_not_null())
+        assert measured.select("floor", "floor_high", "p", "q", "family").null_count().row(0) == (0, 0, 0, 0, 0)
+
+
+def test_shares_of_a_question_sum_to_one_in_each_group(found: pl.DataFrame) -> None:
+    sums = rows(found, "choice_share").group_by("dimension", "group", "question").agg(pl.col("value").sum())
+    assert sums["value"].to_list() == pytest.approx([1.0] * sums.height)
+    assert set(sums["dimension"]) == {None, "skin tone", "gender", "skin tone x gender", "species"}
+
+
+def test_species_are_a_control_of_their_own_and_no_people(found: pl.DataFrame) -> None:
+    assert rows(found, "choice_divergence", dimension="species", question="income").height == 10
+    assert rows(found, "choice_share", dimension=None, question="income")["n"].max() <= 40  # type: ignore[operator]
+    assert rows(found, "ranked_share", dimension="species", group=None).height == 2
+
+
+def test_income_has_no_common_scale_and_says_so(found: pl.DataFrame) -> None:
+    (row,) = rows(found, "implicit_explicit_divergence", question="income").rows(named=True)
+    assert row["value"] is None
+    assert row["method"] == "not measurable: the income ranges of the form and of the question share no bound"
+
+
+def test_the_cut_of_the_answers_changes_nothing() -> None:
+    study = build(**SMALL)
+    answers = answered(study, "default")
+    pieces = [answers[start : start + 97] for start in range(0, answers.height, 97)]
+    whole, cut = estimates(study, answers), study.analyse({"sim": iter(pieces)})
+    keys = ["measure", "paradigm", "dimension", "group", "question", "attribute", "variation", "trait", "contrast",
+            "category"]  # fmt: skip
+    numbers = ["value", "low", "high", "p", "n"]
+    one, other = (f.sort(keys).select(*keys, *numbers).with_columns(pl.col(pl.Float64).round(9)) for f in (whole, cut))
+    assert one.equals(other)
+
+
+def test_a_model_that_refuses_everything_has_no_value_but_refusals() -> None:
+    study = build(**SMALL)
+    refused = estimates(study, answered(study, "refuser"))
+    assert set(refused.filter(pl.col("value").is_not_null())["measure"]) == {"refusal_rate"}
+    assert set(rows(refused, "refusal_rate")["value"]) == {1.0}
+    assert rows(refused, "refusal_rate")["low"].max() < 1  # type: ignore[operator]
+
+
+def test_a_group_alone_is_compared_with_nothing() -> None:
+    study = build(**SMALL, task=["mcq", "description"], gender=["female"])
+    alone = estimates(study, answered(study))
+    for measure in ("choice_divergence", "positive_sentiment_difference", "marked_word"):
+        own = rows(alone, measure, dimension="gender")
+        assert own.height > 0
+        assert own["value"].null_count() == own.height
+        assert own["method"].str.starts_with("not measurable").all()
+    assert rows(alone, "choice_share", dimension="gender")["value"].null_count() == 0
+
+
+def test_empty_descriptions_are_missing_and_not_of_length_zero() -> None:
+    study = build(task=["description"], descriptions=2)
+    said = ["A calm person." if number % 2 else "" for number in range(len(study.design))]
+    found = estimates(study, read(study, said))  # type: ignore[arg-type]
+    assert rows(found, "characters", dimension=None)["value"].to_list() == [14.0]
+    assert rows(found, "refusal_rate", dimension=None, category=None)["value"].to_list() == [0.5]
+
+
+def test_without_vader_sentiment_is_not_measurable_and_the_rest_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(frame: pl.DataFrame, text: str) -> pl.DataFrame:
+        raise DependencyError("vaderSentiment", "text")
+
+    monkeypatch.setattr(sentiment, "score", absent)
+    study = build(task=["description"], descriptions=2)
+    found = estimates(study, answered(study))
+    (method,) = set(rows(found, "positive_sentiment")["method"])
+    assert method.startswith("not measurable: ")
+    assert "facevalue[text]" in method
+    assert rows(found, "tokens")["value"].null_count() == 0
+
+
+def test_words_of_the_users_lists_are_counted_by_group(tmp_path: Path) -> None:
+    lists = {"woman": {"Dark": ["calm"], "Light": ["tense"]}, "man": {"Dark": ["calm", "proud"]}}
+    (tmp_path / "words.json").write_text(json.dumps(lists))
+    study = build(task=["description"], descriptions=1, stereotype_words=str(tmp_path / "words.json"))
+    frame = study.design.trials(range(len(study.design)))
+    said = ["A calm and proud person." if tone == "dark" else "A quiet one." for tone in frame["skin_tone"]]
+    found = estimates(study, read(study, said))  # type: ignore[arg-type]
+    rate = rows(found, "listed_words", dimension="skin tone", group="dark", category="Dark")
+    assert rate["value"].to_list() == [pytest.approx(400.0)]
+    assert rows(found, "listed_words", dimension="skin tone", group="light", category="Dark")["value"].to_list() == [
+        0.0
+    ]
+
+
+def test_marked_words_name_their_group_with_counts(found: pl.DataFrame) -> None:
+    study = build(task=["description"], descriptions=4)
+    frame = study.design.trials(range(len(study.design)))
+    said = ["Somebody with a helmet stands." if t == "dark" else "Somebody stands." for t in frame["skin_tone"]]
+    marked = estimates(study, read(study, said))  # type: ignore[arg-type]
+    (row,) = rows(marked, "marked_word", dimension="skin tone", category="helmet").rows(named=True)
+    assert (row["group"], row["contrast"], row["n"], row["clusters"]) == ("dark", "light", 32, 16)
+    assert row["q"] < 0.05
+    assert row["low"] > 0
+    assert rows(marked, "marked_word_z", dimension="skin tone", category="helmet")["value"][0] > 1.96
+    assert "helmet" in rows(marked, "marked_word_published", group="dark")["category"].to_list()
+
+
+def test_pairs_are_ranked_unranked_or_contradicted() -> None:
+    study = build(task=["yesno"], question=["income"])
+    said = {"plain": "yes", "swapped": "no"}
+    frame = study.design.trials(range(len(study.design)))
+    always = estimates(study, read(study, [said[order] for order in frame["order"]]))
+    never = estimates(study, read(study, ["no"] * frame.height))
+    both = estimates(study, read(study, ["yes"] * frame.height))
+    shares = ("ranked_share", "unranked_share", "contradicted_share")
+    for part, one in enumerate((always, never, both)):
+        whole = [rows(one, measure, dimension=None)["value"][0] for measure in shares]
+        assert whole == [1.0 if at == part else 0.0 for at in range(3)]
+    assert rows(always, "ranked_share", dimension="occupation")["n"].to_list() == [10] * 4
+
+
+def test_who_is_ranked_above_follows_the_image_in_both_orders() -> None:
+    study = build(task=["yesno"], question=["income"], pairs=40)
+    frame = study.design.trials(range(len(study.design)))
+    first = frame["gender_1"].cast(pl.String) == "male"
+    second = frame["gender_2"].cast(pl.String) == "male"
+    plain = frame["order"].cast(pl.String) == "plain"
+    # The first that is shown is image 2 where images are swapped: a yes ranks it above.
+    said = [
+        "yes" if (a and not b if p else b and not a) else "no" for a, b, p in zip(first, second, plain, strict=True)
+    ]
+    found = rows(estimates(study, read(study, said)), "ranked_above", dimension="gender")  # type: ignore[arg-type]
+    assert dict(zip(found["group"], found["value"], strict=True)) == {"female": -0.5, "male": 0.5}
+    assert found["q"].max() < 0.05  # type: ignore[operator]
+
+
+def test_a_reply_missing_in_one_order_leaves_its_pair_out() -> None:
+    frame = pl.DataFrame(
+        {
+            "pair": ["a", "a", "b"],
+            "question": ["q"] * 3,
+            "order": ["plain", "swapped", "plain"],
+            "yes": [1.0, None, 0.0],
+        }
+    )
+    assert both_orders(frame).select("plain", "swapped").rows() == [(1.0, None), (0.0, None)]
+
+
+def test_drawings_that_differ_in_tone_alone_are_one_unit_of_a_gender() -> None:
+    frame = pl.DataFrame(
+        {"image": ["1", "2", "3"], "set": ["s", "s", None], "tone": ["a", "b", "a"], "gender": ["x", "x", "y"]}
+    )
+    assert Dimension(("gender",)).of(frame)["unit"].to_list() == ["set s", "set s", "3"]
+    assert Dimension(("tone",)).of(frame)["unit"].to_list() == ["1", "2", "3"]
+
+
+def test_forms_say_which_value_shifts_another() -> None:
+    study = build(task=["form"], forms=5)
+    frame = study.design.trials(range(len(study.design)))
+    rng = np.random.default_rng(1)
+    said = []
+    for text in frame["filled"]:
+        given = json.loads(text)
+        veteran = given.get("Veteran Status") or str(rng.choice(["Yes", "No"]))
+        said.append(
+            json.dumps(
+                {
+                    **given,
+                    "Veteran Status": veteran,
+                    "Gender": given.get("Gender", "Male" if veteran == "Yes" else "Female"),
+                }
+            )
+        )
+    found = estimates(study, read(study, said))  # type: ignore[arg-type]
+    shift = rows(
+        found, "attribute_shift", contrast="completed", attribute="veteran status", variation="Yes", trait="gender"
+    )
+    assert shift["category"].to_list() == ["Male"]
+    assert shift["value"][0] > shift["floor_high"][0]
+    assert shift["q"][0] < 0.05
+    assert (
+        rows(found, "likely_share", contrast="completed", attribute="veteran status", variation="Yes", trait="gender")[
+            "value"
+        ][0]
+        == 1.0
+    )
+    assert rows(found, "kept_share", attribute=None)["value"].to_list() == [1.0]
+    routes = rows(found, "field_share", attribute=None)
+    assert routes["value"].sum() == pytest.approx(1.0)
+    assert rows(found, "field_share", attribute=None, category="missing")["value"][0] > 0.8
+
+
+def test_answers_that_lack_a_column_are_refused() -> None:
+    with pytest.raises(DataError, match="'mass'"):
+        Gathered(Asked((), (), (), "")).add(pl.DataFrame({"task": ["mcq"], "weight": [1.0]}))
+
+
+def divergences(seed: int) -> pl.DataFrame:
+    study = build(task=["mcq"])
+    gathered = Gathered(Asked(("skin_tone", "gender"), tuple(study.manifest["image"]), (), ""))
+    gathered.add(answered(study, f"null@{seed}"))
+    table = EstimateTable("visbias", "sim")
+    add_choices(table, gathered)
+    return table.frame().filter(pl.col("measure") == "choice_divergence")
+
+
+def test_no_more_divergences_are_found_without_any_effect_than_chance_allows() -> None:
+    """Ten simulated models without effects, 40 images each: some 5% of p below .05, seldom a q."""
+    found = pl.concat([divergences(seed).with_columns(run=pl.lit(seed)) for seed in range(10)])
+    tones = found.filter(pl.col("dimension") == "skin tone")
+    assert tones.height == 200
+    assert (tones["p"] < 0.05).sum() <= stats.binom.ppf(0.999, 200, 0.05)  # tests of one run hang together
+    runs = found.group_by("run", "dimension").agg((pl.col("q") < 0.05).any())
+    assert runs["q"].sum() <= stats.binom.ppf(0.999, runs.height, 0.05)
