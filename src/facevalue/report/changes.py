@@ -1,16 +1,24 @@
-"""What interventions changed, in a few lines."""
+"""What interventions changed: a few lines for the terminal, and a section of every study's page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.change import PREFIX
+from facevalue.report.data import ReportData
 from facevalue.report.generic import label_of
-from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.words import Titles, interval, number, share_of_chance, why_no_interval
+from facevalue.report.numbers import LABELS, Estimate, Numbers
+from facevalue.report.page import Section, StudyPage
+from facevalue.report.words import DASH, Titles, interval, is_signed, number, share_of_chance, why_no_interval
 
 MISSING = f"{PREFIX}missing answers"
+MOST = 40
+"""Changes of one intervention that are shown, of those that were found and of what had been found without it."""
+_RATES = (f"{PREFIX}refusal_rate", f"{PREFIX}na_rate")
+_FORMAL = ("_z", "_published")
+"""How names of measures end whose changes are those of another measure."""
 
 
 def change_lines(numbers: Numbers, titles: Titles, measures: Sequence[Measure], most: int = 3) -> list[str]:
@@ -53,4 +61,165 @@ def _clearness(e: Estimate) -> float:
 def _value(e: Estimate) -> str:
     if e.value is None:
         return "not measurable"
-    return f"{number(e.value, e.unit, signed=True)} {interval(e, signed=True) or why_no_interval(e)}"
+    return " ".join(_said(e))
+
+
+def _said(e: Estimate) -> tuple[str, str]:
+    """A change and its interval; that of a share in points, as it is no share itself."""
+    if e.unit == "share":
+        value, low, high = (None if v is None else 100 * v for v in (e.value, e.low, e.high))
+        e = replace(e, unit="pp", value=value, low=low, high=high)
+    return number(e.value, e.unit, signed=True), interval(e, signed=True) or why_no_interval(e)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One estimate without and with an intervention; each value is followed by its interval."""
+
+    what: str
+    of: str
+    plain: tuple[str, str]
+    other: tuple[str, str]
+    change: tuple[str, str]
+    q: str
+    missing: tuple[str, str]
+    found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What one intervention changed in one model.
+
+    Attributes
+    ----------
+    model, title:
+        Who answered, and what was done.
+    missing:
+        Change in replies without a valid answer.
+    missing_found:
+        Whether it was found.
+    tested, found:
+        How many changes were tested, and found.
+    became:
+        What had been found without the intervention.
+    rows:
+        The changes that were found, clearest first.
+    readings:
+        What replies to a ciphered question were written in, with shares.
+    """
+
+    model: str
+    title: str
+    missing: str
+    missing_found: bool
+    tested: int
+    found: int
+    became: list[ChangeRow]
+    rows: list[ChangeRow]
+    readings: list[tuple[str, str]]
+
+
+def with_changes(page: StudyPage) -> StudyPage:
+    """A study's page with a section on interventions."""
+
+    def context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
+        return {**page.context(data, numbers, titles), "changed": changed(numbers, titles, data.study.measures)}
+
+    section = Section("interventions", "Interventions", "interventions.html.j2")
+    return replace(page, sections=(*page.sections, section), context=context)
+
+
+def changed(numbers: Numbers, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:
+    """What each intervention changed in each model; empty if there was none.
+
+    Parameters
+    ----------
+    numbers, titles, measures:
+        Estimates, wording of levels, definitions.
+    """
+    known = {m.name: m for m in measures}
+    rows: dict[str, list[Estimate]] = {}
+    for e in numbers.where(pl.col("measure").str.starts_with(PREFIX)):
+        rows.setdefault(e.model, []).append(e)
+    out = []
+    for model, own in rows.items():
+        base = max((m for m in numbers.models if model.startswith(f"{m} + ")), key=len, default=model)
+        name = model.removeprefix(f"{base} + ")
+        maker = _Rows(numbers, titles, known, base, own)
+        tested = [e for e in own if e.q is not None and e.measure != MISSING]
+        found = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
+        missing = next((e for e in own if e.measure == MISSING), None)
+        readings = [(e.category or "", f"{number(e.value, e.unit)} {interval(e)}".strip())
+                    for e in numbers.all("reading_share", model, "category") if e.value]  # fmt: skip
+        out.append(
+            Changed(
+                base,
+                titles.get("intervention", name),
+                _value(missing) if missing else "not measured",
+                missing is not None and numbers.tested(missing),
+                len(tested),
+                len(found),
+                maker.made(_found_before(numbers, own, base)),
+                maker.made(e for e in found if e.measure not in _RATES),
+                readings,
+            )
+        )
+    return out
+
+
+def _found_before(numbers: Numbers, rows: Sequence[Estimate], base: str) -> list[Estimate]:
+    """Changes of estimates that were found without the intervention, the clearest of these first."""
+    out = []
+    for e in rows:
+        plain = numbers.beside(e.measure.removeprefix(PREFIX), replace(e, model=base))
+        if plain is not None and e.measure not in _RATES and numbers.tested(plain):
+            out.append((abs(plain.value or 0.0) / (plain.floor_high or plain.se or 1.0), e))
+    return [e for _, e in sorted(out, key=lambda pair: -pair[0])]
+
+
+class _Rows:
+    """Makes rows of one model and intervention."""
+
+    def __init__(
+        self, numbers: Numbers, titles: Titles, known: Mapping[str, Measure], base: str, rows: Sequence[Estimate]
+    ) -> None:
+        self._numbers = numbers
+        self._titles = titles
+        self._known = known
+        self._base = base
+        self._rates = [e for e in rows if e.measure in (*_RATES, MISSING) and e.category is None]
+
+    def made(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
+        """Rows of these changes, `MOST` at most."""
+        shown = (e for e in rows if not e.measure.endswith(_FORMAL))
+        return [self._row(e) for e, _ in zip(shown, range(MOST), strict=False)]
+
+    def _row(self, e: Estimate) -> ChangeRow:
+        name = e.measure.removeprefix(PREFIX)
+        known = self._known.get(name)
+        missing = self._missing(e)
+        return ChangeRow(
+            known.title if known else name,
+            label_of(e, self._titles),
+            self._pair(self._numbers.beside(name, replace(e, model=self._base)), known),
+            self._pair(self._numbers.beside(name, e), known),
+            _said(e),
+            share_of_chance(e.q),
+            (DASH, "") if missing is None else _said(missing),
+            self._numbers.tested(e),
+        )
+
+    def _pair(self, e: Estimate | None, measure: Measure | None) -> tuple[str, str]:
+        if e is None or e.value is None:
+            return DASH, ""
+        signed = is_signed(measure)
+        return number(e.value, e.unit, signed=signed), interval(e, signed=signed) or "(no interval)"
+
+    def _missing(self, e: Estimate) -> Estimate | None:
+        """The change in missing answers of the same group and question, or of the nearest whole that has one."""
+
+        def fits(rate: Estimate) -> bool:
+            return all(getattr(rate, name) in (None, getattr(e, name)) for name in LABELS)
+
+        return max(filter(fits, self._rates), key=lambda rate: sum(getattr(rate, n) is not None for n in LABELS),
+                   default=None)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from facevalue.report.changes import with_changes
 from facevalue.report.generic import PAGE as GENERIC
 from facevalue.report.page import StudyPage
 from facevalue.report.stylisticbias.page import PAGE as STYLISTICBIAS
@@ -18,6 +19,6 @@ def page_of(study: str) -> StudyPage:
     Examples
     --------
     >>> [section.id for section in page_of("a study of tomorrow").sections]
-    ['measures']
+    ['measures', 'interventions']
     """
-    return PAGES.get(study, GENERIC)
+    return with_changes(PAGES.get(study, GENERIC))

@@ -24,7 +24,7 @@ LONGEST, FORM_LONGEST = 480, 900
 """Longest side of a picture, and of a form, whose print is small, in pixels."""
 _CHUNKS = 8
 """Chunks of a million answers that are searched."""
-_PER_GROUP, _MOST_SENTENCES = 6, 60
+_PER_GROUP, _MOST_SENTENCES = 12, 160
 _TASKS = ("mcq", "yesno", "description", "form", "text-form")
 
 Row = dict[str, object]

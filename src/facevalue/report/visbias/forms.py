@@ -1,4 +1,4 @@
-"""What the section on forms shows: which choice shifts which attribute, as a table and a drawing; how fields were read."""
+"""What the section on forms shows: which choice shifts which attribute, as table and drawing; how fields were read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -162,7 +162,8 @@ class Forms(Texts):
             return None, []
         order = [*_LOOKS, *(e.category or "" for e in rows if e.category not in _LOOKS)]
         by = {e.category: e for e in rows}
-        keys, parts = [], []
+        keys: list[Key] = []
+        parts = []
         unread = 0
         for name in order:
             e = by.get(name)

@@ -15,15 +15,23 @@ from facevalue.report.visbias.trust import cards
 from facevalue.report.words import Titles
 
 _MOST_EXAMPLES = 12
-_WORDING: Mapping[str, Mapping[str, str]] = {
-    "paradigm": {
-        "mcq": "Choices",
-        "yesno": "Comparisons",
-        "description": "Descriptions",
-        "form": "Forms",
-        "text-form": "Forms as text",
-    },
-}
+
+
+def _wording() -> Mapping[str, Mapping[str, str]]:
+    """Titles of tasks, questions and groups, for where there is no study to ask, as in the terminal."""
+    from facevalue.studies.visbias.tables import choice_questions, occupations, races  # noqa: PLC0415
+
+    return {
+        "paradigm": {
+            "mcq": "Multiple choice",
+            "yesno": "Comparisons",
+            "description": "Descriptions",
+            "form": "Forms",
+            "text-form": "Forms as text",
+        },
+        "question": {question.name: question.title for question in choice_questions()},
+        "group": {level.name: level.title for level in (*races(), *occupations())},
+    }
 
 
 def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
@@ -53,14 +61,14 @@ PAGE = StudyPage(
         )
     ),
     reading=Reading(),
-    wording=lambda: _WORDING,
+    wording=_wording,
     headline=headline,
     cards=cards,
     context=_context,
     notes=Notes(
         unit=(
-            "A divergence says how far the choices for a group are from the mean of all groups, in thousandths of a nat: "
-            "0 is none, 693 the most there can be. It is positive by chance alone, so read it beside its noise floor."
+            "A divergence says how far the choices for a group are from the mean of all groups, in thousandths of "
+            "a nat: 0 is none, 693 the most there can be. It is positive by chance alone, so read it beside its noise floor."
         ),
         intervals=(
             "Images, pairs of them, and forms are the units that were sampled. All intervals are over them: sixteen "
@@ -70,8 +78,8 @@ PAGE = StudyPage(
             "choices of forms, are dealt out anew."
         ),
         limits=(
-            "Nothing that a model answers here is true of the people shown, or of anyone: income, politics and religion "
-            "cannot be seen.",
+            "Nothing that a model answers here is true of the people shown, or of anyone: income, politics and "
+            "religion cannot be seen.",
             "A difference says that answers moved with what differs in these pictures. People of different groups on "
             "photographs differ in clothes, age and surroundings, too.",
             "An association in a form is no bias by itself: that a child is single is sound inference. People rate "

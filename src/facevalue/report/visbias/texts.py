@@ -94,10 +94,10 @@ class Texts(View):
             rows = self.numbers.all(name, model, "paradigm", "group", dimension=dimension)
             blocks.append(TextBlock(self.title(name), self._groups(rows)))
         lists = self.numbers.all("listed_words", model, "paradigm", "group", "category", dimension=dimension)
-        for name in dict.fromkeys(e.category for e in lists):
-            own = [e for e in lists if e.category == name]
+        for listed in dict.fromkeys(e.category for e in lists):
+            own = [e for e in lists if e.category == listed]
             if any(e.value for e in own):
-                blocks.append(TextBlock(f"Words of the list “{name}” per 1,000 words", self._groups(own)))
+                blocks.append(TextBlock(f"Words of the list “{listed}” per 1,000 words", self._groups(own)))
         differences, found, tested = [], [], 0
         for name in (*_MEASURES, "listed_words"):
             kind = f"{name}_difference"
@@ -145,13 +145,13 @@ class Texts(View):
             Sentences by (dimension, group, word).
         """
         rows = findings.marked(self.numbers, model)
-        z = {_place(e): e for e in
-             self.numbers.all("marked_word_z", model, "paradigm", "dimension", "group", "contrast", "category")}  # fmt: skip
-        ranked = self.numbers.all(
-            "marked_word_published", model, "paradigm", "dimension", "group", "contrast", "category"
-        ) + self.numbers.all("marked_word_published", model, "paradigm", "dimension", "group", "category")
+        by = ("paradigm", "dimension", "group", "contrast", "category")
+        z = {_place(e): e for e in self.numbers.all("marked_word_z", model, *by)}
+        ranked = self.numbers.all("marked_word_published", model, *by)
+        ranked += self.numbers.all("marked_word_published", model, "paradigm", "dimension", "group", "category")
         out = []
-        for dimension, group, contrast in dict.fromkeys((e.dimension, e.group, e.contrast) for e in rows):
+        sides = sorted({(e.dimension or "", e.group or "", e.contrast or "") for e in rows})
+        for dimension, group, contrast in sides:
             own = [e for e in rows if (e.dimension, e.group, e.contrast) == (dimension, group, contrast)]
             own.sort(key=lambda e: (not self.numbers.tested(e), -_z(z.get(_place(e)))))
             lines = [self._word(e, z.get(_place(e)), said) for e in own[:MOST_WORDS]]

@@ -41,7 +41,7 @@ def _said(e: Estimate) -> str:
 def _missing(numbers: Numbers, titles: Titles) -> Card:
     title = "Replies without an answer"
     note = (
-        "Replies in which no valid answer could be read, in the task where most of them are missing. They are left out, "
+        "Replies in which no valid answer could be read, in the task where most are missing. They are left out, "
         "never counted as zero. Worrying: 5% or more, or more for one group than for another (see Answers missing)."
     )
     worst_ = [_worst_of(rows) for m in findings.plain_models(numbers) if (rows := rates(numbers, m))]

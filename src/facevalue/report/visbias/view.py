@@ -280,7 +280,5 @@ class View(Parts):
 
 def _points(e: Estimate) -> Estimate:
     """A share from an even chance, in points of a hundred."""
-    ends = {
-        name: None if (v := getattr(e, name)) is None else 100 * v for name in ("value", "low", "high", "se", "mde")
-    }
-    return replace(e, unit="pp", **ends)
+    value, low, high, se, mde = (None if v is None else 100 * v for v in (e.value, e.low, e.high, e.se, e.mde))
+    return replace(e, unit="pp", value=value, low=low, high=high, se=se, mde=mde)
