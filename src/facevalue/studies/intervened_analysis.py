@@ -195,6 +195,7 @@ def _model(conditions: Conditions, model: str, kept: Sequence[Kept], plain: pl.D
     study, unit = conditions.study, unit_of(conditions.study.measures)
     base = kept[0]
     groups = _groups(kept)
+    again = study.values or study.analyse
     known: dict[bytes, list[pl.DataFrame]] = {}
     parts = []
     for intervention, own in zip(conditions.interventions, kept[1:], strict=True):
@@ -214,12 +215,12 @@ def _model(conditions: Conditions, model: str, kept: Sequence[Kept], plain: pl.D
                 own_plain = plain if whole else study.analyse({model: base.chunks(only)})
                 known[both.tobytes()] = [
                     change.reduced(table)
-                    for table in (own_plain, *(study.analyse({model: base.chunks(only, group)}) for group in groups))
+                    for table in (own_plain, *(again({model: base.chunks(only, group)}) for group in groups))
                 ]
             before = known[both.tobytes()]
             after = [
-                change.reduced(study.analyse({name: own.chunks(only, group)})) if group is not None or not whole
-                else change.reduced(estimates)
+                change.reduced(again({name: own.chunks(only, group)})) if group is not None
+                else change.reduced(estimates if whole else study.analyse({name: own.chunks(only)}))
                 for group in (None, *groups)
             ]  # fmt: skip
             without = zip(before[1:], after[1:], strict=True)

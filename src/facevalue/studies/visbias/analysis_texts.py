@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.annotate import sentiment
-from facevalue.measures import word_rates
+from facevalue.measures import inference, word_rates
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.families import adjust
@@ -44,6 +44,7 @@ class _Texts:
         self._gathered = gathered
         self._one = one
         self._rows = rows
+        self._resamples = gathered.asked.resamples(inference.RESAMPLES)
         self._plain: list[tuple[Measure, str]] = [(m.CHARACTERS, "characters"), (m.TOKENS, "tokens")]
         if gathered.why_no_scores is None:
             self._plain += [(m.POSITIVE, "pos"), (m.NEGATIVE, "neg")]
@@ -51,7 +52,11 @@ class _Texts:
     def levels(self) -> None:
         """Lengths, sentiment and rates of each group."""
         for measure, column in self._plain:
-            self._level(measure, word_rates.by_group(self._rows, [column], GROUP, UNIT, seed=SEED), None)
+            self._level(
+                measure,
+                word_rates.by_group(self._rows, [column], GROUP, UNIT, seed=SEED, resamples=self._resamples),
+                None,
+            )
         why = self._gathered.why_no_scores
         if why is not None:
             for measure in (m.POSITIVE, m.NEGATIVE):
@@ -61,7 +66,14 @@ class _Texts:
                 per = f"{prefix}{listed.name} words"
                 names = [f"{prefix}{name}" for name in listed.lists]
                 rates = word_rates.by_group(
-                    self._rows, names, GROUP, UNIT, per=per, scale=word_rates.PER_THOUSAND, seed=SEED
+                    self._rows,
+                    names,
+                    GROUP,
+                    UNIT,
+                    per=per,
+                    scale=word_rates.PER_THOUSAND,
+                    seed=SEED,
+                    resamples=self._resamples,
                 )
                 self._level(measure, rates, prefix)
 
@@ -73,12 +85,16 @@ class _Texts:
             if groups < 2:
                 not_measurable(self._table, between, self._label(None), "only one group was described")
                 continue
-            self._between(between, word_rates.differences(self._rows, [column], GROUP, UNIT, seed=SEED), None)
+            self._between(
+                between,
+                word_rates.differences(self._rows, [column], GROUP, UNIT, seed=SEED, resamples=self._resamples),
+                None,
+            )
         for listed in self._gathered.lists if groups > 1 else ():
             ours = next(iter(COUNTED))
             rates = word_rates.differences(
                 self._rows, [f"{ours}{name}" for name in listed.lists], GROUP, UNIT, per=f"{ours}{listed.name} words",
-                scale=word_rates.PER_THOUSAND, seed=SEED,
+                scale=word_rates.PER_THOUSAND, seed=SEED, resamples=self._resamples,
             )  # fmt: skip
             self._between(m.DIFFERENCES[m.WORDS.name], rates, ours)
 

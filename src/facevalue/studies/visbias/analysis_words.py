@@ -32,10 +32,10 @@ def add_words(table: EstimateTable, gathered: Gathered) -> None:
     words = gathered.words()
     for name in gathered.asked.groups:
         if name in words.images.columns:
-            _add(table, words, Dimension((name,)))
+            _add(table, words, Dimension((name,)), gathered.asked.resamples(marked_words.RESAMPLES))
 
 
-def _add(table: EstimateTable, words: WordTables, one: Dimension) -> None:
+def _add(table: EstimateTable, words: WordTables, one: Dimension, resamples: int) -> None:
     placed = words.images.with_row_index("_at")
     units = one.of(placed)
     if units.is_empty():
@@ -51,7 +51,7 @@ def _add(table: EstimateTable, words: WordTables, one: Dimension) -> None:
         not_measurable(table, m.MARKED, own, f"the unmarked group, {unmarked}, was not described")
         return
     _add_published(table, words.published, labels[GROUP].to_list(), one, unmarked)
-    _add_strict(table, words.strict, labels, one, unmarked)
+    _add_strict(table, words.strict, labels, one, unmarked, resamples)
 
 
 def _add_published(
@@ -68,11 +68,15 @@ def _add_published(
     table.add(m.MARKED_PUBLISHED, _labels(found, one), estimates)
 
 
-def _add_strict(table: EstimateTable, counts: WordCounts, labels: pl.DataFrame, one: Dimension, unmarked: str) -> None:
+def _add_strict(
+    table: EstimateTable, counts: WordCounts, labels: pl.DataFrame, one: Dimension, unmarked: str, resamples: int
+) -> None:
     merged, groups, strata = _units(counts, labels)
     masked = [word for listed in lexicon.shipped("group_words").lists.values() for word in listed]
     try:
-        found = marked_words.strict(merged, groups, unmarked, strata=strata, masked=masked, seed=SEED)
+        found = marked_words.strict(
+            merged, groups, unmarked, strata=strata, masked=masked, resamples=resamples, seed=SEED
+        )
     except UnknownNameError:  # no description of the unmarked group
         not_measurable(table, m.MARKED, {"paradigm": TASK, "dimension": one.name}, "the unmarked group has no text")
         return

@@ -95,14 +95,15 @@ def add_agreement(table: EstimateTable, gathered: Gathered) -> None:
                 continue
             names = sorted(set(groups.values()))
             said = [_said(fields, rows, dimension, name, question.name, question.levels) for name in names]
-            _add(table, label, [(n, s) for n, s in zip(names, said, strict=True) if s.measurable])
+            known = [(n, s) for n, s in zip(names, said, strict=True) if s.measurable]
+            _add(table, label, known, gathered.asked.resamples(RESAMPLES))
 
 
-def _add(table: EstimateTable, label: Mapping[str, str | None], said: list[tuple[str, _Said]]) -> None:
+def _add(table: EstimateTable, label: Mapping[str, str | None], said: list[tuple[str, _Said]], resamples: int) -> None:
     if not said:
         not_measurable(table, m.AGREEMENT, label, "no group has both forms and choices")
         return
-    found = [_estimated(one, SEED + at) for at, (_, one) in enumerate(said)]
+    found = [_estimated(one, SEED + at, resamples) for at, (_, one) in enumerate(said)]
     value, low, high, se, n, clusters = (np.array([f[at] for f in found]) for at in range(6))
     null = np.stack([f[6] for f in found], axis=1)
     if len(said) > 1:  # and their mean, as the paper gives it
@@ -131,7 +132,9 @@ def _said(
     )["form"]
     known = LEVELS[question]
     told = (
-        fields.filter((pl.col("attribute") == FIELDS[question]) & ~pl.col("prefilled") & pl.col("form").is_in(members.to_list()))
+        fields.filter(
+            (pl.col("attribute") == FIELDS[question]) & ~pl.col("prefilled") & pl.col("form").is_in(members.to_list())
+        )
         .select("form", pl.col("categories").alias("said"))
         .explode("said")
         .filter(pl.col("said").is_in(list(known)))
@@ -145,7 +148,7 @@ def _said(
     return _Said(votes, images.to_numpy().astype(np.float64))
 
 
-def _estimated(said: _Said, seed: int) -> tuple[float, float, float, float, int, int, Array]:
+def _estimated(said: _Said, seed: int, resamples: int) -> tuple[float, float, float, float, int, int, Array]:
     """Divergence with its jackknife interval, and what it is where the two tasks say the same.
 
     The null deals the units of both tasks out anew, each with all its votes.
@@ -167,7 +170,7 @@ def _estimated(said: _Said, seed: int) -> tuple[float, float, float, float, int,
     reach = float(stats.t.ppf(0.5 + LEVEL / 2, max(size - 2, 1))) * se
     units = np.concatenate([forms, choices])
     rng = np.random.default_rng(seed)
-    order = rng.permuted(np.broadcast_to(np.arange(size), (RESAMPLES, size)), axis=1)
+    order = rng.permuted(np.broadcast_to(np.arange(size), (resamples, size)), axis=1)
     drawn = units[order[:, : len(forms)]].sum(axis=1)
     null = np.nan_to_num(_between(drawn, units.sum(axis=0) - drawn))
     n = round(float(units.sum()))

@@ -1,6 +1,7 @@
 """The declaration of VisBias: explicit questions about people in pictures, and tasks that show the same implicitly."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import polars as pl
 
@@ -70,11 +71,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     said = Wording(chosen, other, forms, fields)
     images = pictures.frame["image"].to_list()
 
-    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]], *, quick: bool = False) -> pl.DataFrame:
         # Here, as scipy.stats takes a second to import.
         from facevalue.studies.visbias.analysis import Asked, estimated  # noqa: PLC0415
 
-        return estimated(answers, Asked(pictures.groups, tuple(images), fields, str(options["stereotype_words"])))
+        words = str(options["stereotype_words"])
+        return estimated(answers, Asked(pictures.groups, tuple(images), fields, words, quick))
 
     return Study(
         name=NAME,
@@ -92,6 +94,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sample=laid.sample,
         answer=lambda frame: answering.answer(frame, fields),
         analyse=analyse,
+        values=partial(analyse, quick=True),
         measures=MEASURES,
         titles=_titles(),
         protocol=_protocol(options, forms, chosen),
