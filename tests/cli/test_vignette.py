@@ -130,6 +130,20 @@ def test_photographs_of_patas_list_are_paired(facevalue: Command) -> None:
     assert plan.status == 0, plan.err
     assert json.loads(plan.out)["stimuli"] == 6
     assert facevalue("run", "vignette", *chosen, "--model", "sim/default", "--out", "pata").status == 0
+    Path("pics/4.jpg").unlink()
+    left_out = json.loads(facevalue("plan", "vignette", *chosen, "--json").out)["left_out"]
+    assert left_out[0]["what"].startswith("1 of 9 photographs")
+
+
+def test_pairs_that_the_authors_composed_are_not_shown_where_people_are_named_in_words(facevalue: Command) -> None:
+    picture(Path("data/identity_contrast/male/age/little-boy_babysitting--male-adolescent_babysitting.png"), 90)
+    variants = ("--folder", "data", "--shown", "image,text", "--paradigm", "decision")
+    assert facevalue("run", "vignette", *variants, "--model", "sim/default", "--out", "p").status == 0
+    study = StoredRun.open(Path("p")).study
+    rows = study.design.trials(np.arange(study.design.size)).to_dicts()
+    shown = {row["shown"]: study.source.stimulus(0, row).load() for row in rows}
+    assert len(shown["image"]) == 1
+    assert shown["text"] == ()
 
 
 def test_the_image_prompts_are_written(facevalue: Command) -> None:
@@ -150,6 +164,11 @@ def test_the_image_prompts_are_written(facevalue: Command) -> None:
         (("--manifest", "m.csv", "--folder", "data"), "not both"),
         (("--folder", "nowhere"), "nowhere"),
         (("--roles", "nowhere.json"), "nowhere.json"),
+        (("--identity", "old,christian"), "the only one chosen of"),
+        (("--identity", "old,young,christian", "--dimension", "age"), "in none of the dimensions and genders chosen"),
+        (("--shown", "text", "--paradigm", "factuality"), "nothing to recognise"),
+        (("--contrast", "portrait", "--paradigm", "decision"), "are not asked about decision"),
+        (("--people", "9", "--pictures", "none"), "At most 5 people"),
         (("--wording", "4"), "Unknown wording '4'"),
         (("--seeds", "x"), "whole numbers"),
     ],

@@ -179,8 +179,10 @@ class Respondent:
         return np.where((spoil >= p.refusal) & (spoil < p.refusal + p.gibberish), _GIBBERISH, choice)
 
     def _uniforms(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64], stream: int) -> Array:
+        low, high = repeat.astype(np.uint64) % np.uint64(256), repeat.astype(np.uint64) // np.uint64(256)
         with np.errstate(over="ignore"):
-            words = trial.astype(np.uint64) * np.uint64(256) + repeat.astype(np.uint64)
+            words = trial.astype(np.uint64) * np.uint64(256) + low
+            words = np.where(high > 0, mix(words ^ mix(high)), words)
             return _unit(mix(mix(words) + np.uint64(_word(self.planted.seed, "stream", str(stream)))))
 
     def writer(self) -> Writer:
@@ -252,7 +254,7 @@ class SimModel:
         if not batch:
             return []
         trial = np.array([request.trial for request in batch])
-        repeat = np.array([request.repeat for request in batch])
+        repeat = np.array([_draw(request) for request in batch])
         spoilt = {_REFUSED: REFUSAL, _GIBBERISH: GIBBERISH}
         texts = zip(batch, write(batch), self._respondent.spoil(trial, repeat).tolist(), strict=True)
         return [Response(r.trial, r.repeat, Status.OK, spoilt.get(how, text)) for r, text, how in texts]
@@ -266,7 +268,7 @@ class SimModel:
         probabilities = self._respondent.probabilities(utilities, letter)
         answered = 1.0 - self.planted.refusal - self.planted.gibberish
         trial = np.array([request.trial for request in batch])
-        repeat = np.array([request.repeat for request in batch])
+        repeat = np.array([_draw(request) for request in batch])
         choices = self._respondent.choose(probabilities, trial, repeat).tolist()
         styles = self._respondent.style(trial, repeat).tolist()
         exact = (probabilities * answered).tolist()
@@ -302,6 +304,14 @@ class SimModel:
 
 def _scenario(request: Request) -> str:
     return request.question.factors.get("scenario") or request.question.prompt
+
+
+def _draw(request: Request) -> int:
+    """Which draw a request is: that of its seed, so that equal seeds give equal replies and others don't.
+
+    Seeds 1, 2, 3 are the draws 0, 1, 2 of a trial.
+    """
+    return (request.seed - 1) % 2**32
 
 
 @lru_cache(maxsize=4096)

@@ -113,7 +113,8 @@ def _one(
     said: str, status: str | None, shown: list[str], texts: tuple[str | None, ...], form: Form
 ) -> tuple[int, str | None]:
     """Parse one reply: its role, or the reason why there is none."""
-    people = [text for text in shown if text not in (BOTH, NONE)] if form == Form.WHO else shown
+    # Sorted, as the parser is built anew for each list of options in each order.
+    people = sorted(text for text in shown if form != Form.WHO or text not in (BOTH, NONE))
     found = parse(said, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
     if found.choice is not None:
         return texts.index(people[found.choice]), None

@@ -296,11 +296,21 @@ def _layout(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Se
             twins.append(first.setdefault(i, len(blocks)))
             blocks.append(Block(name, axes, _prompt_axes(asked, chosen, contrast, medium), facts))
     if not blocks:
-        raise DataError(
-            "Nothing is left to ask: the paradigms, contrasts, identities and activities that were chosen have no "
-            "picture pair in common. Pairs are made of two identities within one dimension."
-        )
+        raise DataError(_why_nothing(shown, chosen))
     return Layout(Design(tuple(blocks)), tuple(twins))
+
+
+def _why_nothing(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection) -> str:
+    if not shown:
+        return (
+            "Nothing is left to show: of the identities and activities chosen no picture pair can be made. Pairs are "
+            "made of two identities within one dimension."
+        )
+    contrasts = ", ".join(dict.fromkeys(constants["contrast"] for _, constants in shown))
+    asked = ", ".join(chosen.paradigms)
+    if chosen.shown == ("text",) and chosen.paradigms == ("factuality",):
+        return "Nothing is left to ask: without a picture there is nothing to recognise (factuality, shown as text)."
+    return f"Nothing is left to ask: pairs that contrast {contrasts} are not asked about {asked}."
 
 
 def _prompt_axes(asked: Sequence[Prompt], chosen: Selection, contrast: str, medium: str) -> tuple[Axis, ...]:

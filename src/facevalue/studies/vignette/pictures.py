@@ -73,10 +73,11 @@ def drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataFr
                 else:
                     why = reasons[one.name]
                     missing.setdefault((dimension.name, why), {})[one.name] = None
-    if chosen.identities:
-        for (_, why), who in missing.items():
-            name = next(iter(who))
-            raise DataError(f"{name!r} is not drawn: {why} {_ELSE}")
+    there = {row[2] for row in rows}
+    for (_, why), who in missing.items():
+        for name in who:
+            if name in chosen.identities and name not in there:
+                raise DataError(f"{name!r} is not drawn: {why} {_ELSE}")
     done: list[str] = []
     lost: dict[str, list[str]] = {}
     for activity in activities():
@@ -136,11 +137,35 @@ def casts(frame: pl.DataFrame) -> list[Cast]:
         out.append(Cast(gender, dimension, tuple(who), tuple(portraits), tuple(done), tuple(people)))
     if gaps:
         more = f" and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
+        what = "1 picture is missing" if len(gaps) == 1 else f"{len(gaps):,} pictures are missing"
         raise DataError(
-            f"{len(gaps):,} pictures are missing: {'; '.join(gaps[:_SHOWN])}{more}. Every identity needs a picture of "
+            f"{what}: {'; '.join(gaps[:_SHOWN])}{more}. Every identity needs a picture of "
             "every activity, or pairs would not be comparable: choose with --identity and --activity."
         )
     return out
+
+
+def check_partners(found: Sequence[Cast], chosen: Selection) -> None:
+    """Refuse identities that were asked for by name and have nobody to be paired with.
+
+    Raises
+    ------
+    DataError
+        One is not of the dimensions or genders chosen, or alone in its dimension.
+    """
+    if not chosen.identities or chosen.contrasts == ("activity",):
+        return
+    partnered = {one for cast in found for who in (cast.identities, cast.portraits) if len(who) > 1 for one in who}
+    for name in chosen.identities:
+        if name in partnered:
+            continue
+        of = [cast.dimension for cast in found if name in (*cast.identities, *cast.portraits)]
+        if not of:
+            raise DataError(f"The identity {name!r} is in none of the dimensions and genders chosen.")
+        raise DataError(
+            f"The identity {name!r} is the only one chosen of {of[0]}: pairs are made of two identities within one "
+            "dimension. Name another one of it, or ask about --contrast activity."
+        )
 
 
 def words(frame: pl.DataFrame) -> pl.DataFrame:

@@ -14,18 +14,20 @@ from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.pair_lists import identity_pairs
-from facevalue.stimuli.pair_source import NoPicture, PairSource
-from facevalue.stimuli.pata import read_pata
+from facevalue.stimuli.pair_source import TEXT, NoPicture, PairSource
+from facevalue.stimuli.pata import read_pata, read_pata_list
 from facevalue.stimuli.vignette_files import CONTRASTS, Names, read_individuals, read_pairs
 from facevalue.studies.base import LeftOut
 from facevalue.studies.vignette.pictures import drawn, everyone, picture_name
 from facevalue.studies.vignette.settings import Selection, names, selection, whole
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, wording
-from facevalue.types import OptionValue
+from facevalue.types import OptionValue, Stimulus
 
 RELEASED_SIZE = (672, 336)
 """What the released code squeezes pairs to, in pixels."""
 _OWN = ("manifest", "folder", "pata")
+PATA_ACTIVITIES = ("cooking", "programming")
+"""What PATA is asked about unless activities are named, as in the paper (A.6)."""
 UNSTATED = "unstated"
 """Gender of pictures whose manifest doesn't say."""
 
@@ -77,6 +79,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     frame = manifest
     if frame is None:
         frame = {"manifest": _manifest, "folder": _folder, "pata": _pata}[given[0]](options)
+    left_out = _not_there(options, frame) if options["pata"] and manifest is None else ()
     composed = "identity_1" in frame.columns or "activity_1" in frame.columns
     chosen = selection(options, _levels(frame, "identity"), _levels(frame, "activity"))
     for dimension in chosen.dimensions:
@@ -86,8 +89,9 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     if composed:
         return Pictures(frame, chosen, frame.with_columns(pl.col("image").alias("pair")))
     if frame.select("gender", "dimension", "identity", "activity").is_duplicated().any():
-        return Pictures(frame, chosen, _paired(frame, whole(options, "pairs", 1), whole(options, "shuffle_seed", 0)))
-    return Pictures(frame, chosen)
+        pairs = _paired(frame, whole(options, "pairs", 1), whole(options, "shuffle_seed", 0))
+        return Pictures(frame, chosen, pairs, left_out)
+    return Pictures(frame, chosen, None, left_out)
 
 
 def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int) -> Source:
@@ -101,7 +105,7 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
     if options["pata"] and kind is Kind.UNSTATED:
         kind = Kind.PHOTOGRAPHS
     if is_composed(pictures):
-        return FileSource(pictures.frame, root, kind)
+        return _Composed(pictures.frame, root, kind)
     images = FileIndividuals(pictures.frame, root, kind)
     if pictures.pairs is not None:
         return PairSource(images, lambda levels: (levels["image_1"] or "", levels["image_2"] or ""), shuffle, size)
@@ -113,6 +117,15 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
         return by_name[one], by_name[other]
 
     return PairSource(images, files, shuffle, size)
+
+
+class _Composed(FileSource):
+    """Pairs in one file each; nothing is shown where the people are named in words."""
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        if levels.get("shown") == TEXT:
+            return NoPicture().stimulus(number, levels)
+        return super().stimulus(number, levels)
 
 
 def is_composed(pictures: Pictures) -> bool:
@@ -132,9 +145,10 @@ def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
 
 def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Pictures:
     chosen = selection(options)
+    count = _people(options)
     if options["pictures"] == "none" or chosen.shown == ("text",):
         return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
-    frame, left_out = drawn(chosen, DrawnPeople(), _people(options))
+    frame, left_out = drawn(chosen, DrawnPeople(), count)
     return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
 
 
@@ -201,8 +215,24 @@ def _folder(options: Mapping[str, OptionValue]) -> pl.DataFrame:
 
 
 def _pata(options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    frame = read_pata(Path(str(options["pata"])), Path(str(options["root"])), names(options, "activity"))
+    frame = read_pata(Path(str(options["pata"])), Path(str(options["root"])), _scenes(options))
     return frame.with_columns(pl.lit("race").alias("dimension"))
+
+
+def _scenes(options: Mapping[str, OptionValue]) -> list[str]:
+    """The scenes that were named; else those of the paper, as far as the list has them."""
+    there = set(read_pata_list(Path(str(options["pata"])))["activity"])
+    return names(options, "activity") or [name for name in PATA_ACTIVITIES if name in there]
+
+
+def _not_there(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> tuple[LeftOut, ...]:
+    """Photographs of PATA's list that are not in the folder: many of its links have died."""
+    listed = read_pata_list(Path(str(options["pata"])), _scenes(options))
+    missing = listed.filter(~pl.col("image").is_in(frame["image"].to_list()))
+    if not missing.height:
+        return ()
+    some = ", ".join(missing["image"].head(5)) + (" ..." if missing.height > 5 else "")
+    return (LeftOut(f"{missing.height:,} of {listed.height:,} photographs: {some}", "No such file in the folder."),)
 
 
 def _paired(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFrame:

@@ -7,11 +7,11 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.studies.base import Study, StudyEntry
 from facevalue.studies.vignette import answering
-from facevalue.studies.vignette.layout import Layout, listed_layout, product_layout
+from facevalue.studies.vignette.layout import IRRELEVANT, Layout, listed_layout, product_layout
 from facevalue.studies.vignette.measures import MEASURES
 from facevalue.studies.vignette.options import Options
-from facevalue.studies.vignette.pictures import casts, everyone, words
-from facevalue.studies.vignette.roles import Role, read_roles, roles
+from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
+from facevalue.studies.vignette.roles import Role, irrelevant, read_roles, roles
 from facevalue.studies.vignette.settings import SETTINGS, seeds, temperature, whole
 from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
@@ -70,15 +70,17 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     chosen = pictures.chosen
     released, drop = options["prompts"] == "released", options["overlaps"] == "drop"
     if pictures.pairs is None:
-        layout = product_layout(casts(pictures.frame), chosen, drop, released)
+        whole_cast = casts(pictures.frame)
+        check_partners(whole_cast, chosen)
+        layout = product_layout(whole_cast, chosen, drop, released)
     else:
         layout = listed_layout(pictures.pairs, chosen, released)
     protocol = None
-    if pictures.left_out:
+    if pictures.left_out and not options["pata"]:
         protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
     shuffle = whole(options, "shuffle_seed", 0)
     asked = Options(layout, words(pictures.frame), shuffle, composed=not is_composed(pictures))
-    said = Wording(_roles(options, layout), released, shuffle)
+    said = Wording(_roles(options, layout, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.vignette import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -113,19 +115,26 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
 
 
-def _roles(options: Mapping[str, OptionValue], layout: Layout) -> Mapping[str, Role]:
-    """Role questions of each activity that a decision is asked about."""
+def _roles(options: Mapping[str, OptionValue], layout: Layout, released: bool) -> Mapping[str, Role]:
+    """Role questions of each activity that a decision is asked about, and of the released code's control."""
     table = read_roles(str(options["roles"])) if options["roles"] else roles()
+    for activity in _decided(layout):
+        if activity not in table:
+            raise DataError(
+                f"The activity {activity!r} has no role question, and decisions ask one of each. Choose other "
+                "activities (--activity), paradigms (--paradigm) or another file of roles (--roles)."
+            )
+        for number in range(1, IRRELEVANT + 1) if released else ():
+            irrelevant(activity, number, table=table)  # raises where the file has no such role
+    return table
+
+
+def _decided(layout: Layout) -> list[str]:
+    """Activities that decisions are asked about."""
+    found: dict[str, None] = {}
     for block in layout.design.blocks:
         paradigms = next(c.values for c in block.prompt[0].columns() if c.name == "paradigm")
-        if "decision" not in paradigms:
-            continue
-        for axis in block.stimulus:
-            for column in axis.columns():
-                lacking = [a for a in dict.fromkeys(column.values) if column.name == "activity" and a not in table]
-                if lacking:
-                    raise DataError(
-                        f"The activity {lacking[0]!r} has no role question, and decisions ask one of each. Choose "
-                        "other activities (--activity), paradigms (--paradigm) or another file of roles (--roles)."
-                    )
-    return table
+        columns = [column for axis in block.stimulus for column in axis.columns() if column.name == "activity"]
+        if "decision" in paradigms:
+            found.update(dict.fromkeys(value for column in columns for value in column.values if value is not None))
+    return list(found)
