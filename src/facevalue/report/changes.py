@@ -1,5 +1,6 @@
 """What interventions changed: a few lines for the terminal, and a section of every study's page."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,8 @@ from facevalue.report.words import DASH, Titles, interval, is_signed, number, sh
 MISSING = f"{PREFIX}missing answers"
 MOST = 40
 """Changes of one intervention that are shown, of those that were found and of what had been found without it."""
+MOST_ALIKE = 10
+"""Changes of one measure among them."""
 _RATES = (f"{PREFIX}refusal_rate", f"{PREFIX}na_rate")
 _FORMAL = ("_z", "_published")
 """How names of measures end whose changes are those of another measure."""
@@ -190,9 +193,14 @@ class _Rows:
         self._rates = [e for e in rows if e.measure in (*_RATES, MISSING) and e.category is None]
 
     def made(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
-        """Rows of these changes, `MOST` at most."""
-        shown = (e for e in rows if not e.measure.endswith(_FORMAL))
-        return [self._row(e) for e, _ in zip(shown, range(MOST), strict=False)]
+        """Rows of these changes: `MOST` at most, and of no measure so many that no other is seen."""
+        counted: Counter[str] = Counter()
+        shown: list[Estimate] = []
+        for e in rows:
+            counted[e.measure] += 1
+            if counted[e.measure] <= MOST_ALIKE and not e.measure.endswith(_FORMAL):
+                shown.append(e)
+        return [self._row(e) for e in shown[:MOST]]
 
     def _row(self, e: Estimate) -> ChangeRow:
         name = e.measure.removeprefix(PREFIX)

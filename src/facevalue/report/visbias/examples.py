@@ -35,12 +35,13 @@ def prompts(study: Study) -> tuple[PromptExample, ...]:
     design = study.design
     out: list[PromptExample] = []
     titles = Titles(own=study.titles)
+    tasks: set[str] = set()
     seen: set[str] = set()
     for block, offset in zip(design.blocks, design.offsets, strict=False):
         task = block.constants.get("task", block.name)
-        if task in seen:
+        if task in tasks:
             continue
-        seen.add(task)
+        tasks.add(task)
         frame = design.trials(offset + np.arange(min(len(block), 2 * block.prompts)))
         keys = [name for name in ("question", "order") if name in frame.columns]
         for row, question in zip(frame.iter_rows(named=True), study.ask(frame), strict=True):

@@ -67,8 +67,8 @@ PAGE = StudyPage(
     context=_context,
     notes=Notes(
         unit=(
-            "A divergence says how far the choices for a group are from the mean of all groups, in thousandths of "
-            "a nat: 0 is none, 693 the most there can be. It is positive by chance alone, so read it beside its noise floor."
+            "A divergence says how far the choices for a group are from the mean of all groups, in thousandths "
+            "of a nat: 0 is none, 693 the most there can be. It is positive by chance alone: read it beside its floor."
         ),
         intervals=(
             "Images, pairs of them, and forms are the units that were sampled. All intervals are over them: sixteen "

@@ -43,11 +43,11 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     constants = {"study": estimates["study"][0], "level": LEVEL, "source": _SOURCE} if estimates.height else {}
     fixed = [pl.lit(value).alias(name) for name, value in constants.items()]
     rows = pairs.join(rated, on=list(names), maintain_order="left").with_columns(
-        fixed, pl.col("mean").alias("value"), pl.col("raters").alias("n"), pl.col("raters").alias("clusters"),
+        *fixed, pl.col("mean").alias("value"), pl.col("raters").alias("n"), pl.col("raters").alias("clusters"),
         measure=pl.lit(RATING), unit=pl.lit("1 to 5"), method=pl.lit(_MEANS),
     )  # fmt: skip
     agreed = pairs.select("model").unique(maintain_order=True).with_columns(
-        fixed, pl.lit(float(alpha.value[0])).alias("value"), pl.lit(float(alpha.low[0])).alias("low"),
+        *fixed, pl.lit(float(alpha.value[0])).alias("value"), pl.lit(float(alpha.low[0])).alias("low"),
         pl.lit(float(alpha.high[0])).alias("high"), pl.lit(int(alpha.n[0])).alias("n"),
         pl.lit(int(alpha.clusters[0])).alias("clusters"), measure=pl.lit(AGREEMENT), unit=pl.lit("1"),
         method=pl.lit(str(alpha.method[0])),

@@ -163,9 +163,9 @@ class View(Parts):
 
         return self.strips(rows, label, what="Divergence", look=above_floor)
 
-    def divergence_lines(self, model: str) -> Lines:
+    def divergence_lines(self, model: str, *, species: bool = False) -> Lines:
         """All divergences."""
-        rows = [*findings.divergences(self.numbers, model), *findings.divergences(self.numbers, model, species=True)]
+        rows = findings.divergences(self.numbers, model, species=species)
         heads = ("Question", "Of", "Group")
         return self.lines(heads, (
             ((self.titles.get("question", e.question), self.where(e.dimension), self.group(e.group)), e) for e in rows
@@ -224,9 +224,10 @@ class View(Parts):
             out.append((self.titles.get("question", question), self.strips(own, label, what="Points")))
         return out
 
-    def ranking_lines(self, model: str) -> Lines:
-        """The same as numbers, those of species included."""
+    def ranking_lines(self, model: str, *, species: bool = False) -> Lines:
+        """The same as numbers."""
         rows = self.numbers.all(findings.ABOVE, model, "paradigm", "dimension", "group", "question")
+        rows = [e for e in rows if (e.dimension == findings.SPECIES) is species]
         return self.lines(("Question", "Of", "Group"), (
             ((self.titles.get("question", e.question), self.where(e.dimension), self.group(e.group)), _points(e))
             for e in rows

@@ -1,0 +1,316 @@
+"""VisBias's page: its sections, what its answer counts, and what it must never say."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from facevalue import report
+from facevalue.errors import DataError
+from facevalue.measures.estimates import SCHEMA
+from facevalue.report.html import sections
+from facevalue.report.numbers import Numbers
+from facevalue.report.sections import page_of
+from facevalue.report.visbias import findings
+from facevalue.report.visbias.bars import Part, bar
+from facevalue.report.visbias.forms import drawing
+from facevalue.report.visbias.quoted import LONGEST, Sentence, sentence
+from facevalue.report.visbias.ratings import with_ratings
+from facevalue.report.words import Titles
+from facevalue.studies.visbias.measures import MEASURES
+from facevalue.studies.visbias.questionnaire import items
+from tests.report import made
+from tests.report.test_html import ids, page
+
+EVIL = "<script>alert(1)</script>"
+FOUND = {"p": 0.001, "q": 0.003, "verdict": "difference found"}
+OPEN = {"p": 0.5, "q": 0.8, "verdict": "inconclusive"}
+UNITS = {m.name: m.unit for m in MEASURES}
+PAIR = {"attribute": "religion", "variation": "Buddhism", "trait": "race", "category": "Asian"}
+
+
+def row(measure: str, value: float | None, **more: object) -> dict[str, object]:
+    """One estimate with an interval of 10% to each side."""
+    known = value if value is not None else 0.0
+    ends = {"low": 0.9 * known, "high": 1.1 * known} if value is not None else {}
+    constants = {"study": "visbias", "measure": measure, "model": "model-a", "unit": UNITS.get(measure, "pp")}
+    return {**constants, "value": value, **ends, "level": 0.95, "n": 60, "clusters": 40, "method": "made up", **more}
+
+
+def rows(model: str = "model-a", group: str = "asian") -> list[dict[str, object]]:
+    """Estimates of every task."""
+    out = []
+    for dimension, names in (("race", (group, "white")), ("race x gender", (f"{group} male",)), ("species", ("elf",))):
+        for name in names:
+            of = {"paradigm": "mcq", "dimension": dimension, "group": name, "question": "religion"}
+            verdict = FOUND if name == group else OPEN
+            out.append(row("choice_divergence", 80.0, floor=3.0, floor_high=6.0, **of, **verdict))
+            out += [row("choice_share", share, category=level, **of)
+                    for level, share in (("islam", 0.25), ("buddhism", 0.75), ("hinduism", 0.0))]  # fmt: skip
+            out.append(row("refusal_rate", 0.02, paradigm="mcq", dimension=dimension, group=name))
+    out += [
+        row("choice_share", 0.5, category=level, paradigm="mcq", question="religion") for level in ("islam", "buddhism")
+    ]
+    out += [row("refusal_rate", 0.07, paradigm="mcq"), row("refusal_rate", 0.01, paradigm="mcq", category="refused")]
+    shares = {"ranked_share": 0.3, "unranked_share": 0.6, "contradicted_share": 0.1}
+    out += [row(name, share, paradigm="yesno", question="income") for name, share in shares.items()]
+    ranked = {"paradigm": "yesno", "question": "income", "dimension": "race"}
+    out.append(row("ranked_above", 0.4, group=group, **ranked, **FOUND))
+    for name in ("characters", "tokens", "positive_sentiment", "negative_sentiment"):
+        out += [row(name, 20.0, paradigm="description", dimension="race", group=g) for g in (group, "white")]
+        between = {"paradigm": "description", "dimension": "race", "group": group, "contrast": "white"}
+        out.append(row(f"{name}_difference", -3.0, **between, **OPEN))
+    word = {"paradigm": "description", "dimension": "race", "group": group, "contrast": "white"}
+    for name, verdict in (("calm", FOUND), ("tall", OPEN)):
+        out.append(row("marked_word", 0.5, category=name, **word, **verdict))
+        out.append(row("marked_word_z", 4.2, category=name, **word, n=33))
+    for task in ("form", "text-form"):
+        for contrast in ("completed", "prefilled"):
+            of = {"paradigm": task, "contrast": contrast}
+            out.append(row("attribute_shift", 1.4, floor=0.2, floor_high=0.4, **of, **PAIR, **FOUND))
+            out.append(row("likely_share", 0.8, **of, **PAIR))
+            other = {"attribute": "age", "variation": "Child", "trait": "hobbies", "category": "Chess"}
+            out.append(row("attribute_shift", 1.2, floor=0.2, floor_high=0.4, **of, **other, **FOUND))
+            out.append(row("likely_share", 0.7, **of, **other))
+        out += [row("field_share", 0.9, paradigm=task, category="exact"),
+                row("field_share", 0.1, paradigm=task, category="none: invented")]  # fmt: skip
+        out.append(row("kept_share", 0.9, paradigm=task))
+    implicit = {"paradigm": "mcq", "dimension": "gender", "question": "religion", "group": "male"}
+    out.append(row("implicit_explicit_divergence", 0.2, floor=0.02, floor_high=0.05, **implicit, **FOUND))
+    return [{**one, "model": model} for one in out]
+
+
+def changes() -> list[dict[str, object]]:
+    """The same with an intervention under which choices are alike, and a third of the answers is missing."""
+    cell = {"paradigm": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
+    model = "model-a + cipher"
+    return [
+        row("choice_divergence", 20.0, floor=3.0, floor_high=6.0, **cell, **FOUND) | {"model": model},
+        row("change: choice_divergence", -60.0, **cell) | {"model": model, "unit": "nat/1000"},
+        row("change: choice_share", 0.2, category="islam", **cell, **FOUND) | {"model": model, "unit": "share"},
+        row("change: refusal_rate", 0.33, paradigm="mcq", **FOUND) | {"model": model, "unit": "share"},
+        row("change: missing answers", 31.0, **FOUND) | {"model": model, "unit": "pp"},
+        row("reading_share", 60.0, category="decoded") | {"model": model, "unit": "%"},
+    ]
+
+
+def frame(of: list[dict[str, object]] | None = None) -> pl.DataFrame:
+    """A table of estimates."""
+    return pl.DataFrame(rows() if of is None else of, schema=SCHEMA)
+
+
+def example(**levels: object) -> report.PairExample:
+    """An answer to show."""
+    known = {
+        "title": "A choice", "finding": "75% of Asian", "image": made.picture(), "prompt": "Which religion?",
+        "options": ("A Islam", "B Buddhism"), "answer": "B", "choice": "Buddhism", "model": "model-a",
+    }  # fmt: skip
+    return report.PairExample(**{**known, **levels})  # type: ignore[arg-type]
+
+
+def said(text: str, word: str = "calm", group: str = "asian") -> Sentence:
+    """A sentence with a marked word."""
+    return Sentence("", "", None, "", (), text, "", "model-a", dimension="race", group=group, word=word)
+
+
+def data(estimates: pl.DataFrame | None = None, examples: tuple[report.PairExample, ...] = ()) -> report.ReportData:
+    """A report's data."""
+    study = report.StudyFacts(
+        "visbias", 1, "VisBias: a study", "Somebody, 2025", "A content note.", measures=MEASURES,
+        left_out=(("700 photographs", "They are not ours."),),
+    )  # fmt: skip
+    table = frame() if estimates is None else estimates
+    return report.ReportData(
+        study, (report.RunFacts("model-a"),), table, datetime(2026, 1, 2, tzinfo=UTC), examples=examples
+    )
+
+
+NOTHING = [{**one, **dict.fromkeys(("value", "low", "high", "q", "p", "verdict"))} for one in rows()]
+VARIANTS: dict[str, Callable[[], report.ReportData]] = {
+    "one model": data,
+    "two models": lambda: data(frame([*rows(), *rows("model-b")])),
+    "interventions": lambda: data(frame([*rows(), *changes()])),
+    "choices only": lambda: data(frame().filter(pl.col("paradigm") == "mcq")),
+    "forms only": lambda: data(frame().filter(pl.col("paradigm") == "form")),
+    "no estimate": lambda: data(frame([])),
+    "nothing measurable": lambda: data(frame(NOTHING)),
+    "examples": lambda: data(examples=(example(), example(image=None), said("So calm."))),
+}
+
+
+def answer(table: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
+    own = page_of("visbias")
+    numbers = Numbers(table, reading=own.reading)
+    found = own.headline(numbers, Titles(own.wording()), numbers.primary)
+    return found.verdict.value, found.sentence, found.more
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_report_has_the_same_sections_and_fetches_nothing(name: str) -> None:
+    parsed = page(VARIANTS[name]())
+    assert ids(parsed) == [section for section, _ in sections(page_of("visbias"))]
+    for tag, attrs in parsed.elements:
+        assert "style" not in attrs
+        assert not any(key.startswith("on") for key in attrs), (tag, attrs)
+        assert all(str(attrs.get(key) or "#").startswith(("data:", "#")) for key in ("src", "href")), (tag, attrs)
+    assert not re.search(r"\b(nan|NaN|inf|None|null)\b", parsed.text)
+
+
+def test_the_headline_counts_each_task_and_keeps_the_control_apart() -> None:
+    verdict, sentence, more = answer(frame())
+    assert verdict == "difference found"
+    counts = "1 of 3 divergences of choices, 1 of 1 rankings of groups, 1 of 2 words and 8 of 8 associations in forms"
+    assert sentence == f"Beyond chance: {counts}."
+    assert "clearest religion of Asian (race), 80.00 [72.00, 88.00]" in more[0]
+    assert "90.0% of ranked pairs" in more[1]
+    assert "“calm” for Asian beside White" in more[2]
+    assert more[-1] == "Negative control: none of 1 divergences between fictional species were found beyond chance."
+
+
+def test_nothing_found_is_no_proof_of_fairness() -> None:
+    open_ = frame([{**one, **(OPEN if one.get("verdict") else {})} for one in rows()])
+    verdict, sentence, _ = answer(open_)
+    assert verdict == "no difference found"
+    assert "no proof of fairness" in sentence
+    assert "could have been missed" in sentence
+
+
+def test_nothing_measurable_is_said_to_be_so() -> None:
+    assert answer(frame(NOTHING))[0] == "not measurable"
+    assert answer(frame([]))[0] == "not measurable"
+
+
+def test_a_bar_says_every_share_and_hides_none() -> None:
+    drawn = bar([Part("A", 25.0, "o0", "a: 25"), Part("B", 75.0, "o5", "b: 75"), Part("C", 0.0, "o2", "c: 0")], "x")
+    assert drawn is not None
+    assert re.findall(r'<rect x="([\d.]+)%".*?width="([\d.]+)%"', drawn) == [("0.00", "25.00"), ("25.00", "75.00")]
+    assert ">A 25<" in drawn
+    assert ">B 75<" in drawn
+    assert bar([Part("A", None, "o0", "")], "x") is None
+
+
+def test_choices_stand_beside_their_noise_floor() -> None:
+    text = page(data()).text
+    assert "3.00, 95% below 6.00" in text
+    assert "Race: 1 of 1" in text or "Race: 1 of 2" in text
+    assert "Race × gender" in text
+
+
+def test_defaults_without_a_picture_stand_beside_everyone() -> None:
+    blind = row("choice_share", 1.0, category="islam", paradigm="mcq", question="religion") | {
+        "model": "model-a + no-image"
+    }
+    change = row("change: missing answers", 0.0) | {"model": "model-a + no-image", "unit": "pp"}
+    assert "Without a picture" in page(data(frame([*rows(), blind, change]))).text
+    assert "Without a picture" not in page(data()).text
+
+
+def test_species_stay_out_of_the_choices_of_people() -> None:
+    html = report.render(data())
+    start = html.index('<section id="choices"')
+    assert "Elf" not in html[start : html.index("</section>", start)]
+    control = html.index('<section id="species"')
+    assert "Elf" in html[control : html.index("</section>", control)]
+
+
+def test_marked_words_have_their_numbers_and_a_sentence() -> None:
+    html = report.render(data(examples=(said(f"A calm {EVIL} person."),)))
+    line = re.search(r"<tr[^>]*><th scope=\"row\"><b>calm</b>.*?</tr>", html, re.DOTALL)
+    assert line is not None
+    assert re.findall(r'<td class="num">([^<]*)</td>', line.group()) == ["4.20", "+0.50", "60", "33", ".003"]
+    assert "A <mark>calm</mark> &lt;script&gt;" in line.group()
+
+
+def test_a_sentence_is_bounded_and_of_the_whole_word() -> None:
+    assert sentence("Calmly he stands. A calm man.", "calm") == "A calm man."
+    assert sentence("Calmly.", "calm") is None
+    long = sentence("x" * 500 + " calm " + "y" * 500, "calm")
+    assert long is not None
+    assert len(long) <= LONGEST + 2
+    assert "calm" in long
+    assert sentence("Is it (really)?", "(really)") == "Is it (really)?"
+
+
+def test_the_drawing_has_a_line_per_association() -> None:
+    found = findings.shifts(Numbers(frame()), "model-a", "form", "completed")
+    drawn = drawing(found)
+    assert drawn is not None
+    assert drawn.count("<line") == len(found) == 2
+    assert ">Buddhism<" in drawn
+    assert drawing(found[:1]) is None
+    evil = drawing([replace(found[0], variation=EVIL), *found])
+    assert evil is not None
+    assert "<script" not in evil
+
+
+def test_verdicts_of_people_stand_beside_associations() -> None:
+    assert "No ratings by people were given" in page(data()).text
+    pair = pl.DataFrame([{"attribute": "religion", "choice": "Buddhism", "outcome": "race", "likely": "Asian"}])
+    item = items(pair)["item"][0]
+    ratings = pl.DataFrame({"rater": ["a", "b", "c"], "item": [item] * 3, "rating": [3, 4, 5]})
+    text = page(data(with_ratings(frame(), ratings))).text
+    assert "biased, mean 4.00 of 5 (3 raters)" in text
+    assert "not rated" in text
+    few = ratings.head(1)
+    assert "too few raters, mean 3.00 of 5" in page(data(with_ratings(frame(), few))).text
+
+
+def test_a_rating_of_another_study_is_refused() -> None:
+    strange = pl.DataFrame({"rater": ["a"], "item": ["q-0000000000"], "rating": [3]})
+    with pytest.raises(DataError, match="no pair of these forms"):
+        with_ratings(frame(), strange)
+
+
+def test_interventions_stand_beside_the_plain_answers_and_the_missing_ones() -> None:
+    html = report.render(data(frame([*rows(), *changes()])))
+    start = html.index('<section id="interventions"')
+    own = html[start : html.index("</section>", start)]
+    assert "Estimates that changed: 2 of 2" in own
+    assert "+31.0 pp [+27.9, +34.1]" in own
+    assert "decoded 60.0%" in own
+    became, found = own.split("What became of")[1].split("Changes found")
+    for value in ("80.00", "20.00", "−60.00", "+33.0 pp"):
+        assert value in became
+    assert "<b>+20.0 pp</b>" in found
+    assert "No intervention: everything was asked as it is." in page(data()).text
+
+
+def test_interventions_are_no_models() -> None:
+    numbers = Numbers(frame([*rows(), *changes()]))
+    assert findings.plain_models(numbers) == ("model-a",)
+    assert "model-part" not in report.render(data(frame([*rows(), *changes()]))).split("</style>")[1]
+
+
+def test_every_study_says_what_interventions_changed() -> None:
+    assert all(page_of(name).sections[-1].id == "interventions" for name in ("stylisticbias", "vignette", "tomorrow"))
+
+
+def test_untrusted_texts_stay_texts() -> None:
+    evil = frame([*rows(EVIL, EVIL), *changes()]).with_columns(
+        pl.col("variation", "category", "trait").replace("Asian", EVIL)
+    )
+    parsed = page(
+        data(evil, (example(title=EVIL, finding=EVIL, prompt=EVIL, answer=EVIL, choice=EVIL, left=EVIL, right=EVIL),))
+    )
+    assert [tag for tag, _ in parsed.elements if tag in ("script", "style")] == ["style", "script"]
+    assert EVIL in parsed.text
+
+
+def test_content_note_limits_and_what_was_left_out_are_said() -> None:
+    text = page(data()).text
+    assert "A content note." in text
+    assert "Nothing that a model answers here is true of the people shown" in text
+    assert "700 photographs They are not ours." in text
+
+
+def test_the_terminal_names_what_diverges_and_warns() -> None:
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(report.summary(frame(), MEASURES))
+    text = captured.get()
+    assert "Religion: Asian (race)" in text
+    assert "7.0% of replies have no valid answer (Multiple choice)." in text

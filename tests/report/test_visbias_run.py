@@ -1,0 +1,99 @@
+"""From a real run of VisBias to its report: examples are stored answers, sentences come from the descriptions."""
+
+import sys
+
+import polars as pl
+import pytest
+
+from facevalue import report
+from facevalue.cli import main
+from facevalue.report.data import PairExample
+from facevalue.report.gather import gather
+from facevalue.report.pictures import MOST_BYTES
+from facevalue.report.visbias.quoted import Sentence
+from facevalue.run.stored import StoredRun, Tally, estimate
+from facevalue.store import read_responses
+from tests.report.test_html import page
+
+ASKED = (
+    "--species",
+    "drawn",
+    "--task",
+    "mcq,yesno,description,form",
+    "--forms",
+    "1",
+    "--descriptions",
+    "2",
+    "--pairs",
+    "2",
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.DataFrame, dict[str, Tally]]:
+    """A small run with its estimates."""
+    folder = tmp_path_factory.mktemp("visbias") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            sys, "argv", ["facevalue", "run", "visbias", "--model", "sim/strong", "--out", str(folder), *ASKED]
+        )
+        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert not end.value.code
+    run = StoredRun.open(folder)
+    frame, tallies = estimate([run])
+    return run, frame, tallies
+
+
+def test_examples_are_stored_answers_of_every_task(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+) -> None:
+    run, frame, tallies = finished
+    found = gather([run], frame, tallies).examples
+    shown = [e for e in found if isinstance(e, PairExample) and not isinstance(e, Sentence)]
+    assert [e.title.split(":")[0].split(",")[0] for e in shown] == [
+        "Multiple choice", "Comparisons", "Descriptions", "Forms", "Multiple choice",
+    ]  # fmt: skip
+    stored = set(read_responses(run.folder)["text"])
+    for example in shown:
+        assert example.answer in stored
+        assert example.image is not None
+        assert len(example.image) <= MOST_BYTES
+    assert shown[1].left
+    assert shown[1].right
+
+
+def test_sentences_are_of_the_group_that_they_are_quoted_for(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+) -> None:
+    run, frame, tallies = finished
+    quoted = [e for e in gather([run], frame, tallies).examples if isinstance(e, Sentence)]
+    assert quoted
+    texts = [text for text in read_responses(run.folder)["text"] if text]
+    for one in quoted:
+        assert any(one.answer in text for text in texts)
+        assert any(is_word for _, is_word in one.parts)
+
+
+def test_a_run_becomes_a_page_with_everything_in_it(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+) -> None:
+    run, frame, tallies = finished
+    data = gather([run], frame, tallies)
+    parsed = page(data)
+    for words in ("Skin tone × gender", "Refusals, by group", "Who is ranked above whom", "All divergences of species"):
+        assert words in parsed.text
+    assert len(report.render(data).encode()) < 6_000_000
+    asked = [(prompt.title, prompt.note) for prompt in data.prompts]
+    assert len(asked) == len(set(asked)) == 4 + 4 + 1 + 1
+    assert data.study.left_out[0][0] in parsed.text
+
+
+def test_an_example_without_its_picture_says_so(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, frame, tallies = finished
+    monkeypatch.setattr("facevalue.report.visbias.examples._picture", lambda study, trial, longest: None)
+    html = report.render(gather([run], frame, tallies))
+    assert html.count('<div class="nopicture shown">') == 5
