@@ -120,7 +120,7 @@ def _verdict_class(answer: Headline) -> str:
 
 
 def _who(numbers: Numbers) -> str:
-    models = numbers.models
+    models = numbers.plain
     if len(models) > 3:
         return f"{len(models)} models"
     return " and ".join(filter(None, [", ".join(models[:-1]), models[-1] if models else "no model"]))

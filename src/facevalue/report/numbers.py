@@ -129,6 +129,9 @@ class Numbers:
         seen = [m for m in self.frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
         self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
         """Models asked, the mean over them not included."""
+        bases = [f"{model} + " for model in self.models]
+        self.plain: tuple[str, ...] = tuple(m for m in self.models if not any(m.startswith(base) for base in bases))
+        """Those of them that were asked without an intervention."""
         lead = pl.col("measure") == self.reading.lead if self.reading.lead else pl.lit(value=True)
         measured = set(self.frame.filter(lead & pl.col("value").is_not_null())["model"].unique())
         self.measured = tuple(model for model in self.models if model in measured)

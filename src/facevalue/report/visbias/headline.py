@@ -1,5 +1,6 @@
 """VisBias's answer in one sentence, computed from the numbers."""
 
+import math
 from collections.abc import Sequence
 
 from facevalue.measures.verdicts import Verdict
@@ -7,6 +8,9 @@ from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.numbers import Estimate, Numbers
 from facevalue.report.visbias import findings
 from facevalue.report.words import NOT_MEASURABLE, Titles, interval, number, share_of_chance
+
+_MOST = {"choice_divergence": 1000 * math.log(2)}
+"""Largest possible values, in the measure's unit."""
 
 
 def headline(numbers: Numbers, titles: Titles, _model: str) -> Headline:
@@ -44,7 +48,9 @@ def headline(numbers: Numbers, titles: Titles, _model: str) -> Headline:
     sentence = f"{whose}nothing was found beyond chance: {counts}. That is no proof of fairness"
     rows, what, _ = asked[0]
     least = detectable(rows)
-    if least is not None:
+    if least is not None and least >= _MOST.get(rows[0].measure, math.inf):
+        sentence += f": of {what}, any at all could have been missed"
+    elif least is not None:
         sentence += f": of {what}, less than about {number(least, rows[0].unit)}{_unit(rows[0])} could have been missed"
     return Headline(Outcome.NOTHING, upper(f"{sentence}."), more)
 
