@@ -18,6 +18,7 @@ _COMMANDS = {
     "compare": ("facevalue.cli.compare:compare", "Compare two runs cell by cell: real and synthetic pictures."),
     "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit simulated models whose bias is known."),
+    "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
     "reproduce": ("facevalue.cli.reproduce:reproduce", "Recompute what a paper prints, cell by cell."),
     "demo": ("facevalue.cli.demo:demo", "A whole audit without key or network."),
 }

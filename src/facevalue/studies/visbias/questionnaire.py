@@ -21,9 +21,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import raters
+from facevalue.measures import form_graph, raters
 from facevalue.measures.inference import Estimates
 from facevalue.store.files import write_whole
+from facevalue.studies.visbias.analysis_forms import RESAMPLES, first_replies
+from facevalue.studies.visbias.answering import decoded
+from facevalue.studies.visbias.recorded import SEED
 from facevalue.studies.visbias.tables import attributes
 
 SCALE = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")
@@ -33,8 +36,77 @@ PAIR = ("attribute", "choice", "outcome", "likely")
 MAX_BYTES = 10 * 2**20
 """Largest file of ratings."""
 
+MOST = 20
+"""Items where no pair passes the threshold: about as many as the paper gave to one rater."""
+
 _RATING = re.compile(r"([1-5])(?:[.,]0+)?")
 _RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
+
+
+def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFrame:
+    """Return what the forms of a run associate: Algorithm 1 as the study takes it.
+
+    Parameters
+    ----------
+    answers:
+        A model's answers in chunks.
+    categories:
+        Which table of categories the run has ("paper", "released").
+
+    Returns
+    -------
+    Rows of `form_graph.graph` on the fields that the model filled in, with `task` before them ("form", "text-form").
+
+    Raises
+    ------
+    DataError
+        There are no forms, no reply is a form, or no field has one value in two forms.
+    """
+    task = pl.col("task").cast(pl.String)
+    forms = [chunk.filter(task.is_in(["form", "text-form"])) for chunk in answers]
+    if not any(chunk.height for chunk in forms):
+        raise DataError("This run has no forms. Ask for them with: facevalue run visbias --task form")
+    enums = pl.col("task", "form").cast(pl.String)
+    fields = pl.concat(decoded(chunk).with_columns(enums) for chunk in forms if chunk.height)
+    if fields.height == 0:
+        raise DataError("No reply of this run is a form.")
+    named = [(a.name, a.categories.names) for a in attributes(categories)]
+    graphs = []
+    for (name,), own in fields.group_by("task", maintain_order=True):
+        found = form_graph.graph(form_graph.gather(first_replies(own), named), SEED, resamples=RESAMPLES)
+        graphs.append(found.select(pl.lit(name, pl.String).alias("task"), pl.all()))
+    whole = pl.concat(graphs)
+    if whole.height == 0:
+        raise DataError("No field of this run's forms has one value in two forms, so nothing can go together.")
+    return whole
+
+
+def chosen(
+    graph: pl.DataFrame, least: float = form_graph.THRESHOLD, most: int | None = None
+) -> tuple[pl.DataFrame, bool]:
+    """Choose the pairs that raters are asked about.
+
+    Parameters
+    ----------
+    graph:
+        As `associations` returns it.
+    least:
+        A pair passes with a greater divergence, in nats; the paper takes those above 1.
+    most:
+        Largest number of pairs, the strongest first. None for all that pass.
+
+    Returns
+    -------
+    One row per different pair, and whether they pass. Where none does, they are the `most` (20 by default) that are
+    furthest above the 95th percentile of their noise floor; there may be none.
+    """
+    passing = graph.filter(pl.col("value") > least).sort("value", descending=True, maintain_order=True)
+    if passing.height:
+        rows = passing.unique(PAIR, keep="first", maintain_order=True)
+        return (rows if most is None else rows.head(most)), True
+    beyond = pl.col("value") - pl.col("floor_high")
+    rows = graph.filter(beyond > 0).sort(beyond, descending=True, maintain_order=True)
+    return rows.unique(PAIR, keep="first", maintain_order=True).head(MOST if most is None else most), False
 
 
 def items(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -191,6 +263,7 @@ class Judged:
     pairs:
         The pairs as given, with `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did; no
         interval with one rater), and `flagged`: whether the mean is 3 or more; null with fewer raters than asked for.
+        The interval of the divergence, where the graph has one, is `low_kl` and `high_kl`.
     agreement:
         Krippendorff's alpha, ordinal, over the pairs, with its interval; `n` ratings of `clusters` items.
     """
@@ -235,7 +308,9 @@ def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = r
         verdict,
     ]
     judgments = rows.select("item", *PAIR).with_columns(columns)
-    joined = graph.with_columns(pl.col(name).cast(pl.String) for name in PAIR)
+    joined = graph.rename({"low": "low_kl", "high": "high_kl"}, strict=False).with_columns(
+        pl.col(name).cast(pl.String) for name in PAIR
+    )
     whole = joined.join(judgments, on=list(PAIR), how="left", maintain_order="left")
     return Judged(whole, raters.alpha(table, seed))
 

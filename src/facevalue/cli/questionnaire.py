@@ -1,0 +1,161 @@
+"""`facevalue questionnaire`: have people rate what the forms of a run associate, and read what they say."""
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from facevalue.errors import DataError, RunError
+from facevalue.run.stored import StoredRun, answers
+from facevalue.store.files import write_whole
+
+if TYPE_CHECKING:
+    from facevalue.measures.inference import Estimates
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_SEED = 0
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--to", type=_FILE, help="The questionnaire (.html or .csv); with --ratings, the judged pairs (.csv).")
+@click.option("--least-kl", type=float, help="Ask about pairs with a greater divergence, in nats; 1, as published.")
+@click.option("--most", type=click.IntRange(min=1), help="Ask about so many pairs at most, the strongest.")
+@click.option("--ratings", multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each.")
+@click.option("--json", "as_json", is_flag=True, help="With --ratings: print everything as JSON.")
+def questionnaire(
+    run: Path, to: Path | None, least_kl: float | None, most: int | None, ratings: tuple[Path, ...], as_json: bool
+) -> None:
+    """Have people rate what the forms of RUN (visbias) associate, or read their ratings.
+
+    \b
+    facevalue questionnaire RUN --to statements.html
+    facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv --ratings cy.csv
+
+    Without a pair above --least-kl, the strongest above their noise floor are asked about (20, or --most).
+    """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+    if ratings:
+        if least_kl is not None or most is not None:
+            raise click.UsageError("--least-kl and --most choose what is asked; leave them out with --ratings.")
+        if to is not None and to.suffix != ".csv":
+            raise RunError(f"{to.name} is no .csv file.")
+        _read(_graph(run), ratings, to, as_json)
+        return
+    if to is None:
+        raise click.UsageError("Say where the questionnaire goes (--to FILE.html), or give --ratings.")
+    if as_json:
+        raise click.UsageError("--json prints what raters said; give --ratings, too.")
+    if to.suffix not in (".html", ".csv"):
+        raise RunError(f"{to.name} is neither .html nor .csv: the ending says how to write it.")
+    _export(_graph(run), to, least_kl, most)
+
+
+def _graph(folder: Path) -> pl.DataFrame:
+    """Associations in the forms of a run, asked without interventions."""
+    stored = StoredRun.open(folder).plain()
+    if stored.study.name != "visbias":
+        raise DataError(f"{folder} is a run of {stored.study.name}; forms are asked by visbias.")
+    from facevalue.studies.visbias.questionnaire import associations  # noqa: PLC0415 - scipy.stats takes a second
+
+    return associations(answers(stored), str(stored.study.options["categories"]))
+
+
+def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> None:
+    from facevalue.measures.form_graph import THRESHOLD  # noqa: PLC0415
+    from facevalue.studies.visbias.questionnaire import chosen, export_csv, export_html  # noqa: PLC0415
+
+    least = THRESHOLD if least is None else least
+    pairs, passed = chosen(graph, least, most)
+    found = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
+    if pairs.height == 0:
+        raise DataError(
+            f"No pair has a divergence above {least:g} nats, and none is above its noise floor ({found}): there is "
+            "nothing to ask."
+        )
+    (export_html if to.suffix == ".html" else export_csv)(pairs, to)
+    if passed:
+        click.echo(f"{pairs.height:,} statements with a divergence above {least:g} nats: {to}")
+        return
+    click.echo(f"No pair has a divergence above {least:g} nats ({found}).")
+    click.echo(f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}")
+
+
+def _read(graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
+    from facevalue.studies.visbias.questionnaire import PAIR, items, judged, read_ratings, uniform_raters  # noqa: PLC0415
+
+    asked = items(graph)
+    ratings = read_ratings(paths, asked["item"])
+    uniform = uniform_raters(ratings)
+    kept = ratings.filter(~pl.col("rater").is_in(uniform))
+    if kept.height == 0:
+        raise DataError(f"Every rater rated all statements alike ({', '.join(uniform)}), so none is counted.")
+    rated = asked.join(kept.select("item").unique(), on="item", how="semi", maintain_order="left")
+    found = judged(graph.join(rated, on=list(PAIR), how="semi", maintain_order="left"), kept, _SEED)
+    pairs = found.pairs.join(rated.select("item", "statement"), on="item", how="left", maintain_order="left")
+    pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
+    if to is not None:
+        buffer = io.BytesIO()
+        pairs.write_csv(buffer)
+        write_whole(to, buffer.getvalue())
+    agreement = _agreement(found.agreement)
+    if as_json:
+        said = {"raters": kept["rater"].n_unique(), "left_out": list(uniform), "agreement": agreement}
+        click.echo(json.dumps({**said, "items": pairs.select(_JSON).to_dicts()}, indent=2))
+        return
+    _show(pairs, agreement, uniform, Console())
+
+
+_JSON = ("item", "statement", "task", "attribute", "choice", "outcome", "likely", "kl", "low_kl", "high_kl", "floor",
+         "floor_high", "n", "p", "q", "raters", "mean", "low", "high", "flagged")  # fmt: skip
+
+
+def _agreement(found: "Estimates") -> dict[str, Any]:
+    """Krippendorff's alpha; null where agreement cannot be known."""
+    numbers = {"value": found.value[0], "low": found.low[0], "high": found.high[0]}
+    known = {name: None if number != number else float(number) for name, number in numbers.items()}  # noqa: PLR0124
+    return {**known, "n": int(found.n[0]), "items": int(found.clusters[0]), "method": str(found.method[0])}
+
+
+def _show(pairs: pl.DataFrame, agreement: dict[str, Any], uniform: tuple[str, ...], console: Console) -> None:
+    """Print verdicts for people."""
+    if uniform:
+        who = ", ".join(uniform)
+        console.print(f"Left out, as published: {who}, who rated all alike.", highlight=False, markup=False)
+    several = pairs["task"].n_unique() > 1
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("item", no_wrap=True)
+    table.add_column("statement", ratio=1)
+    for name in ("KL", "q", "mean", "interval", "raters", "flagged"):
+        table.add_column(name, justify="right")
+    for row in pairs.iter_rows(named=True):
+        table.add_row(
+            row["item"],
+            row["statement"] + (f" ({row['task']})" if several else ""),
+            f"{row['kl']:.2f}",
+            f"{row['q']:.3f}",
+            f"{row['mean']:.2f}",
+            _interval(row["low"], row["high"]),
+            f"{row['raters']}",
+            {None: "too few raters", True: "yes", False: "no"}[row["flagged"]],
+        )
+    console.print(table)
+    verdicts = pairs.unique("item")["flagged"].drop_nulls()
+    console.print(f"Flagged (mean of 3 or more): {verdicts.sum():,} of {verdicts.len():,}", highlight=False)
+    value = agreement["value"]
+    if value is None:
+        console.print("Krippendorff's alpha: not known; no two raters rated one statement, or no rating differs.")
+        return
+    n = f"{agreement['n']:,} ratings of {agreement['items']:,} statements"
+    console.print(
+        f"Krippendorff's alpha (ordinal): {value:.2f}, {_interval(agreement['low'], agreement['high'])} ({n})",
+        highlight=False,
+    )
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "no interval" if low is None or high is None else f"{low:.2f}..{high:.2f}".replace("-", "−")

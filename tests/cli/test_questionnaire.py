@@ -1,0 +1,152 @@
+"""`facevalue questionnaire`: from the forms of a run to statements, and from raters' files to verdicts."""
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from facevalue.studies.visbias.questionnaire import chosen
+from tests.cli.conftest import Command
+
+RUN = "runs/visbias-sim-default"
+ASK = ("run", "visbias", "--task", "form", "--forms", "12", "--model", "sim/default")
+
+
+@pytest.fixture(autouse=True)
+def few_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("facevalue.studies.visbias.questionnaire.RESAMPLES", 100)
+
+
+@pytest.fixture
+def asked(facevalue: Command) -> Command:
+    """A run with forms."""
+    assert facevalue(*ASK).status == 0
+    return facevalue
+
+
+def statements(path: str) -> list[dict[str, str]]:
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rated(name: str, rows: Sequence[dict[str, str]], ratings: Sequence[object]) -> str:
+    """A rater's file, as a spreadsheet saves it."""
+    with Path(name).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["rater", "item", "statement", "rating"])
+        writer.writeheader()
+        for row, rating in zip(rows, ratings, strict=True):
+            writer.writerow({**row, "rating": rating})
+    return name
+
+
+def test_strong_pairs_go_out_and_ratings_become_verdicts(asked: Command) -> None:
+    out = asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "4")
+    assert out.status == 0, out.err
+    assert "4 statements with a divergence above 0.3 nats" in out.out
+    rows = statements("asked.csv")
+    assert len({row["item"] for row in rows}) == 4
+    assert all(row["statement"].startswith("If a person’s ") for row in rows)
+    files = [
+        rated("ann.csv", rows, [5, 1, 3, ""]),
+        rated("bo.csv", rows, [4, 1, 3, ""]),
+        rated("cy.csv", rows, [5, 2, 2, 4]),
+        rated("di.csv", rows, [3, 3, 3, 3]),
+    ]
+    given = [part for file in files for part in ("--ratings", file)]
+    read = asked("questionnaire", RUN, *given, "--to", "judged.csv", "--json")
+    assert read.status == 0, read.err
+    found = json.loads(read.out)
+    assert found["left_out"] == ["di"]
+    assert found["raters"] == 3
+    items = {item["item"]: item for item in found["items"]}
+    assert [items[row["item"]]["flagged"] for row in rows] == [True, False, False, None]
+    assert [items[row["item"]]["raters"] for row in rows] == [3, 3, 3, 1]
+    assert items[rows[0]["item"]]["mean"] == pytest.approx(14 / 3)
+    assert items[rows[1]["item"]]["low"] >= 1
+    assert items[rows[0]["item"]]["kl"] > 0.3
+    assert 0 < found["agreement"]["value"] < 1
+    assert found["agreement"]["n"] == 9
+    assert set(pl.read_csv("judged.csv")["item"]) == set(items)
+    people = asked("questionnaire", RUN, *given).out
+    assert "Left out, as published: di" in people
+    assert "Flagged (mean of 3 or more): 1 of 3" in people
+    assert "too few raters" in people
+    assert "Krippendorff's alpha (ordinal): 0." in people
+
+
+def test_if_no_pair_passes_the_strongest_above_their_floor_are_asked_about_and_it_is_said(asked: Command) -> None:
+    out = asked("questionnaire", RUN, "--to", "asked.html", "--least-kl", "50", "--most", "3")
+    assert out.status == 0, out.err
+    assert "No pair has a divergence above 50 nats" in out.out
+    assert "the 3 statements furthest above their noise floor" in out.out
+    assert Path("asked.html").read_text(encoding="utf-8").count("<fieldset") == 3
+
+
+def test_mistakes_are_one_message(asked: Command) -> None:
+    asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "2")
+    rows = statements("asked.csv")
+    strange = rated("strange.csv", [{**rows[0], "item": "q-0000000000"}], [3])
+    twice = rated("twice.csv", [rows[0], rows[0]], [3, 4])
+    alike = rated("alike.csv", rows, [3, 3])
+    empty = rated("empty.csv", rows, ["", ""])
+    for given, status, says in (
+        (("--ratings", strange), 1, "'q-0000000000' is no item"),
+        (("--ratings", twice), 1, "'twice' has rated"),
+        (("--ratings", alike), 1, "rated all statements alike (alike)"),
+        (("--ratings", empty), 1, "empty.csv: holds no rating"),
+        (("--ratings", "none.csv"), 1, "none.csv: cannot be read"),
+        (("--ratings", alike, "--to", "judged.html"), 1, "judged.html is no .csv file"),
+        (("--ratings", alike, "--most", "3"), 2, "leave them out with --ratings"),
+        (("--to", "asked.pdf"), 1, "neither .html nor .csv"),
+        (("--to", "asked.csv", "--json"), 2, "give --ratings"),
+        ((), 2, "Say where the questionnaire goes"),
+    ):
+        out = asked("questionnaire", RUN, *given)
+        assert out.status == status, given
+        assert says in out.err
+        assert "Traceback" not in out.err
+
+
+def test_runs_without_forms_are_refused(facevalue: Command) -> None:
+    small = ("--occupation", "doctor", "--model", "sim/default")
+    assert facevalue("run", "visbias", "--task", "mcq", *small).status == 0
+    out = facevalue("questionnaire", RUN, "--to", "asked.csv")
+    assert (out.status, out.out) == (1, "")
+    assert "This run has no forms" in out.err
+
+
+def test_runs_of_other_studies_are_refused(facevalue: Command) -> None:
+    small = ("--faces", "4", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+    assert facevalue("run", "stylisticbias", *small, "--model", "sim/default").status == 0
+    out = facevalue("questionnaire", "runs/stylisticbias-sim-default", "--to", "asked.csv")
+    assert out.status == 1
+    assert "is a run of stylisticbias; forms are asked by visbias" in out.err
+
+
+GRAPH = pl.DataFrame(
+    [
+        ("form", "age", "70+", "religion", "None", 1.4, 1.3),
+        ("text-form", "age", "70+", "religion", "None", 1.2, 0.1),
+        ("form", "age", "0-17", "religion", "Islam", 1.0, 0.2),
+        ("form", "age", "0-17", "income", "Low", 0.3, 0.4),
+    ],
+    schema=["task", "attribute", "choice", "outcome", "likely", "value", "floor_high"],
+    orient="row",
+)
+
+
+def test_the_published_rule_is_above_one_and_asks_about_a_pair_once() -> None:
+    rows, passed = chosen(GRAPH)
+    assert passed
+    assert rows["choice"].to_list() == ["70+"]
+
+
+def test_without_passing_pairs_only_those_above_their_floor_count_the_furthest_first() -> None:
+    rows, passed = chosen(GRAPH, least=2.0)
+    assert not passed
+    assert rows["choice"].to_list() == ["70+", "0-17"]
+    assert rows["task"].to_list() == ["text-form", "form"]
+    assert chosen(GRAPH, least=2.0, most=1)[0].height == 1
