@@ -45,8 +45,8 @@ def paircomp(pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """
     key = [*by, "identity"]
     own = selection.add(pairs, [*key, "other_identity"])
-    total = own.group_by(key).agg(pl.col(MOMENTS).sum().name.prefix("all_"))
-    both = own.join(total, on=key, nulls_equal=True)
+    total = own.group_by(key, maintain_order=True).agg(pl.col(MOMENTS).sum().name.prefix("all_"))
+    both = own.join(total, on=key, nulls_equal=True, maintain_order="left")
     beside = {name: to_array(both[name]) for name in MOMENTS}
     rest = {name: np.maximum(to_array(both[f"all_{name}"]) - beside[name], 0.0) for name in MOMENTS}
     first, second = _share(beside), _share(rest)
@@ -98,13 +98,13 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     rows = rows.with_columns(u=residual, part=pl.col("s") / (pl.col("_n") * pl.col("_pairs")))
     high, low = pl.col("valence") == "high", pl.col("valence") == "low"
     sides = {"high": high, "low": low}
-    pairs = rows.group_by(*by, "cluster").agg(
+    pairs = rows.group_by(*by, "cluster", maintain_order=True).agg(
         pl.col(name).filter(where).sum().alias(f"{name}_{side}")
         for name in ("u", "part", "n", "s")
         for side, where in sides.items()
     )
     products = {"cross": pl.col("u_high") * pl.col("u_low")}
-    found = pairs.group_by(by).agg(
+    found = pairs.group_by(by, maintain_order=True).agg(
         *(pl.col(f"{name}_{side}").sum() for name in ("part", "n", "s") for side in sides),
         *((pl.col(f"u_{side}") ** 2).sum().alias(f"square_{side}") for side in sides),
         *((pl.col(f"n_{side}") > 0).sum().cast(pl.Float64).alias(f"seen_{side}") for side in sides),
@@ -132,11 +132,10 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     p = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
     numbers = {"value": value, "low": bottom, "high": top, "se": np.sqrt(np.maximum(variance, 0.0))}
     frame = found.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
-    asked = sums.select(by).unique()
+    asked = sums.select(by).unique(maintain_order=True)
     frame = frame.with_columns(*(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()), pl.Series("p", p))
-    return asked.join(frame, on=list(by), how="left", nulls_equal=True).with_columns(
-        pl.col("n", "clusters").fill_null(0)
-    )
+    both = asked.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
+    return both.with_columns(pl.col("n", "clusters").fill_null(0))
 
 
 def _share(moments: dict[str, Array]) -> dict[str, Array]:

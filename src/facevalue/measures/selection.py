@@ -35,17 +35,19 @@ def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
     Returns
     -------
-    The columns of `by` and `MOMENTS`, a row per cell.
+    The columns of `by` and `MOMENTS`, a row per cell. Sums are taken in the order of the rows: the same rows always
+    give the same numbers to the last bit.
     """
     n, s = pl.col("n"), pl.col("s")
     seen = (n > _NOTHING).sum().cast(pl.Float64)
     products = {"clusters": seen, "n": n.sum(), "s": s.sum(), "nn": (n * n).sum(), "sn": (s * n).sum()}
-    return sums.group_by(by).agg(**products, ss=(s * s).sum(), asked=pl.col("asked").sum().cast(pl.Float64))
+    out = sums.group_by(by, maintain_order=True)
+    return out.agg(**products, ss=(s * s).sum(), asked=pl.col("asked").sum().cast(pl.Float64))
 
 
 def add(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Add up the moments of cells that hold different pairs."""
-    return frame.group_by(by).agg(pl.col(MOMENTS).sum())
+    """Add up the moments of cells that hold different pairs, each in the order of its rows."""
+    return frame.group_by(by, maintain_order=True).agg(pl.col(MOMENTS).sum())
 
 
 def mirrored() -> list[pl.Expr]:
@@ -108,7 +110,7 @@ def cells(frame: pl.DataFrame, by: Sequence[str], whole: pl.DataFrame | None = N
     out = _stratified(strata, by)
     if whole is not None:
         total = add(whole, by).select(*by, *(pl.col(name).alias(f"whole_{name}") for name in MOMENTS))
-        out = out.join(total, on=by, how="left", nulls_equal=True)
+        out = out.join(total, on=by, how="left", nulls_equal=True, maintain_order="left")
     out = out.with_columns(_variance(shared=whole is not None))
     return _with_interval(out).select(*by, *_COLUMNS)
 
@@ -218,7 +220,7 @@ def ratio(moments: Mapping[str, Array]) -> tuple[Array, Array]:
 
 def to_array(series: pl.Series) -> Array:
     """Numbers with NaN for null."""
-    return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return (series if series.dtype == pl.Float64 else series.cast(pl.Float64)).to_numpy()
 
 
 def method(frame: pl.DataFrame, name: str = WILSON) -> npt.NDArray[np.object_]:

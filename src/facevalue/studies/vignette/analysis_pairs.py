@@ -23,8 +23,8 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     """Add log-odds by identity and activity, and those that the authors' code keeps."""
     within = [*_FAMILY, "identity"]
     cells = heatmap(tables)
-    total = cells.group_by(within).agg(pl.col(MOMENTS).sum().name.prefix("all_"))
-    both = cells.join(total, on=within, nulls_equal=True).sort([*within, "activity"])
+    total = cells.group_by(within, maintain_order=True).agg(pl.col(MOMENTS).sum().name.prefix("all_"))
+    both = cells.join(total, on=within, nulls_equal=True, maintain_order="left").sort([*within, "activity"])
     if not both.height:
         return
     own = {name: to_array(both[name]) for name in MOMENTS}
@@ -60,7 +60,7 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     if not asked.height or not terms.height:
         return
     asked = asked.with_columns(pl.struct(STIMULUS).rank("dense").alias("cluster"), pl.col(labels).cast(pl.String))
-    named = asked.join(terms.select("question", "trait", "pair", "valence"), on="question")
+    named = asked.join(terms.select("question", "trait", "pair", "valence"), on="question", maintain_order="left")
     first = named.with_columns(pl.col("identity_1").alias("identity"))
     second = named.with_columns(pl.col("identity_2").alias("identity"), (pl.col("n") - pl.col("s")).alias("s"))
     sums = pl.concat([first, second]).drop("question")

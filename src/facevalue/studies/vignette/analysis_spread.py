@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures import pair_moments, selection
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.impact import DELTA, NEVER, REFERENCE, impact_ratios, shortfalls
 from facevalue.measures.inference import Array, Floor
+from facevalue.measures.pair_moments import Codes
 from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.analysis_selection import by_identity
@@ -33,9 +33,9 @@ class Compared:
     found:
         Their selection frequencies (`by_identity`), those with an answer, in the order of all arrays.
     moments:
-        Of the couples among them: identity, other_identity and `selection.MOMENTS`.
+        Of the couples among them: first and second (places in that order) and `selection.MOMENTS`.
     stimuli:
-        Their picture pairs one by one: identity_1, identity_2, activity, n, s; None where they were not kept.
+        Their picture pairs one by one: first, second, at (number of the activity), n, s; None where they were not kept.
     """
 
     found: pl.DataFrame
@@ -57,13 +57,9 @@ class Compared:
         """Picture pairs."""
         return int(self.moments["clusters"].sum()) // 2
 
-    def _codes(self, names: pl.Series) -> npt.NDArray[np.int64]:
-        places = {name: i for i, name in enumerate(self.found["identity"].to_list())}
-        return names.cast(pl.String).replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
-
-    @cached_property
-    def _couples(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        return self._codes(self.moments["identity"]), self._codes(self.moments["other_identity"])
+    @property
+    def _couples(self) -> tuple[Codes, Codes]:
+        return _codes(self.moments, "first"), _codes(self.moments, "second")
 
     @cached_property
     def related(self) -> Array:
@@ -74,62 +70,74 @@ class Compared:
     @cached_property
     def null(self) -> Array:
         """Selection frequencies had nobody been preferred, shape (resamples, identities)."""
-        if self.stimuli is not None and self.stimuli.height <= pair_moments.MOST_PAIRS:
+        if self.stimuli is not None:
             return self._flipped(self.stimuli)
         nn, sn, ss = (to_array(self.moments[name]) for name in ("nn", "sn", "ss"))
         related = pair_moments.flip_correlation(*self._couples, np.maximum(ss - sn + nn / 4, 0.0), self.size)
         return pair_moments.drawn(to_array(self.found["chance"]), related, SEED)
 
     def _flipped(self, stimuli: pl.DataFrame) -> Array:
-        first, second = self._codes(stimuli["identity_1"]), self._codes(stimuli["identity_2"])
-        activity = stimuli["activity"].cast(pl.String).fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
+        first, second, at = (_codes(stimuli, name) for name in ("first", "second", "at"))
         n, s = to_array(stimuli["n"]), to_array(stimuli["s"])
-        shape = (self.size, int(activity.max()) + 1)
-        asked = np.zeros(shape)
+        asked = np.zeros((self.size, int(at.max()) + 1))
         for who in (first, second):
-            np.add.at(asked, (who, activity), n)
+            np.add.at(asked, (who, at), n)
         strata = (asked > 0).sum(axis=1)
         gain = 100 * (s - n / 2)
-        gains = (gain / (strata[first] * asked[first, activity]), -gain / (strata[second] * asked[second, activity]))
+        gains = (gain / (strata[first] * asked[first, at]), -gain / (strata[second] * asked[second, at]))
         return pair_moments.flipped(first, second, gains, self.size, SEED)
+
+
+def _codes(frame: pl.DataFrame, name: str) -> Codes:
+    return frame[name].to_numpy()
 
 
 def compared(tables: Tables) -> list[tuple[dict[str, str | None], Compared]]:
     """All sets of identities that were chosen among, with their labels, in a fixed order."""
     found = by_identity(tables, gender=False).filter(pl.col("paradigm") != "factuality")
-    measured = found.filter(pl.col("value").is_not_null())
-    own = {key: part.sort("identity") for key, part in measured.group_by(_FAMILY)}
-    couples = selection.add(tables.pairs, [*_FAMILY, "identity", "other_identity"])
-    shared = {key: part.sort("identity", "other_identity") for key, part in couples.group_by(_FAMILY)}
-    kept = _one_by_one(tables, shared)
+    measured = found.filter(pl.col("value").is_not_null()).sort(*_FAMILY, "identity")
+    places = measured.select(*_FAMILY, "identity", place=pl.int_range(pl.len(), dtype=pl.Int64).over(_FAMILY))
+    couples = selection.add(tables.pairs, [*_FAMILY, "identity", "other_identity"]).filter(pl.col("clusters") > 0)
+    couples = _placed(couples, places, "identity", "other_identity").sort(*_FAMILY, "first", "second")
+    own, shared = _parts(measured), _parts(couples)
+    kept = _parts(_one_by_one(tables, couples, places))
     out = []
     for row in found.select(*_FAMILY, "trait").unique().sort(_FAMILY).iter_rows(named=True):
         key = tuple(row[name] for name in _FAMILY)
         if key in own:
-            part = shared[key].filter(pl.col("clusters") > 0)
-            out.append((dict(row), Compared(own[key], part, kept.get(key))))
+            out.append((dict(row), Compared(own[key], shared[key], kept.get(key))))
         else:
             out.append((dict(row), Compared(measured.clear(), couples.clear(), None)))
     return out
 
 
-def _one_by_one(
-    tables: Tables, shared: dict[tuple[object, ...], pl.DataFrame]
-) -> dict[tuple[object, ...], pl.DataFrame]:
+def _parts(frame: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
+    return frame.partition_by(_FAMILY, as_dict=True)
+
+
+def _placed(frame: pl.DataFrame, places: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
+    """The rows with `first` and `second`: where both identities stand among those of their family."""
+    for who, name in ((one, "first"), (other, "second")):
+        named = places.rename({"identity": who, "place": name})
+        frame = frame.join(named, on=[*_FAMILY, who], nulls_equal=True, maintain_order="left")
+    return frame
+
+
+def _one_by_one(tables: Tables, couples: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     """Picture pairs of those sets that have few."""
-    few = [key for key, part in shared.items() if part["clusters"].sum() <= 2 * pair_moments.MOST_PAIRS]
-    if not few or not tables.stimuli.height:
-        return {}
-    wanted = pl.DataFrame(few, schema=dict.fromkeys(_FAMILY, pl.String()), orient="row")
+    sizes = couples.group_by(_FAMILY).agg(pl.col("clusters").sum())
+    wanted = sizes.filter(pl.col("clusters") <= 2 * pair_moments.MOST_PAIRS)
     labelled = tables.stimuli.with_columns(pl.col(_FAMILY).cast(pl.String)).filter(pl.col("n") > 0)
     names = ("gender", "identity_1", "identity_2", "activity", "pair_of_pictures", "person")
     rows = labelled.filter(pl.col("paradigm") != "factuality").select(*_FAMILY, *names, "n", "s")
     alike = rows.filter((pl.col("paradigm") == "decision") & ~pl.col("question").str.starts_with(CONTROL))
     over = [name for name in _FAMILY if name != "question"]
-    summed = alike.group_by(*over, *names).agg(pl.col("n", "s").sum())
+    summed = alike.group_by(*over, *names, maintain_order=True).agg(pl.col("n", "s").sum())
     summed = summed.with_columns(pl.lit(None, pl.String).alias("question")).select(rows.columns)
     chosen = pl.concat([rows, summed]).join(wanted, on=_FAMILY, how="semi", nulls_equal=True)
-    return {key: part.sort(names) for key, part in chosen.group_by(_FAMILY)}
+    chosen = chosen.with_columns(pl.col(names).cast(pl.String)).sort(*_FAMILY, *names)
+    at = pl.col("activity").fill_null("").rank("dense").cast(pl.Int64) - 1
+    return _placed(chosen.with_columns(at=at), places, "identity_1", "identity_2")
 
 
 def add_spreads(table: EstimateTable, tables: Tables) -> None:

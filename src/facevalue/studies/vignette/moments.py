@@ -93,7 +93,7 @@ def _asked_activity() -> pl.Expr:
 
 
 def _added(rows: pl.DataFrame, *names: str) -> pl.DataFrame:
-    return rows.group_by(names).agg(pl.col("n", "s", "asked").sum())
+    return rows.group_by(names, maintain_order=True).agg(pl.col("n", "s", "asked").sum())
 
 
 def _sides(

@@ -155,7 +155,7 @@ class Profiles:
 
     @staticmethod
     def _reduce(into: list[pl.DataFrame], rows: pl.DataFrame, by: Sequence[str]) -> None:
-        pairs = rows.group_by(*by, "cluster").agg(pl.col("n", "s").sum(), asked=pl.len())
+        pairs = rows.group_by(*by, "cluster", maintain_order=True).agg(pl.col("n", "s").sum(), asked=pl.len())
         into.append(selection.moments(pairs, by))
 
     def frame(self) -> pl.DataFrame:
@@ -167,7 +167,7 @@ class Profiles:
             return pl.DataFrame()
         own = _cells(self._parts, _SCORE)
         facts = _cells(self._overall, ("paradigm", "dimension"))
-        rest = own.filter(pl.col("paradigm") != "factuality").group_by("paradigm", "dimension")
+        rest = own.filter(pl.col("paradigm") != "factuality").group_by("paradigm", "dimension", maintain_order=True)
         two = rest.agg(pl.lit(NEUTRAL).alias("value"), pl.col("n").sum() / 2, pl.lit(0, pl.Int64).alias("clusters"))
         return pl.concat([own, facts, two], how="diagonal_relaxed").sort("paradigm", "dimension", "identity")
 

@@ -198,4 +198,4 @@ def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
 
 
 def _summed(rows: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
-    return rows.group_by(_KEYS).agg(pl.col(numbers).sum())
+    return rows.group_by(_KEYS, maintain_order=True).agg(pl.col(numbers).sum())

@@ -163,7 +163,7 @@ def _all_text(frame: pl.DataFrame) -> bool:
 
 
 def _moments(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    pairs = rows.group_by(*by, "cluster").agg(pl.col("n", "s").sum(), asked=pl.len())
+    pairs = rows.group_by(*by, "cluster", maintain_order=True).agg(pl.col("n", "s").sum(), asked=pl.len())
     return selection.moments(pairs, by).select(*by, *selection.MOMENTS)
 
 
@@ -223,7 +223,8 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("paradigm") == "perception").then("question").alias("question"),
         pl.when(pl.col("contrast") == "identity").then(activity).alias("activity"),
     )
-    pairs = rows.group_by(*_STRATA, "cluster").agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
+    alike = rows.group_by(*_STRATA, "cluster", maintain_order=True)
+    pairs = alike.agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
     shift = (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2
     named = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
     parts = [pairs.with_columns(pl.lit(what).alias("what"), s=s) for what, s in named.items()]
@@ -252,7 +253,7 @@ def _write_shift(table: EstimateTable, measure: Measure, moments: pl.DataFrame, 
 
 def _write_correlation(table: EstimateTable, moments: pl.DataFrame) -> None:
     base, other = (selection.cells(moments.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
-    both = base.join(other, on=_CELL, nulls_equal=True, suffix="_other").sort(_CELL)
+    both = base.join(other, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
     for key, rows in both.group_by(_CELL[:-1], maintain_order=True):
         found = correlations(selection.to_array(rows["value"]), selection.to_array(rows["value_other"]), SEED)
         assert found.se is not None
