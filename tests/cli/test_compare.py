@@ -127,6 +127,27 @@ def test_many_activities_are_listed_by_size() -> None:
     assert "(+12.00)" in said[start + 2]
 
 
+def test_identities_are_worded_as_the_study_words_them() -> None:
+    console = Console(width=160, record=True, file=StringIO())
+    found = compare_estimates(estimates(3), estimates(2), identities={"asian": "Asian"})
+    show(found, console, ("real", "drawn"))
+    said = console.export_text()
+    assert "male Asian" in said
+    assert "female Asian a2" in said
+    assert "male black" in said
+    assert "asian" not in said
+
+
+def test_chance_says_of_how_many_cells_it_is() -> None:
+    console = Console(width=200, record=True, file=StringIO())
+    first = estimates()
+    single = pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise("se").alias("se")
+    show(compare_estimates(first, first.with_columns(single)), console, ("real", "drawn"))
+    said = console.export_text()
+    assert "for 0.0" in said
+    assert "of 7 cells" in said
+
+
 def test_cells_of_one_run_only_are_named() -> None:
     console = Console(width=160, record=True, file=StringIO())
     show(compare_estimates(estimates(3), estimates(2)), console, ("real", "drawn"))

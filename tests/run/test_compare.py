@@ -46,6 +46,15 @@ def test_the_second_minus_the_first_over_all_and_by_activity() -> None:
     assert (found.overall["floor"][1:] > 0).all()
 
 
+def test_nothing_goes_beyond_100_points() -> None:
+    first = by_activity(0, 100, 0, 100, se=0.0, clusters=2)
+    second = by_activity(100, 0, 100, 0, se=0.0, clusters=2)
+    found = compare_estimates(estimates(first), estimates(second))
+    for table in (found.overall, found.by_activity, found.matched.cells):
+        numbers = table.select(pl.col("^(value|delta|low|high|floor|floor_high)$"))
+        assert all(x <= 100 for x in numbers.select(pl.all().abs().max()).row(0) if x is not None)
+
+
 def test_cells_are_as_fine_as_both_runs_have_them() -> None:
     coarse: list[dict[str, Any]] = [{"identity": who, "value": 50.0} for who in ("black", "asian")]
     gendered = [row | {"gender": "female"} for row in coarse]

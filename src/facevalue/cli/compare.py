@@ -59,13 +59,18 @@ def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
     console.print(f"Cells in both: {found.matched.cells.height:,}", highlight=False)
     for name, only in zip(names, (found.matched.only_first, found.matched.only_second), strict=True):
         if only.height:
-            some = "; ".join(" ".join(level for level in row if level) for row in only.head(_NAMED).iter_rows())
+            few = _titled(only.head(_NAMED), found)
+            some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
     console.print(_summary(found.overall, ["paradigm"], f"Over all: {names[1]} minus {names[0]}, percentage points"))
     if found.by_activity.height:
         console.print(_summary(found.by_activity, ["paradigm", "activity"], "By activity"))
-    console.print(_identities(found.matched.cells))
+    console.print(_identities(_titled(found.matched.cells, found)))
+
+
+def _titled(cells: pl.DataFrame, found: Agreement) -> pl.DataFrame:
+    return cells.with_columns(pl.col("identity").replace(found.identities))
 
 
 def _summary(rows: pl.DataFrame, by: list[str], title: str) -> Table:
@@ -86,7 +91,10 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str) -> Table:
 
 def _statistic(row: dict[str, Any]) -> str:
     interval = "no interval" if row["low"] is None else f"{row['low']:.1f}..{row['high']:.1f}".replace("-", "−")
-    chance = "" if row["floor"] is None else f"\n[dim]chance {row['floor']:.1f}\np {row['p']:.3f}[/]"
+    chance = ""
+    if row["floor"] is not None:
+        own = "" if row["floor_n"] == row["n"] else f" for {row['floor_value']:.1f}\nof {row['floor_n']:,} cells"
+        chance = f"\n[dim]chance {row['floor']:.1f}{own}\np {row['p']:.3f}[/]"
     return f"[bold]{_number(row['value'])}[/]\n{interval}{chance}"
 
 

@@ -1,7 +1,7 @@
 """Two runs of one study on different pictures, compared cell by cell: real against synthetic (VIGNETTE, A.6)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -33,12 +33,15 @@ class Agreement:
         Those of Table 13, by paradigm and activity; none where the cells are not by activity.
     notes:
         What else differs between the runs, for people.
+    identities:
+        The wording of identities for people, where it isn't the level itself.
     """
 
     matched: Matched
     overall: pl.DataFrame
     by_activity: pl.DataFrame
     notes: tuple[str, ...] = ()
+    identities: Mapping[str, str] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:
         """For machines."""
@@ -86,7 +89,9 @@ def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreemen
         if not any(tally.valid for tally in tallies.values()):
             raise RunError(f"{run.folder} has no valid answer to compare.")
         tables.append(found)
-    return compare_estimates(tables[0], tables[1], seed, differences(first, second))
+    return compare_estimates(
+        tables[0], tables[1], seed, differences(first, second), first.study.titles.get("identity", {})
+    )
 
 
 def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
@@ -105,7 +110,13 @@ def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def compare_estimates(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0, notes: Sequence[str] = ()) -> Agreement:
+def compare_estimates(
+    first: pl.DataFrame,
+    second: pl.DataFrame,
+    seed: int = 0,
+    notes: Sequence[str] = (),
+    identities: Mapping[str, str] | None = None,
+) -> Agreement:
     """Compare the selection frequencies in two tables of estimates.
 
     Parameters
@@ -114,7 +125,7 @@ def compare_estimates(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0, 
         As a study's analysis gives them, of one model each.
     seed:
         Of the noise floors.
-    notes:
+    notes, identities:
         To go with the comparison.
 
     Raises
@@ -130,7 +141,7 @@ def compare_estimates(first: pl.DataFrame, second: pl.DataFrame, seed: int = 0, 
     if done.height:
         acting = Matched(matched.keys, done, matched.only_first, matched.only_second)
         by_activity = summarise(acting, DESCRIPTOR, ["paradigm", "activity"], seed)
-    return Agreement(matched, overall, by_activity, tuple(notes))
+    return Agreement(matched, overall, by_activity, tuple(notes), identities or {})
 
 
 def _finest(first: pl.DataFrame, second: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
