@@ -93,7 +93,7 @@ def _statistic(row: dict[str, Any]) -> str:
     interval = "no interval" if row["low"] is None else f"{row['low']:.1f}..{row['high']:.1f}".replace("-", "−")
     chance = ""
     if row["floor"] is not None:
-        own = "" if row["floor_n"] == row["n"] else f" for {row['floor_value']:.1f}\nof {row['floor_n']:,} cells"
+        own = "" if row["floor_n"] == row["n"] else f"\nfor {row['floor_value']:.1f}\nof {row['floor_n']:,} cells"
         chance = f"\n[dim]chance {row['floor']:.1f}{own}\np {row['p']:.3f}[/]"
     return f"[bold]{_number(row['value'])}[/]\n{interval}{chance}"
 
