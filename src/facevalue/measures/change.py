@@ -19,6 +19,8 @@ from facevalue.measures.inference import LEVEL, Array, Estimates, means
 
 PREFIX = "change: "
 """How the name of a change begins; the name of its measure follows."""
+MISSING = f"{PREFIX}missing answers"
+"""Name of the change in the share of replies without a valid answer."""
 GROUPS = 20
 """Groups of clusters that are left out in turn: with 15 or more, t has nearly its normal width (Kott 2001)."""
 NO_GROUPS = "no interval: fewer than two groups of clusters"
@@ -56,7 +58,7 @@ def change_of(measure: Measure) -> Measure:
 def missing_change(unit: str) -> Measure:
     """The change in the share of replies without a valid answer, clusters being of this unit."""
     return Measure(
-        name=f"{PREFIX}missing answers",
+        name=MISSING,
         title="Replies without a valid answer: change",
         equation="sum(1 - mass) / N with the intervention - sum(1 - mass) / N without it, on the same trials",
         unit="pp",
@@ -92,7 +94,8 @@ def deal(clusters: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
 def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
     """What is needed of the estimates of one model and condition: labels, value, n, clusters; if bare; if floored.
 
-    Bare: without an interval of its own. Floored: beside a noise floor.
+    Bare: without an interval of its own. Floored: beside a noise floor. Both are asked of whole samples alone, so that
+    what is left of them without a group may have been taken with `inference.values_only`.
     """
     floored = pl.col("floor").is_not_null() | pl.col("floor_high").is_not_null()
     marked = estimates.with_columns(floored.alias("floored"), pl.col("low").is_null().alias("bare"))
@@ -228,7 +231,8 @@ def _jackknife(x: Mapping[str, Array]) -> _Changes:
     d = other - value
     least = _ROUNDING * np.maximum(np.abs(value[0]), np.abs(other[0]))
     d[0] = np.where(np.abs(d[0]) <= least, 0.0, d[0])
-    held = ~np.logical_and.reduce([_equal(x[name][1:], x[name][:1]) for name in _COLUMNS])
+    same = [_equal(x[name][1:], x[name][:1]) for name in _COLUMNS if not name.startswith("bare")]
+    held = ~np.logical_and.reduce(same)
     m = held.sum(axis=0)
     moved = np.where(held, d[1:] - d[:1], 0.0)
     moved = np.where(np.abs(moved) <= least, 0.0, moved)
@@ -247,6 +251,24 @@ def _jackknife(x: Mapping[str, Array]) -> _Changes:
 
 def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:
     return np.isclose(one, other, rtol=_ROUNDING, atol=0.0, equal_nan=True)
+
+
+def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
+    """Degrees of freedom of each estimate's standard error; NaN where clusters are not counted.
+
+    One less than its clusters. Changes by the delete-a-group jackknife have one less than their groups, which is what
+    their intervals are made with: half the width is t(m - 1) se, so that the two say m. The longer side counts, as a
+    limit of the measure may have cut the other.
+    """
+    value, low, high, se, clusters = (_floats(estimates[name]) for name in ("value", "low", "high", "se", "clusters"))
+    names = estimates["measure"]
+    by_group = (names.str.starts_with(PREFIX) & (names != MISSING)).to_numpy()
+    possible = np.arange(1, GROUPS)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        reach = np.fmax(high - value, value - low) / se
+    nearest = np.abs(stats.t.ppf(0.5 + LEVEL / 2, possible) - reach[:, None]).argmin(axis=1)
+    groups = np.where(np.isfinite(reach), possible[nearest], np.nan)
+    return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
 
 
 @dataclass(frozen=True, slots=True)

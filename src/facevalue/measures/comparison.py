@@ -85,7 +85,8 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     clusters = np.array([(part_counts > 0).sum(axis=0) for _, part_counts in parts])
     smaller = clusters.min(axis=0)
     se, df = error(parts)
-    low, high, p = t_interval(parts)
+    quick = inference.only_values()
+    low, high, p = np.full((3, value.size), np.nan) if quick else t_interval(parts)
 
     method = np.full(value.shape, "", dtype=object)
     for size in np.unique(smaller):
@@ -100,7 +101,7 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
 
     many = np.flatnonzero(method == BOOTSTRAP)
     step = max(1, _BLOCK // max(resamples, 1))
-    if many.size:
+    if many.size and not quick:
         seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(2)]  # the groups drawn apart
         weights = [
             inference.bootstrap_weights(len(part[0]), resamples, s) for part, s in zip(parts, seeds, strict=True)

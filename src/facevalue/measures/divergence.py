@@ -287,7 +287,7 @@ def divergence(choices: Choices, seed: int, resamples: int = 1000) -> tuple[Esti
     value, low, high, se = inference.jackknife(
         sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *shape))
     )
-    null = np.concatenate(_permuted(member, flat, shape, seed, resamples))
+    null = np.concatenate(_permuted(member, flat, shape, seed, 0 if inference.only_values() else resamples))
     floor = inference.floor_from(np.nan_to_num(null), value)  # a group that a shuffle leaves unanswered shows nothing
     n = np.einsum("ig,iq->gq", member, choices.valid[inside]).ravel()
     clusters = np.einsum("ig,iq->gq", member, (choices.valid[inside] > 0).astype(np.float64)).ravel()

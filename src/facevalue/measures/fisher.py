@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import Array
+from facevalue.measures.inference import Array, only_values
 
 Counts = npt.NDArray[np.int64]
 _BLOCK = 2**21  # probabilities held at once: bounds the work space at about 100 MB
@@ -53,7 +53,7 @@ def fisher_exact(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike, d: npt.Ar
     known = np.isfinite(tables).all(axis=1)
     if (tables[known] < 0).any():
         raise ValueError("Counts of a 2x2 table are not below zero.")
-    if known.any():
+    if known.any() and not only_values():
         distinct, place = np.unique(tables[known].astype(np.int64), axis=0, return_inverse=True)
         out[known] = _distinct(distinct)[place.ravel()]
     return out.reshape(shape)

@@ -16,7 +16,7 @@ from scipy import special, stats
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import families
 from facevalue.measures.base import Measure
-from facevalue.measures.inference import LEVEL, Array
+from facevalue.measures.inference import LEVEL, Array, only_values
 
 KL = Measure(
     name="attribute_shift",
@@ -260,7 +260,8 @@ def graph(
     member = np.concatenate([part for part, _ in parts], axis=1)
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part, _ in parts])
     choice = [name for own in forms.choices for name in own]
-    orders = _orders(len(member), seed, resamples)
+    quick = only_values()
+    orders = _orders(len(member), seed, 0 if quick else resamples)
     for j, (_, outcome) in enumerate(parts):
         there = outcome.sum(axis=1) > 0
         own, met = outcome[there], member[there]
@@ -271,8 +272,10 @@ def graph(
         n, met = n[rows].astype(np.int64), met[:, rows]
         counts, base = met.T @ own, own.sum(axis=0)
         value = kl(base, counts, smoothing)
-        low, high, se = _jackknife(value, own, met, base, counts, smoothing)
-        mean, top, p = _floor(value, n, own, there, orders, smoothing)
+        low = high = se = mean = top = p = np.full(value.size, np.nan)
+        if not quick:
+            low, high, se = _jackknife(value, own, met, base, counts, smoothing)
+            mean, top, p = _floor(value, n, own, there, orders, smoothing)
         likely = counts.argmax(axis=1)
         labels["attribute"] += [forms.attributes[owner[r]] for r in rows]
         labels["choice"] += [choice[r] for r in rows]

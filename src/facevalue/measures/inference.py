@@ -5,7 +5,9 @@ the ratio of their column totals. The cluster is the unit that was sampled (a fa
 answers as independent would give about 30% false findings.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +25,34 @@ LEVEL = 0.95
 RESAMPLES = 2000
 _ENUMERATED, _EXACT = 13, 50  # clusters up to which all sign changes are tried, and untied ranks are exact
 _BLOCK = 2**21  # elements of one bootstrap matrix: bounds the work space at about 100 MB
+_VALUES_ONLY: ContextVar[bool] = ContextVar("values_only", default=False)
+
+
+@contextmanager
+def values_only() -> Iterator[None]:
+    """Take values without what takes long: resampling, noise floors and exact tests.
+
+    Values, standard errors by linearisation, n and clusters are the very same; intervals, floors and p-values are NaN
+    where they would have to be drawn or enumerated, and mean nothing. For estimates that are taken again many times,
+    as when a jackknife leaves out groups.
+
+    Examples
+    --------
+    >>> with values_only():
+    ...     found = means(np.array([[1.0], [2.0]]), np.ones((2, 1)), seed=0)
+    >>> found.value.tolist(), found.low.tolist()
+    ([1.5], [nan])
+    """
+    token = _VALUES_ONLY.set(True)
+    try:
+        yield
+    finally:
+        _VALUES_ONLY.reset(token)
+
+
+def only_values() -> bool:
+    """Whether nothing but values is wanted; see `values_only`."""
+    return _VALUES_ONLY.get()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +162,15 @@ def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES, *, 
     value = ratio(total_s, total_n)
     se = standard_error(sums, counts)
     groups = (counts > 0).sum(axis=0)
-    spread = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
+    quick = only_values()
+    spread = np.full(se.shape, np.nan) if quick else stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
     low, high = value - spread, value + spread
     sizes, which = np.unique(groups, return_inverse=True)
     method = np.array([method_for(int(size), paired=not level, level=level) for size in sizes], dtype=object)[which]
     rounding = 1e-12 * ratio(np.sqrt((sums**2).sum(axis=0)), total_n)  # clusters that are equal but for rounding
     many = np.flatnonzero((method == BOOTSTRAP) & (se > rounding))
     step = max(1, _BLOCK // max(resamples, 1))
-    if many.size:
+    if many.size and not quick:
         weights = bootstrap_weights(sums.shape[0], resamples, seed)
         for start in range(0, many.size, step):
             cells = many[start : start + step]
@@ -191,6 +222,8 @@ def bca(
     """
     totals = sums.sum(axis=0), counts.sum(axis=0)
     value = statistic(*totals)
+    if only_values():
+        return _bare(value)
     weights = bootstrap_weights(sums.shape[0], resamples, seed)
     boot = statistic(weights @ sums, weights @ counts)
     jack = statistic(totals[0] - sums, totals[1] - counts)
@@ -212,6 +245,11 @@ def bca(
     return value, low, high, se
 
 
+def _bare(value: Array) -> tuple[Array, Array, Array, Array]:
+    none = np.full(value.shape, np.nan)
+    return value, none, none, none
+
+
 def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, Array, Array, Array]:
     """Interval of an unsigned statistic: delete-one-cluster standard error, never below zero.
 
@@ -227,9 +265,8 @@ def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, 
     value = statistic(*totals)
     used = np.flatnonzero(counts.sum(axis=1) > 0)
     size = used.size
-    if size < 2:
-        none = np.full(value.shape, np.nan)
-        return value, none, none, none
+    if size < 2 or only_values():
+        return _bare(value)
     left_out = statistic(totals[0] - sums[used], totals[1] - counts[used])
     squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -262,8 +299,16 @@ class Floor:
         )
 
 
+def no_floor(estimates: int) -> Floor:
+    """What stands in place of floors that are not taken."""
+    none = np.full(estimates, np.nan)
+    return Floor(none, none, none)
+
+
 def floor_from(null: Array, value: Array) -> Floor:
     """Summarise a null distribution of shape (resamples, estimates) against observed values."""
+    if only_values():
+        return no_floor(value.size)
     hits = np.nansum(null >= value - 1e-12, axis=0)
     p = np.where(np.isfinite(value), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
     return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), p)
@@ -274,11 +319,14 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int,
 
     With no effect, base and variant of a cluster are exchangeable: all its differences may change sign together.
     """
+    total_n = counts.sum(axis=0)
+    value = statistic(sums.sum(axis=0), total_n)
+    if only_values():
+        return no_floor(value.size)
     rng = np.random.default_rng(seed)
     signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
-    total_n = counts.sum(axis=0)
     null = statistic(signs @ sums, np.broadcast_to(total_n, (resamples, total_n.size)))
-    return floor_from(null, statistic(sums.sum(axis=0), total_n))
+    return floor_from(null, value)
 
 
 def wilcoxon(sums: Array, counts: Array) -> Array:
@@ -287,6 +335,8 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
     Exact up to 13 clusters, ties included, by all sign changes; exact up to 50 without ties; the normal approximation
     with correction for ties beyond. NaN where no cluster mean differs from zero: there is nothing to rank.
     """
+    if only_values():
+        return np.full(sums.shape[1], np.nan)
     means = ratio(sums, counts)
     used = np.isfinite(means) & (means != 0)
     n = used.sum(axis=0)

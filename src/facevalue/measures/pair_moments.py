@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import LEVEL, Array, Floor
+from facevalue.measures.inference import LEVEL, Array, Floor, only_values
 
 Codes = npt.NDArray[np.int64]
 FLIPS = 1000
@@ -99,8 +99,10 @@ def flipped(
 
     Returns
     -------
-    Shape (resamples, identities), in percent.
+    Shape (resamples, identities), in percent; one row of NaN where only values are taken.
     """
+    if only_values():
+        return np.full((1, identities), np.nan)
     rng = np.random.default_rng(seed)
     adds = np.zeros((first.size, identities))
     rows = np.arange(first.size)
@@ -117,6 +119,8 @@ def flipped(
 
 def drawn(chance: Array, related: Array, seed: int, resamples: int = FLIPS) -> Array:
     """The same for many pairs, as normal draws with the standard deviations and correlations of the flips."""
+    if only_values():
+        return np.full((1, chance.size), np.nan)
     values, vectors = np.linalg.eigh(related * np.outer(chance, chance))
     root = vectors * np.sqrt(np.maximum(values, 0))
     normal = np.random.default_rng(seed).standard_normal((resamples, chance.size))
@@ -153,6 +157,9 @@ def null_floor(null: Array, value: npt.ArrayLike, pairs: int) -> Floor:
     No p is below 2^(1 - pairs): so probable it is that coins turn all pairs one way, or the other.
     """
     values = np.asarray(value, dtype=np.float64)
+    if only_values():
+        none = np.full(values.shape, np.nan)
+        return Floor(none, none, none)
     hits = (null >= values - 1e-9).sum(axis=0)
     p = np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
     return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), np.maximum(p, 2.0 ** (1 - max(pairs, 1))))

@@ -76,10 +76,13 @@ def label_permutation_floor(
         one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64)
         return tuple((one_hot.reshape(-1, own.size) @ x).reshape(len(labels), -1) for x in (values, seen))
 
+    value = statistic(*totals(own[None]))[0]
+    if inference.only_values():
+        return inference.no_floor(value.size)
     dealt = np.array([rng.permutation(own) for _ in range(resamples)])
     step = max(1, _BLOCK // max(1, groups * own.size))
     null = np.concatenate([statistic(*totals(dealt[at : at + step])) for at in range(0, resamples, step)])
-    return inference.floor_from(null, statistic(*totals(own[None]))[0])
+    return inference.floor_from(null, value)
 
 
 def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:

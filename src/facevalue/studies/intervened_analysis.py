@@ -15,6 +15,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.change import Asked
 from facevalue.measures.clusters import UNITS, clusters
 from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.inference import values_only
 from facevalue.prompts import caesar
 from facevalue.studies.base import Study
 from facevalue.studies.intervened import READING, Conditions
@@ -195,7 +196,6 @@ def _model(conditions: Conditions, model: str, kept: Sequence[Kept], plain: pl.D
     study, unit = conditions.study, unit_of(conditions.study.measures)
     base = kept[0]
     groups = _groups(kept)
-    again = study.values or study.analyse
     known: dict[bytes, list[pl.DataFrame]] = {}
     parts = []
     for intervention, own in zip(conditions.interventions, kept[1:], strict=True):
@@ -213,21 +213,28 @@ def _model(conditions: Conditions, model: str, kept: Sequence[Kept], plain: pl.D
             only = None if whole else both
             if both.tobytes() not in known:
                 own_plain = plain if whole else study.analyse({model: base.chunks(only)})
-                known[both.tobytes()] = [
-                    change.reduced(table)
-                    for table in (own_plain, *(again({model: base.chunks(only, group)}) for group in groups))
-                ]
-            before = known[both.tobytes()]
-            after = [
-                change.reduced(again({name: own.chunks(only, group)})) if group is not None
-                else change.reduced(estimates if whole else study.analyse({name: own.chunks(only)}))
-                for group in (None, *groups)
-            ]  # fmt: skip
+                known[both.tobytes()] = _taken(study, model, base, only, own_plain, groups)
+            own_other = estimates if whole else study.analyse({name: own.chunks(only)})
+            before, after = known[both.tobytes()], _taken(study, name, own, only, own_other, groups)
             without = zip(before[1:], after[1:], strict=True)
             parts.append(change.changes(before[0], after[0], without, study.measures, study=study.name, model=name))
             change.add_missing_change(table, *_asked(base, own, only), unit)
         parts.append(table.frame())
     return parts
+
+
+def _taken(
+    study: Study,
+    name: str,
+    kept: Kept,
+    only: npt.NDArray[np.uint64] | None,
+    whole: pl.DataFrame,
+    groups: Sequence[pl.Series],
+) -> list[pl.DataFrame]:
+    """The estimates of one condition, then their values without each group."""
+    with values_only():
+        left = [change.reduced(study.analyse({name: kept.chunks(only, group)})) for group in groups]
+    return [change.reduced(whole), *left]
 
 
 def _groups(kept: Sequence[Kept]) -> list[pl.Series]:
