@@ -1,12 +1,17 @@
 """What may be said of estimates: verdicts, detectable effects, declared families and margins."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
+from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
+from facevalue.measures.change import degrees_of_freedom
 from facevalue.measures.estimates import SCHEMA
 from facevalue.measures.judgment import judge
+from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import parse_preregistration
 
 SBS = Measure("sbs", "shift", "mean", "probability", "identity", "FaceValue", paired=True, comparison=True)
@@ -108,3 +113,20 @@ def test_a_margin_of_zero_or_for_no_measure_is_an_error() -> None:
         judge(table(row()), MEASURES, margins={"sbs": 0.0})
     with pytest.raises(UnknownNameError, match="sbs"):
         judge(table(row()), MEASURES, margins={"sbz": 0.1})
+
+
+@pytest.mark.parametrize(("groups", "high"), [(20, None), (20, 100.0), (7, None)], ids=["all", "at a limit", "few"])
+def test_changes_by_the_jackknife_have_the_degrees_of_freedom_of_their_groups(groups: int, high: float | None) -> None:
+    """100 clusters make no more of it than the groups they were dealt into."""
+    name, se = "change: sbs", 0.5
+    reach = float(stats.t.ppf(0.975, groups - 1)) * se
+    own = row(measure=name, value=0.1, low=0.1 - reach, high=min(0.1 + reach, high or 1.0), se=se, clusters=100, q=0.8)
+    own["family"] = None
+    judged = judge(table(own), (*MEASURES, replace(SBS, name=name)), margins={name: 5.0})
+    assert judged["mde"][0] == pytest.approx(float(minimum_detectable(se, groups - 1)))
+    assert judged["mde"][0] > float(minimum_detectable(se, 99))
+
+
+def test_the_change_in_missing_answers_keeps_the_degrees_of_freedom_of_its_clusters() -> None:
+    own = row(measure="change: missing answers", family=None, clusters=100)
+    assert degrees_of_freedom(table(own)).tolist() == [99.0]

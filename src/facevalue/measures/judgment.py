@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
+from facevalue.measures.change import degrees_of_freedom
 from facevalue.measures.families import ALPHA, Family, apply
 from facevalue.measures.power import family_level, minimum_detectable
 from facevalue.measures.preregistration import Preregistration
@@ -61,7 +62,7 @@ def judge(
     )
     compared = out["measure"].is_in([m.name for m in measures if m.comparison]).to_numpy()
     column = {name: out[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in _NUMBERS}
-    df = column["clusters"] - 1
+    df = degrees_of_freedom(out)
     level = _levels(out, declared.families if declared is not None else ())
     unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)

@@ -5,10 +5,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from facevalue.design import Block
+from facevalue.prompts.interventions import stored
+from facevalue.stimuli.pair_source import TEXT
+from facevalue.store.manifest import INTERVENTIONS
 from facevalue.studies import Study
 from facevalue.studies.base import LeftOut
+from facevalue.studies.intervened import FACTOR
 
 IMAGE_TOKENS = 576
 """Tokens of one picture where the user states no number: LLaVA-1.5's 24 x 24 patches. Other models take 85 to 3,000."""
@@ -147,7 +152,7 @@ def plan(
     exact:
         Whether probabilities are read, so that each prompt is asked once whatever the number of seeds.
     image_tokens:
-        Tokens that the model spends on one picture.
+        Tokens that the model spends on one picture; none where nothing is shown.
     price_in, price_out:
         Per million tokens.
     """
@@ -157,13 +162,16 @@ def plan(
     here = None if study.protocol is None else tuple(_block(b, repeats, study.counted_by) for b in design.blocks)
     if sample is None:
         asked, shown = design.size * repeats, int(design.stimulus_offsets[-1])
+        by_block = np.diff(design.offsets)
     else:
         numbers = study.sample(sample, seed, repeats)
         asked, shown = numbers.size * repeats, int(np.unique(design.stimulus_numbers(numbers)).size)
+        by_block = np.diff(np.searchsorted(np.sort(numbers), design.offsets))
     probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
     questions = study.ask(design.trials(probe))
-    length = np.mean([len(q.prompt) + len(q.system or "") for q in questions])
-    prompt = round(asked * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD + image_tokens))
+    length = np.mean([len(q.prompt) + len(q.system or "") + sum(len(text) for _, text in q.turns) for q in questions])
+    pictures = int(by_block[_with_picture(study)].sum()) * repeats
+    prompt = round(asked * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD) + pictures * image_tokens)
     limits = [(q.sampling or study.sampling).max_tokens for q in questions]
     # Free texts are long: half of what they may take at most.
     replies = [min(_REPLY, most) if q.options else most / 2 for q, most in zip(questions, limits, strict=True)]
@@ -183,6 +191,15 @@ def plan(
         here,
         study.left_out,
     )
+
+
+def _with_picture(study: Study) -> npt.NDArray[np.bool_]:
+    """Which blocks of the design show something: not those asked as text, nor those whose picture is taken away."""
+    recorded = study.options.get(INTERVENTIONS)
+    done = stored(recorded) if isinstance(recorded, list) else ()
+    taken = {one.name for one in done if one.picture == "none"}
+    facts = [block.constants for block in study.design.blocks]
+    return np.array([own.get("shown") != TEXT and own.get(FACTOR) not in taken for own in facts], dtype=np.bool_)
 
 
 def _block(block: Block, repeats: int, counted_by: tuple[str, ...]) -> BlockPlan:
