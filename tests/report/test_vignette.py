@@ -99,6 +99,41 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     assert "6.0 points could have been missed" in sentence
 
 
+def test_where_no_difference_could_be_found_any_could_have_been_missed() -> None:
+    frame = vm.estimates().with_columns(
+        pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"), pl.lit(408.0).alias("mde")
+    )
+    assert answer(frame)[1].endswith("That is no proof of fairness: any difference could have been missed.")
+    text = page(vm.data(estimates=frame)).text
+    assert "408" not in text
+    assert "no difference, however large, would have been found with 80% power" in text
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(report.summary(frame, vm.MEASURES))
+    assert "any difference could have been missed" in captured.get()
+    assert "408" not in captured.get()
+
+
+def test_a_difference_that_can_be_is_said_in_points() -> None:
+    frame = vm.estimates().with_columns(
+        pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"), pl.lit(49.9).alias("mde")
+    )
+    assert "a difference of less than about 49.9 points could have been missed" in answer(frame)[1]
+
+
+def test_identities_are_written_as_in_the_published_tables() -> None:
+    frame = vm.estimates().with_columns(pl.col("identity", "other_identity").replace(vm.UP, "sikh"))
+    _, sentence, more = answer(frame)
+    assert "most often Sikh (age)" in sentence
+    assert "most often Sikh (70%)" in more[0]
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(report.summary(frame, vm.MEASURES))
+    for text in (captured.get(), page(vm.data(estimates=frame)).text):
+        assert "Sikh" in text
+        assert "sikh" not in text
+
+
 def test_nothing_asked_is_not_measurable() -> None:
     assert answer(only(paradigm="factuality"))[0] == "not measurable"
     assert answer(vm.estimates().clear())[0] == "not measurable"

@@ -1,6 +1,7 @@
 """From a real run of VIGNETTE to its report: examples are stored answers, the page takes what the study gives."""
 
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -17,13 +18,14 @@ from tests.report.test_html import page
 ASKED = ("--dimension", "age", "--activity", "cooking,cycling", "--paradigm", "decision,perception")
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.DataFrame, dict[str, Tally]]:
+Finished = tuple[StoredRun, pl.DataFrame, dict[str, Tally]]
+
+
+def run_of(folder: Path, *asked: str) -> Finished:
     """A small run with its estimates."""
-    folder = tmp_path_factory.mktemp("vignette") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            sys, "argv", ["facevalue", "run", "vignette", "--model", "sim/default", "--out", str(folder), *ASKED]
+            sys, "argv", ["facevalue", "run", "vignette", "--model", "sim/default", "--out", str(folder), *asked]
         )
         patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
         with pytest.raises(SystemExit) as end:
@@ -34,8 +36,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.Da
     return run, frame, tallies
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """A run with pictures."""
+    return run_of(tmp_path_factory.mktemp("vignette") / "run", *ASKED)
+
+
 def test_examples_are_stored_answers_of_the_majority(
-    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+    finished: Finished,
 ) -> None:
     run, frame, tallies = finished
     strong = frame.with_columns(
@@ -61,7 +69,7 @@ def test_examples_are_stored_answers_of_the_majority(
 
 
 def test_a_run_becomes_a_page_with_everything_in_it(
-    finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]],
+    finished: Finished,
 ) -> None:
     run, frame, tallies = finished
     data = gather([run], frame, tallies)
@@ -74,6 +82,19 @@ def test_a_run_becomes_a_page_with_everything_in_it(
     assert report.render(data).count('<table class="cells') >= 10
     asked = {(prompt.title, prompt.note) for prompt in data.prompts}
     assert len(asked) == len(data.prompts)
+
+
+def test_no_two_examples_are_of_the_same_people_activity_and_question(tmp_path: Path) -> None:
+    few = ("--pictures", "none", "--dimension", "religion", "--identity", "sikh,christian", "--activity", "cooking")
+    run, frame, tallies = run_of(tmp_path / "run", *few, "--paradigm", "decision")
+    # Of two identities one is chosen as much more often as the other one less: both are found, in the same pictures.
+    strong = frame.with_columns(pl.when(pl.col("measure") == "selection_gap").then(0.001).otherwise("q").alias("q"))
+    up = pl.col("identity") == "sikh"
+    strong = strong.with_columns(pl.when(up).then(20.0).otherwise(-20.0).alias("value"))
+    found = [e for e in gather([run], strong, tallies).examples if isinstance(e, PairExample)]
+    assert {e.finding.split(":")[0] for e in found} == {"Sikh", "Christian"}
+    assert len({(frozenset(e.title.split(": ")[1].split(" beside ")), e.prompt) for e in found}) == 2
+    assert {e.choice for e in found} == {"Sikh"}
 
 
 def test_an_example_without_its_picture_says_so(

@@ -1,8 +1,10 @@
 """How selection frequencies of identities move together, since they share pairs, and what chance alone gives them."""
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import sparse, special
 
 from facevalue.measures.inference import LEVEL, Array, Floor, only_values
 
@@ -103,18 +105,22 @@ def flipped(
     """
     if only_values():
         return np.full((1, identities), np.nan)
-    rng = np.random.default_rng(seed)
-    adds = np.zeros((first.size, identities))
-    rows = np.arange(first.size)
-    adds[rows, first] += gains[0]
-    adds[rows, second] += gains[1]
+    rows = np.concatenate([first, second]), np.tile(np.arange(first.size), 2)
+    adds = sparse.csr_array((np.concatenate(gains), rows), shape=(identities, first.size))
+    coins = _coins(max(first.size, MOST_PAIRS), resamples, seed)[: first.size]
     out = np.empty((resamples, identities))
     step = max(1, _BLOCK // max(first.size, 1))
     for start in range(0, resamples, step):
-        some = min(step, resamples - start)
-        signs = rng.integers(0, 2, size=(some, first.size), dtype=np.int8) * 2.0 - 1.0
-        out[start : start + some] = 50.0 + signs @ adds
+        some = slice(start, start + step)
+        out[some] = 50.0 + (adds @ coins[:, some].astype(np.float64)).T
     return out
+
+
+@lru_cache(maxsize=1)
+def _coins(pairs: int, resamples: int, seed: int) -> npt.NDArray[np.int8]:
+    """Tosses, 1 or -1, of so many pairs: drawn once for all sets of pairs, as each takes the first ones (3 MB)."""
+    tosses = np.random.default_rng(seed).integers(0, 2, size=(pairs, resamples), dtype=np.int8)
+    return tosses * np.int8(2) - np.int8(1)
 
 
 def drawn(chance: Array, related: Array, seed: int, resamples: int = FLIPS) -> Array:

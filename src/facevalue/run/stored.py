@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from facevalue import studies
+from facevalue.answers.categories import Judge
 from facevalue.errors import RunError
 from facevalue.prompts.interventions import stored
+from facevalue.run.judged import stored_judge
 from facevalue.store import RunManifest, read_manifest, scan_responses
 from facevalue.store.files import PREREGISTRATION
 from facevalue.store.manifest import INTERVENTIONS
@@ -35,11 +37,14 @@ class StoredRun:
         What `run.toml` says.
     study:
         The declaration, built again from it.
+    judge:
+        Who sorts the texts that no rule sorts; None for nobody.
     """
 
     folder: Path
     facts: RunManifest
     study: Study
+    judge: Judge | None = None
 
     def declared(self) -> "Preregistration | None":
         """What was declared before the run; None if nothing was.
@@ -64,8 +69,15 @@ class StoredRun:
         return self.facts.model
 
     @classmethod
-    def open(cls, folder: Path) -> "StoredRun":
+    def open(cls, folder: Path, judge: Judge | None = None) -> "StoredRun":
         """Open a run folder.
+
+        Parameters
+        ----------
+        folder:
+            Where it is.
+        judge:
+            Instead of the judgments that are stored there, if any are.
 
         Raises
         ------
@@ -79,24 +91,26 @@ class StoredRun:
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
         done = facts.options.get(INTERVENTIONS, [])
-        study = intervened(_plain(facts, manifest), stored(done) if isinstance(done, list) else ())
+        judge = judge or stored_judge(folder)
+        study = intervened(_plain(facts, manifest, judge), stored(done) if isinstance(done, list) else ())
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
-        return cls(folder, facts, study)
+        return cls(folder, facts, study, judge)
 
     def plain(self) -> "StoredRun":
         """The same run without its interventions: the study as it is, and the answers to it alone."""
         if INTERVENTIONS not in self.facts.options:
             return self
-        return replace(self, study=_plain(self.facts, self.study.manifest))
+        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge))
 
 
-def _plain(facts: RunManifest, manifest: pl.DataFrame) -> Study:
+def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None) -> Study:
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
-    return studies.build(facts.study, options, manifest)
+    study = studies.build(facts.study, options, manifest)
+    return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
 
 
 @dataclass

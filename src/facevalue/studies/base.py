@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.answers.categories import Judge
 from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.stimuli.base import Source
@@ -149,6 +150,8 @@ class Study:
     titles:
         Per factor column the wording of its levels for people, where it isn't the level itself. A level of `variation`
         may be written "attribute/variation".
+    judged:
+        From a judge to `answer` with it, where replies hold texts that a judge may sort. None where none do.
     constrain:
         Whether the protocol constrains replies to the options. Models that can't be held to it answer freely.
     """
@@ -173,6 +176,7 @@ class Study:
     precision: Precision | None = None
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasks: int = 0
+    judged: Callable[[Judge], Callable[[pl.DataFrame], pl.DataFrame]] | None = None
     constrain: bool = False
     protocol: Design | None = None
     left_out: tuple[LeftOut, ...] = ()

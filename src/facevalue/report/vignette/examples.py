@@ -1,6 +1,6 @@
 """From run folders to VIGNETTE's examples: one stored answer behind each of the strongest cells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from facevalue.report.data import PairExample, PromptExample
 from facevalue.report.numbers import ALPHA
 from facevalue.report.pictures import smaller
 from facevalue.report.stored_examples import picture, said
+from facevalue.report.vignette import gaps
 from facevalue.report.words import Titles, number, share_of_chance
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses
@@ -113,6 +114,7 @@ def _cells(own: pl.DataFrame) -> list[_Wanted]:
 
 def _found(run: StoredRun, wanted: list[_Wanted]) -> Iterator[PairExample]:
     rows: dict[int, dict[str, object]] = {}
+    seen: set[_Asked] = set()
     for place, chunk in enumerate(answers(run)):
         if place >= _CHUNKS or len(rows) == len(wanted):
             break
@@ -120,15 +122,24 @@ def _found(run: StoredRun, wanted: list[_Wanted]) -> Iterator[PairExample]:
         if not {"identity_1", "identity_2", "activity"} <= set(usable.columns):
             return
         for number_, want in enumerate(wanted):
-            row = None if number_ in rows else _trial(usable, want)
+            row = None if number_ in rows else _trial(usable, want, seen)
             if row is not None:
                 rows[number_] = row
+                seen.add(_asked(row))
     for number_ in sorted(rows):
         yield _example(run, wanted[number_], rows[number_])
 
 
-def _trial(chunk: pl.DataFrame, want: _Wanted) -> dict[str, object] | None:
-    """A trial about the cell whose answer is that of the majority; the clearest one."""
+_Asked = tuple[frozenset[object], object, object, object]
+
+
+def _asked(row: Mapping[str, object]) -> _Asked:
+    """Who are compared, whoever of them comes first, doing what, and how: no two examples share all of it."""
+    return frozenset((row["identity_1"], row["identity_2"])), row["activity"], row["paradigm"], row["question"]
+
+
+def _trial(chunk: pl.DataFrame, want: _Wanted, seen: Set[_Asked]) -> dict[str, object] | None:
+    """A trial about the cell whose answer is that of the majority, not shown before; the clearest one."""
     first, second = (pl.col(name).cast(pl.String) == want.identity for name in ("identity_1", "identity_2"))
     levels = {n: getattr(want, n) for n in ("dimension", "paradigm", "activity", "question")}
     of = [pl.col(n).cast(pl.String) == level for n, level in levels.items() if level is not None]
@@ -138,7 +149,7 @@ def _trial(chunk: pl.DataFrame, want: _Wanted) -> dict[str, object] | None:
     same = chunk.filter(*of, first | second).with_columns(own.alias("own"))
     side = pl.col("own") > 0.5 if want.up else pl.col("own") < 0.5
     same = same.filter(side).sort((pl.col("own") - 0.5).abs(), descending=True, maintain_order=True)
-    return same.row(0, named=True) if same.height else None
+    return next((row for row in same.iter_rows(named=True) if _asked(row) not in seen), None)
 
 
 def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExample:
@@ -147,14 +158,16 @@ def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExamp
     replies = read_responses(run.folder, trial, trial)
     reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
     shown = picture(study, trial)
-    one, two = str(row["identity_1"]), str(row["identity_2"])
-    other = two if want.identity == one else one
+    titles = Titles(own=study.titles)
+    own = gaps.who(want.identity, titles)
+    one, two = (gaps.who(str(row[name]), titles) for name in ("identity_1", "identity_2"))
+    other = two if own == one else one
     left, right = (one, two) if row.get("left_first") is not False else (two, one)
     chosen = one if weight > 0.5 else two
     activity = str(row["activity"])
     return PairExample(
-        title=f"{activity[:1].upper()}{activity[1:]}: {want.identity} beside {other}",
-        finding=f"{want.identity}: {want.finding}",
+        title=f"{activity[:1].upper()}{activity[1:]}: {own} beside {other}",
+        finding=f"{own}: {want.finding}",
         image=None if shown is None else smaller(shown.data, _LONGEST),
         prompt=question.prompt,
         options=tuple(f"{option.label} {option.text}".strip() for option in question.options),

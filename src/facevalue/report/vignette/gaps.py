@@ -1,5 +1,7 @@
 """What the answer is about: how far each identity is from an even choice, and how far the identities are apart."""
 
+from math import inf, sqrt
+
 import polars as pl
 
 from facevalue.report.numbers import Estimate, Numbers
@@ -10,6 +12,10 @@ PERCEPTIONS = ("struggle", "capability", "enjoyment", "dislike")
 """Questions of perception, in the paper's order."""
 ASKED: tuple[tuple[str, str | None], ...] = (("decision", None), *(("perception", q) for q in PERCEPTIONS))
 """Paradigms and questions that compare two identities as wholes."""
+LARGEST = 50.0
+"""Points that an identity can be away from an even choice."""
+_LARGEST = {"selection_gap": LARGEST, "spread": LARGEST * sqrt(2), "impact_shortfall": 1.0}
+_LARGEST_OF_UNIT = {"pp": 100.0, "%": 100.0}
 _HEADS = {
     ("decision", None): "Decisions: who is chosen",
     ("perception", "struggle"): "Perception: who faces difficulty",
@@ -66,9 +72,38 @@ def found(numbers: Numbers, rows: list[Estimate]) -> list[Estimate]:
     return [e for e in rows if e.value is not None and numbers.moved(e)]
 
 
+def who(identity: str | None, titles: Titles) -> str:
+    """An identity for people, as the published tables write it ("Sikh", "old"); empty for none.
+
+    Examples
+    --------
+    >>> who("sikh", Titles({"identity": {"sikh": "Sikh"}})), who("old", Titles())
+    ('Sikh', 'old')
+    """
+    return "" if identity is None else titles.known("identity", identity) or identity
+
+
+def out_of_reach(e: Estimate) -> bool:
+    """Whether not even the largest difference that there can be would have been found with 80% power."""
+    return e.mde is not None and e.mde >= _LARGEST.get(e.measure, _LARGEST_OF_UNIT.get(e.unit, inf))
+
+
+def missed(least: float) -> str:
+    """What could have been missed, if the typical gap is found from so many points up.
+
+    Examples
+    --------
+    >>> missed(6.04), missed(408.0)
+    ('a difference of less than about 6.0 points could have been missed', 'any difference could have been missed')
+    """
+    if least >= LARGEST:
+        return "any difference could have been missed"
+    return f"a difference of less than about {least:.1f} points could have been missed"
+
+
 def name_of(e: Estimate, titles: Titles) -> str:
     """An identity with its dimension, and the question where there are several."""
     within = [titles.get("dimension", e.dimension).lower()]
     if e.question is not None:
         within.append(titles.get("question", e.question).lower())
-    return f"{titles.known('identity', e.identity or '') or e.identity} ({', '.join(within)})"
+    return f"{who(e.identity, titles)} ({', '.join(within)})"

@@ -41,7 +41,7 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
         if not same:
             sentence += ". That is no proof of fairness"
             if least is not None:
-                sentence += f": a difference of less than about {least:.1f} points could have been missed"
+                sentence += f": {gaps.missed(least)}"
         return Headline(Outcome.EQUIVALENT if same else Outcome.NOTHING, f"{upper(sentence)}.", more)
     verb = "differ" if len(moved) > 1 else "differs"
     sentence = f"{whose}of {comparisons}, {len(moved)} {verb} from an even choice ({what})"
@@ -89,7 +89,9 @@ def _dimension(numbers: Numbers, titles: Titles, model: str, dimension: str) -> 
     for up, word in ((True, "most often"), (False, "least often")):
         side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))[:2]
         if side:
-            parts.append(f"{word} {' and '.join(f'{e.identity} ({50 + (e.value or 0):.0f}%)' for e in side)}")
+            parts.append(
+                f"{word} {' and '.join(f'{gaps.who(e.identity, titles)} ({50 + (e.value or 0):.0f}%)' for e in side)}"
+            )
     e = gaps.spread(numbers, model, dimension, paradigm, question)
     if e is not None and e.value is not None:
         text = f"spread {number(e.value, e.unit)} {interval(e)}".strip()

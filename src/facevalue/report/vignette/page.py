@@ -13,6 +13,7 @@ from facevalue.report.vignette.outline import OUTLINE
 from facevalue.report.vignette.sections import Sections
 from facevalue.report.vignette.trust import cards
 from facevalue.report.words import Titles
+from facevalue.studies.vignette.study import TITLES
 
 _MOST_EXAMPLES = 12
 _LONGEST = 640
@@ -49,7 +50,7 @@ PAGE = StudyPage(
         )
     ),
     reading=Reading(lead="selection_gap"),
-    wording=lambda: _WORDING,
+    wording=lambda: {**TITLES, **_WORDING},
     headline=headline,
     cards=cards,
     context=_context,

@@ -129,7 +129,8 @@ class Sections(Impact, Variants):
         rows.sort(key=lambda e: (e.value is None, -(e.value or 0.0)))
 
         def label(e: Estimate) -> tuple[str, str]:
-            return self.doing(e.activity or ""), ", ".join(filter(None, [e.dimension, contrast_of(e)]))
+            where = self.titles.get("dimension", e.dimension) if e.dimension else ""
+            return self.doing(e.activity or ""), ", ".join(filter(None, [where, contrast_of(e)]))
 
         return self.strips(rows[:80], label, what="Errors", look=lambda _: (0, "plain"))
 

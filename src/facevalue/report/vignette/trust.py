@@ -112,8 +112,11 @@ def _floor(numbers: Numbers) -> Card:
     note = "Without any preference, the typical identity stays within this of an even choice in 95 of 100 audits."
     least = detectable(rows)
     if least is not None:
-        note += f" For the typical identity, a difference is found with 80% power from about {least:.1f} points up."
-    return Card("floor", title, f"±{median(floors):.1f} points", note, Status.NOTE)
+        found = f"a difference is found with 80% power from about {least:.1f} points up"
+        if least >= gaps.LARGEST:
+            found = "no difference, however large, would have been found with 80% power"
+        note += f" For the typical identity, {found}."
+    return Card("floor", title, f"±{min(median(floors), gaps.LARGEST):.1f} points", note, Status.NOTE)
 
 
 def _pairs(numbers: Numbers) -> Card:

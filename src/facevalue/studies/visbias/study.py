@@ -93,6 +93,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ask=said.questions,
         sample=laid.sample,
         answer=lambda frame: answering.answer(frame, fields),
+        judged=(lambda judge: partial(answering.answer, attributes=fields, judge=judge)) if asks_forms else None,
         analyse=analyse,
         values=partial(analyse, quick=True),
         measures=MEASURES,

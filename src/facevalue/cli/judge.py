@@ -1,0 +1,53 @@
+"""`facevalue judge`: a model sorts the texts in forms that no rule sorts."""
+
+from pathlib import Path
+
+import click
+
+from facevalue.errors import DataError
+from facevalue.models import load
+from facevalue.models.registry import ModelOptions
+from facevalue.run.judged import FOLDER, Doubts, Verdict, ask
+from facevalue.run.stored import StoredRun, answers
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--model", required=True, metavar="MODEL", help="Who judges: http://HOST/v1#NAME, openai/NAME or sim/NAME."
+)
+@click.option("--concurrency", type=click.IntRange(1, 1024), default=16, show_default=True,
+              help="Most requests in flight at once.")  # fmt: skip
+def judge(run: Path, model: str, concurrency: int) -> int:
+    """Have MODEL sort the texts in the forms of RUN that no rule sorts into a category, each different text once.
+
+    What it says is kept in RUN, and counts in `measure`, `report` and all that follows; field_share says how many
+    fields it settled. What failed is asked again by the same command.
+    """
+    doubts = Doubts()
+    opened = StoredRun.open(run, doubts.judge)
+    if opened.study.judged is None:
+        raise DataError(f"{run} ({opened.study.name}) has no forms; a judge sorts what these say, and nothing else.")
+    for _ in answers(opened):
+        pass  # reading the replies is what raises the doubts
+    if not doubts.found:
+        click.echo("Rules settle every field of every form: there is nothing to judge.")
+        return 0
+    judging = load(model, ModelOptions(concurrency=concurrency))
+    try:
+        found = ask(run, list(doubts.found), judging)
+    finally:
+        judging.close()
+    asked = len(doubts.found) - found.before
+    click.echo(f"{len(doubts.found):,} different texts that no rule settles; {judging.name} was asked about {asked:,}.")
+    click.echo(
+        f"Got a category: {found.verdicts[Verdict.CATEGORY]:,}; none: {found.verdicts[Verdict.DECLINED]:,}; "
+        f"an invented one, which is not used: {found.verdicts[Verdict.INVENTED]:,}."
+    )
+    silent = asked - found.failed - (sum(found.verdicts.values()) - found.before)
+    if found.failed or silent:
+        why = f" ({found.why})" if found.why else ""
+        click.echo(f"Without an answer: {found.failed + silent:,}{why}. The same command asks them again.", err=True)
+        return 1
+    click.echo(f"Kept in {run / FOLDER}: facevalue report {run}")
+    return 0
