@@ -142,9 +142,6 @@ class Study:
         From each model's answers, in chunks, to estimates.
     measures:
         Definitions of the measures that `analyse` takes.
-    values:
-        As `analyse`, for those who want `value`, `n` and `clusters` alone, and often: what is resampled may be rough.
-        None where there is no quicker way.
     precision:
         What power analysis needs; None if the study says nothing of it.
     titles:
@@ -172,7 +169,6 @@ class Study:
     answer: Callable[[pl.DataFrame], pl.DataFrame]
     analyse: Callable[[Mapping[str, Iterator[pl.DataFrame]]], pl.DataFrame]
     measures: tuple[Measure, ...]
-    values: Callable[[Mapping[str, Iterator[pl.DataFrame]]], pl.DataFrame] | None = None
     precision: Precision | None = None
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasks: int = 0

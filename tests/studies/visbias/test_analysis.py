@@ -13,7 +13,7 @@ from scipy import stats
 from facevalue.annotate import sentiment
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import consistency, divergence, form_graph
-from facevalue.measures.estimates import FACTORS, SCHEMA, EstimateTable
+from facevalue.measures.estimates import SCHEMA, EstimateTable
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.analysis_choices import add_choices
 from facevalue.studies.visbias.analysis_pairs import both_orders
@@ -92,22 +92,6 @@ def test_the_cut_of_the_answers_changes_nothing() -> None:
             "category"]  # fmt: skip
     numbers = ["value", "low", "high", "p", "n"]
     one, other = (f.sort(keys).select(*keys, *numbers).with_columns(pl.col(pl.Float64).round(9)) for f in (whole, cut))
-    assert one.equals(other)
-
-
-def test_values_taken_quickly_are_the_same() -> None:
-    study = build(**SMALL)
-    answers = answered(study)
-    assert study.values is not None
-    labels = [name for name in SCHEMA if name in FACTORS]
-    taken = ["value", "n", "clusters"]
-    # Which of its two groups a word marks is told by its null; all else is not.
-    one, other = (
-        f.filter(~pl.col("measure").str.starts_with("marked"))
-        .sort("measure", *labels)
-        .select("measure", *labels, *taken)
-        for f in (estimates(study, answers), study.values({"sim": iter([answers])}))
-    )
     assert one.equals(other)
 
 

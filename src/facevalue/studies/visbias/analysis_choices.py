@@ -42,7 +42,7 @@ def add_choices(table: EstimateTable, gathered: Gathered) -> None:
         found, groups = divergence.from_answers(mine, [GROUP], counts, item=UNIT, answer="selected")
         names: Names = [(one.name, group) for (group,) in groups]
         _add_shares(table, found, names, asked)
-        estimates, floor, q = divergence.divergence(found, SEED, gathered.asked.resamples(RESAMPLES))
+        estimates, floor, q = divergence.divergence(found, SEED, RESAMPLES)
         rows_of: list[tuple[str | None, ...]] = [(TASK, *name, question.name) for name in names for question in asked]
         labels = columns(("paradigm", "dimension", "group", "question"), rows_of)
         table.add(m.DIVERGENCE, labels, estimates, floor=floor, q=q, family=f"choices by {one.name}")

@@ -43,9 +43,8 @@ def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
 def _add_graph(table: EstimateTable, task: str, gathered: Gathered, fields: pl.DataFrame) -> None:
     attributes = [(a.name, a.categories.names) for a in gathered.asked.attributes]
     forms = form_graph.gather(fields, attributes)
-    resamples = gathered.asked.resamples(RESAMPLES)
     for conditions in CONDITIONS:
-        found = form_graph.graph(forms, SEED, conditions=conditions, resamples=resamples)
+        found = form_graph.graph(forms, SEED, conditions=conditions, resamples=RESAMPLES)
         if found.is_empty():
             why = "no field has one value in two forms"
             not_measurable(table, m.SHIFT, {"paradigm": task, "contrast": conditions}, why)

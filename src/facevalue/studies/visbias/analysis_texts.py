@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.annotate import sentiment
-from facevalue.measures import inference, word_rates
+from facevalue.measures import word_rates
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.families import adjust
@@ -44,7 +44,6 @@ class _Texts:
         self._gathered = gathered
         self._one = one
         self._rows = rows
-        self._resamples = gathered.asked.resamples(inference.RESAMPLES)
         self._plain: list[tuple[Measure, str]] = [(m.CHARACTERS, "characters"), (m.TOKENS, "tokens")]
         if gathered.why_no_scores is None:
             self._plain += [(m.POSITIVE, "pos"), (m.NEGATIVE, "neg")]
@@ -54,7 +53,7 @@ class _Texts:
         for measure, column in self._plain:
             self._level(
                 measure,
-                word_rates.by_group(self._rows, [column], GROUP, UNIT, seed=SEED, resamples=self._resamples),
+                word_rates.by_group(self._rows, [column], GROUP, UNIT, seed=SEED),
                 None,
             )
         why = self._gathered.why_no_scores
@@ -73,7 +72,6 @@ class _Texts:
                     per=per,
                     scale=word_rates.PER_THOUSAND,
                     seed=SEED,
-                    resamples=self._resamples,
                 )
                 self._level(measure, rates, prefix)
 
@@ -87,14 +85,14 @@ class _Texts:
                 continue
             self._between(
                 between,
-                word_rates.differences(self._rows, [column], GROUP, UNIT, seed=SEED, resamples=self._resamples),
+                word_rates.differences(self._rows, [column], GROUP, UNIT, seed=SEED),
                 None,
             )
         for listed in self._gathered.lists if groups > 1 else ():
             ours = next(iter(COUNTED))
             rates = word_rates.differences(
                 self._rows, [f"{ours}{name}" for name in listed.lists], GROUP, UNIT, per=f"{ours}{listed.name} words",
-                scale=word_rates.PER_THOUSAND, seed=SEED, resamples=self._resamples,
+                scale=word_rates.PER_THOUSAND, seed=SEED,
             )  # fmt: skip
             self._between(m.DIFFERENCES[m.WORDS.name], rates, ours)
 

@@ -32,7 +32,7 @@ def add_words(table: EstimateTable, gathered: Gathered) -> None:
     words = gathered.words()
     for name in gathered.asked.groups:
         if name in words.images.columns:
-            _add(table, words, Dimension((name,)), gathered.asked.resamples(marked_words.RESAMPLES))
+            _add(table, words, Dimension((name,)), marked_words.RESAMPLES)
 
 
 def _add(table: EstimateTable, words: WordTables, one: Dimension, resamples: int) -> None:

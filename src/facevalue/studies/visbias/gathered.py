@@ -19,8 +19,6 @@ TEXT = "description"
 SCORES = ("pos", "neg")
 COUNTED = {"our count: ": Tokeniser.WORDS, "published count: ": Tokeniser.STEREOTYPE}
 """How words of lists are counted, by the prefix of the columns that hold the counts."""
-QUICK = 50
-"""Resamples where only values are wanted."""
 MOST_TEXT = 500 * 2**20
 """Bytes of descriptions that are kept for what needs all of a group's texts at once."""
 _NEEDED = ("task", "weight", "mass", "na")
@@ -40,19 +38,12 @@ class Asked:
         The form's fields.
     words:
         File of the user's word lists; empty for none.
-    quick:
-        Whether only values are wanted, so that a few resamples do for what goes with them.
     """
 
     groups: tuple[str, ...]
     images: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     words: str
-    quick: bool = False
-
-    def resamples(self, usual: int) -> int:
-        """How many resamples to take where so many are usual."""
-        return QUICK if self.quick else usual
 
 
 @dataclass(frozen=True, slots=True)

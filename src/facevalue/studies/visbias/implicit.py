@@ -96,7 +96,7 @@ def add_agreement(table: EstimateTable, gathered: Gathered) -> None:
             names = sorted(set(groups.values()))
             said = [_said(fields, rows, dimension, name, question.name, question.levels) for name in names]
             known = [(n, s) for n, s in zip(names, said, strict=True) if s.measurable]
-            _add(table, label, known, gathered.asked.resamples(RESAMPLES))
+            _add(table, label, known, RESAMPLES)
 
 
 def _add(table: EstimateTable, label: Mapping[str, str | None], said: list[tuple[str, _Said]], resamples: int) -> None:

@@ -71,12 +71,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     said = Wording(chosen, other, forms, fields)
     images = pictures.frame["image"].to_list()
 
-    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]], *, quick: bool = False) -> pl.DataFrame:
+    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         # Here, as scipy.stats takes a second to import.
         from facevalue.studies.visbias.analysis import Asked, estimated  # noqa: PLC0415
 
         words = str(options["stereotype_words"])
-        return estimated(answers, Asked(pictures.groups, tuple(images), fields, words, quick))
+        return estimated(answers, Asked(pictures.groups, tuple(images), fields, words))
 
     return Study(
         name=NAME,
@@ -95,7 +95,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=lambda frame: answering.answer(frame, fields),
         judged=(lambda judge: partial(answering.answer, attributes=fields, judge=judge)) if asks_forms else None,
         analyse=analyse,
-        values=partial(analyse, quick=True),
         measures=MEASURES,
         titles=_titles(),
         protocol=_protocol(options, forms, chosen),
