@@ -12,7 +12,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow check bench calibration lock upgrade format clean
+.PHONY: help demo test test-slow test-engine engine check bench calibration lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -22,6 +22,12 @@ demo: .venv/.demo ## audit a simulated model, no network or GPU; ends with demo/
 
 test: check ## formatting, lint, types, then all tests but the slow ones, with coverage
 	$(PYTEST) -n 2 -m "not slow" --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+	@test -e .venv/.engine || echo "Left out: tests of the local engine (hf/ models). 'make engine' adds what they need; 'make test-engine' runs them alone."
+
+engine: .venv/.engine ## add what the local engine needs: PyTorch and transformers
+
+test-engine: .venv/.engine ## the tests of the local engine alone
+	$(PYTEST) -n 2 tests/models/hf tests/cli/test_local.py
 
 check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .
@@ -44,6 +50,7 @@ lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping 
 	$(call compile,requirements/uv.txt,requirements/uv.in)
 	$(call compile,requirements/dev.txt,--extra dev --extra servers pyproject.toml requirements/build.in)
 	$(call compile,requirements/demo.txt,-c requirements/dev.txt pyproject.toml requirements/build.in)
+	$(call compile,requirements/engine.txt,-c requirements/dev.txt --override requirements/without-torch.in requirements/engine.in)
 
 upgrade: UPGRADE := --upgrade
 upgrade: lock ## the same, with the newest versions
@@ -80,4 +87,10 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 .venv/.dev: .venv/.demo requirements/dev.txt
 	@$(call install,-r requirements/dev.txt)
+	@touch $@
+
+.venv/.engine: .venv/.dev requirements/torch.in requirements/engine.txt
+	@echo "Installing PyTorch and transformers ..."
+	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements/torch.in
+	@$(call install,-r requirements/engine.txt)
 	@touch $@
