@@ -1,0 +1,1 @@
+"""Local models: exact probabilities of answers, read over an image prefix that is run once."""
