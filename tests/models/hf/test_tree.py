@@ -1,0 +1,66 @@
+"""Trees of tokens: every branch is found again, shared beginnings are one, and nobody sees a neighbour."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facevalue.models.hf.tree import Tree
+
+BRANCHES = st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=8)
+
+
+def ancestors(tree: Tree, node: int) -> list[int]:
+    """A node and all before it, by walking up."""
+    walked = []
+    while node >= 0:
+        walked.append(node)
+        node = int(tree.parents[node])
+    return walked
+
+
+@given(BRANCHES)
+def test_a_branch_is_what_its_path_spells(branches: list[list[int]]) -> None:
+    tree, paths = Tree.merged(branches)
+    assert [tree.ids[path].tolist() for path in paths] == branches
+    for path in paths:
+        assert ancestors(tree, path[-1] if path else -1) == path[::-1]
+
+
+@given(BRANCHES)
+def test_each_beginning_is_one_node(branches: list[list[int]]) -> None:
+    tree, _ = Tree.merged(branches)
+    assert len(tree) == len({tuple(branch[: n + 1]) for branch in branches for n in range(len(branch))})
+
+
+@given(BRANCHES)
+def test_a_node_sees_itself_and_its_ancestors_alone(branches: list[list[int]]) -> None:
+    tree, _ = Tree.merged(branches)
+    seen = tree.visible()
+    assert seen.shape == (len(tree), len(tree))
+    for node in range(len(tree)):
+        assert set(np.flatnonzero(seen[node]).tolist()) == set(ancestors(tree, node))
+        assert tree.depths[node] + 1 == seen[node].sum()
+
+
+@given(BRANCHES, st.integers(0, 10))
+def test_the_rows_of_new_nodes_are_the_last_rows(branches: list[list[int]], first: int) -> None:
+    tree, _ = Tree.merged(branches)
+    assert (tree.visible(first) == tree.visible()[first:]).all()
+
+
+@given(BRANCHES)
+def test_parents_come_first(branches: list[list[int]]) -> None:
+    tree, _ = Tree.merged(branches)
+    assert (tree.parents < np.arange(len(tree))).all()
+
+
+@pytest.mark.parametrize("parents", [[0], [-2], [-1, 1], [-1, 2, 0]])
+def test_a_parent_that_comes_late_is_refused(parents: list[int]) -> None:
+    with pytest.raises(ValueError, match="before its children"):
+        Tree.of([7] * len(parents), parents)
+
+
+def test_nodes_without_parents_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 nodes and 1 parents"):
+        Tree.of([1, 2], [-1])
