@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import logging
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -407,6 +408,46 @@ def test_a_success_ends_the_count(server: Misbehaving, make: Make) -> None:
     assert len(list(make(retries=0).respond(map(ask, range(61))))) == 61
 
 
+# The order that prefix caches live on
+
+
+def faces(count: int, each: int, exact: bool = False) -> Iterator[Request]:
+    """Several questions about each of several pictures, as a run asks them."""
+    for i in range(count * each):
+        data = f"picture {i // each}".encode()
+        shown = stimulus(f"face {i // each}", lambda data=data: (Image(data, "image/png"),))  # type: ignore[misc]
+        question = Question(f"Question {i % each}? (a) left (b) right", QUESTION.options, QUESTION.system)
+        yield Request(i, 0, i, shown, question, Sampling(), exact)
+
+
+def before_the_question(body: dict[str, Any]) -> str:
+    """What a server reads before anything that tells questions about one picture apart."""
+    *others, user = body["messages"]
+    *images, text = user["content"]
+    assert text["type"] == "text"
+    assert {image["type"] for image in images} == {"image_url"}
+    return json.dumps([*others, user["role"], *images])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_questions_about_a_picture_are_asked_together_and_the_picture_comes_first(
+    server: Misbehaving, make: Make, exact: bool
+) -> None:
+    server.otherwise = doubtful  # so that those for probabilities are asked twice
+    assert len(list(make().respond(faces(4, 5, exact)))) == 20
+    prefixes = [before_the_question(body) for body in server.bodies]
+    runs = [prefix for i, prefix in enumerate(prefixes) if i == 0 or prefix != prefixes[i - 1]]
+    assert len(runs) == len(set(runs)) == 4  # each picture's requests in one go, alike up to the question
+
+
+def test_many_at_once_stay_close_to_their_picture(server: Misbehaving, make: Make) -> None:
+    server.otherwise = doubtful
+    assert len(list(make(concurrency=3).respond(faces(6, 10, exact=True)))) == 60
+    asked = [before_the_question(body) for body in server.bodies]
+    for i, prefix in enumerate(asked):
+        assert len(set(asked[: i + 1])) - 1 <= [*dict.fromkeys(asked)].index(prefix) + 1  # at most two pictures at once
+
+
 # The stream of requests
 
 
@@ -568,28 +609,97 @@ def test_a_rejection_that_happens_to_name_a_parameter_teaches_nothing(server: Mi
 # Probabilities
 
 
-TOP = {"(": -0.1, "a": -3.0, "I": -4.0}
-
-
-def answer(exchange: Exchange) -> None:
-    """Answer "(a)" with log-probabilities, if asked for."""
-    if not exchange.body.get("logprobs"):
-        fine(exchange)
-        return
+def answers(first: dict[str, float], second: dict[str, float], drawn: str = "(b)") -> Behaviour:
+    """Answer "(a)" with these probabilities of the first tokens where they are asked for, else with another text."""
 
     def position(token: str, top: dict[str, float]) -> object:
-        alternatives = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in top.items()]
-        return {"token": token, "logprob": top[token], "top_logprobs": alternatives}
+        logs = {token: math.log(share) for token, share in top.items()}
+        alternatives = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in logs.items()]
+        return {"token": token, "logprob": logs[token], "top_logprobs": alternatives}
 
-    content = [position("(", TOP), position("a", {"a": -0.5, "b": -1.0}), position(")", {")": 0.0})]
-    exchange.say("(a)", logprobs={"content": content})
+    content = [position("(", first), position("a", second), position(")", {")": 1.0})]
+
+    def behave(exchange: Exchange) -> None:
+        if exchange.body.get("logprobs"):
+            exchange.say("(a)", logprobs={"content": content})
+        else:
+            exchange.say(drawn)
+
+    return behave
+
+
+answer = answers({"(": 0.9, "a": 0.05, "I": 0.045}, {"a": 0.6, "b": 0.4})
+doubtful = answers({"(": 0.9, "a": 0.05, "I": 0.02}, {"a": 0.6, "b": 0.4})
 
 
 def test_exact_probabilities(server: Misbehaving, make: Make) -> None:
     server.otherwise = answer
     response = one(make(), ask(exact=True))
-    assert (response.status, response.text) == (Status.OK, "(a)")
-    assert response.probs == pytest.approx((0.904837 * 0.606531 + 0.049787, 0.904837 * 0.367879), abs=1e-5)
+    assert (response.status, response.text, response.error) == (Status.OK, "(a)", None)
+    assert response.probs == pytest.approx((0.9 * 0.6 + 0.05, 0.9 * 0.4))
+    assert len(server.asked) == 1
+
+
+def test_a_reply_is_drawn_where_too_much_was_not_seen(server: Misbehaving, make: Make) -> None:
+    server.otherwise = doubtful
+    response = one(make(), ask(exact=True, temperature=1.0, top_p=0.995))
+    assert (response.status, response.text, response.probs) == (Status.OK, "(b)", None)
+    assert response.error == (
+        "Drawn, not read: 2.5% of the probability is on replies that were not listed "
+        "(95.5% is on the options, 2.0% on others)."
+    )
+    read, drawn = server.bodies
+    assert read["logprobs"]
+    assert "logprobs" not in drawn
+    assert (drawn["temperature"], drawn["top_p"], drawn["seed"]) == (1.0, 0.995, read["seed"])
+    assert drawn["messages"] == read["messages"]
+    assert (response.prompt_tokens, response.completion_tokens) == (14, 4)  # both are paid for
+
+
+@pytest.mark.parametrize(("share", "drawn"), [(0.0401, False), (0.0399, True)])
+def test_a_hundredth_is_too_much(server: Misbehaving, make: Make, share: float, drawn: bool) -> None:
+    server.otherwise = answers({"(": 0.9, "a": 0.05, "I": share}, {"a": 0.6, "b": 0.4})
+    assert (one(make(), ask(exact=True)).probs is None) == drawn
+
+
+def test_only_doubtful_requests_are_asked_twice(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda e: (doubtful if e.body["seed"] % 2 else answer)(e)
+    responses = sorted(make(concurrency=4).respond(ask(i, exact=True) for i in range(8)))
+    assert [response.probs is None for response in responses] == [False, True] * 4
+    assert len(server.asked) == 12
+
+
+def test_a_reply_that_was_drawn_is_what_it_is(server: Misbehaving, make: Make) -> None:
+    def behave(exchange: Exchange) -> None:
+        if exchange.body.get("logprobs"):
+            doubtful(exchange)
+        else:
+            exchange.say("I would", "length")
+
+    server.otherwise = behave
+    response = one(make(), ask(exact=True))
+    assert (response.status, response.text, response.probs) == (Status.TRUNCATED, "I would", None)
+    assert "not listed" in str(response.error)
+
+
+def test_a_drawn_reply_that_fails_is_an_error(server: Misbehaving, make: Make) -> None:
+    server.script = [doubtful, error(400, "no more")]
+    response = one(make(), ask(exact=True))
+    assert (response.status, response.text, response.probs) == (Status.ERROR, None, None)
+    assert "no more" in str(response.error)
+
+
+def test_a_drawn_reply_that_was_withheld_is_refused(server: Misbehaving, make: Make) -> None:
+    server.script = [doubtful, say(None, "content_filter")]
+    response = one(make(), ask(exact=True))
+    assert (response.status, response.probs) == (Status.REFUSED, None)
+    assert "filter" in str(response.error)
+
+
+def test_a_drawn_reply_is_as_free_as_the_probabilities(server: Misbehaving, make: Make) -> None:
+    server.otherwise = doubtful
+    one(make(), ask(exact=True)._replace(constrain=True))
+    assert all("structured_outputs" not in body for body in server.bodies)
 
 
 def test_a_reply_without_logprobs_is_no_guess(server: Misbehaving, make: Make) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from facevalue.models._toplogprobs import Position, drawn, option_probabilities, read_positions
+from facevalue.models._toplogprobs import OptionMass, Position, drawn, option_probabilities, read_positions
 from facevalue.types import Option, Sampling
 
 AB = (Option("(a)", "competent", "f"), Option("(b)", "incompetent", "u"))
@@ -20,8 +20,16 @@ def position(taken: str, shares: Mapping[str, float]) -> Position:
     return Position(taken, dict(top)[taken], top)
 
 
-def probs(options: Sequence[Option], *positions: Position, ended: bool = True, **sampling: float) -> tuple[float, ...]:
+def mass(options: Sequence[Option], *positions: Position, ended: bool = True, **sampling: float) -> OptionMass:
     return option_probabilities(options, positions, Sampling(**sampling), ended=ended)  # type: ignore[arg-type]
+
+
+def probs(options: Sequence[Option], *positions: Position, ended: bool = True, **sampling: float) -> tuple[float, ...]:
+    return mass(options, *positions, ended=ended, **sampling).probs
+
+
+def shares(position: Position, **sampling: float) -> dict[str, float]:
+    return drawn(position, Sampling(**sampling))[0]  # type: ignore[arg-type]
 
 
 # A busy machine is no failure.
@@ -114,43 +122,114 @@ def test_numbers_as_options() -> None:
 
 
 def test_temperature_one_is_what_the_server_says() -> None:
-    shares = {"(a)": 0.5, "(b)": 0.2, "x": 0.1}
-    assert drawn(position("x", shares), Sampling()) == pytest.approx(shares)
+    listed = {"(a)": 0.5, "(b)": 0.2, "x": 0.1}
+    got, beyond = drawn(position("x", listed), Sampling())
+    assert got == pytest.approx(listed)
+    assert beyond == pytest.approx(0.2)
 
 
 def test_temperature_two_of_a_whole_distribution() -> None:
-    got = drawn(position("(a)", {"(a)": 0.81, "(b)": 0.09, "x": 0.1}), Sampling(temperature=2))
+    got = shares(position("(a)", {"(a)": 0.81, "(b)": 0.09, "x": 0.1}), temperature=2)
     whole = 0.9 + 0.3 + math.sqrt(0.1)
     assert got["(a)"] == pytest.approx(0.9 / whole)
 
 
 def test_temperature_zero_takes_the_likeliest() -> None:
-    assert drawn(position("a", {"a": 0.4, "b": 0.6}), Sampling(temperature=0)) == {"b": 1.0}
-    assert drawn(position("a", {"a": 0.3, "b": 0.3, "c": 0.1}), Sampling(temperature=0)) == {"a": 0.5, "b": 0.5}
+    assert drawn(position("a", {"a": 0.4, "b": 0.5}), Sampling(temperature=0)) == ({"b": 1.0}, 0.0)
+    assert shares(position("a", {"a": 0.3, "b": 0.3, "c": 0.1}), temperature=0) == {"a": 0.5, "b": 0.5}
 
 
 def test_nucleus() -> None:
-    shares = {"a": 0.5, "b": 0.3, "c": 0.15, "d": 0.05}
-    assert drawn(position("a", shares), Sampling(top_p=0.7)) == pytest.approx({"a": 0.625, "b": 0.375})
-    assert drawn(position("a", {"a": 0.3, "b": 0.2}), Sampling(top_p=0.8)) == pytest.approx({"a": 0.375, "b": 0.25})
+    got, beyond = drawn(position("a", {"a": 0.5, "b": 0.3, "c": 0.1}), Sampling(top_p=0.7))
+    assert got == pytest.approx({"a": 0.625, "b": 0.375})
+    assert beyond == 0.0  # what lies beyond the nucleus is never drawn
+
+
+def test_a_nucleus_that_reaches_beyond_the_top_k() -> None:
+    got, beyond = drawn(position("a", {"a": 0.3, "b": 0.2}), Sampling(top_p=0.8))
+    assert got == pytest.approx({"a": 0.375, "b": 0.25})
+    assert beyond == pytest.approx(0.375)
+
+
+def test_where_the_nucleus_ends_is_not_known_at_another_temperature() -> None:
+    _, beyond = drawn(position("a", {"a": 0.5, "b": 0.3, "c": 0.1}), Sampling(temperature=0.5, top_p=0.7))
+    assert 0.01 < beyond < 0.1
 
 
 def test_the_token_taken_counts_even_beyond_the_top_k() -> None:
-    assert drawn(Position("a", math.log(0.1), (("b", math.log(0.8)),)), Sampling()) == pytest.approx(
-        {"a": 0.1, "b": 0.8}
-    )
+    got, beyond = drawn(Position("a", math.log(0.1), (("b", math.log(0.8)),)), Sampling())
+    assert got == pytest.approx({"a": 0.1, "b": 0.8})
+    assert beyond == pytest.approx(0.1)
 
 
 @patiently
-@given(st.lists(st.floats(1e-6, 1), min_size=30, max_size=60), st.floats(0.1, 1.0), st.integers(2, 20))
-def test_cooling_never_overestimates(weights: list[float], temperature: float, k: int) -> None:
-    """What is computed from the top k is never more than what the whole distribution says."""
-    shares = sorted((w / math.fsum(weights) for w in weights), reverse=True)
-    top = {f"t{i}": share for i, share in enumerate(shares[:k])}
-    got = drawn(position("t0", top), Sampling(temperature=temperature))
-    whole = math.fsum((share / shares[0]) ** (1 / temperature) for share in shares)
-    for i, share in enumerate(shares[:k]):
-        assert got[f"t{i}"] <= (share / shares[0]) ** (1 / temperature) / whole + 1e-9
+@given(st.lists(st.floats(1e-6, 1), min_size=30, max_size=60), st.floats(0.1, 10.0), st.integers(2, 20))
+def test_no_temperature_overestimates(weights: list[float], temperature: float, k: int) -> None:
+    """What is read from the top k is never more than the whole distribution says, and what is missing never less."""
+    whole = sorted((w / math.fsum(weights) for w in weights), reverse=True)
+    got, beyond = drawn(position("t0", {f"t{i}": p for i, p in enumerate(whole[:k])}), Sampling(temperature))
+    scaled = [(p / whole[0]) ** (1 / temperature) for p in whole]
+    for i in range(k):
+        assert got[f"t{i}"] <= scaled[i] / math.fsum(scaled) + 1e-9
+    if 1 - math.fsum(whole[:k]) > 1e-6:  # less than that is taken for rounding
+        assert beyond >= math.fsum(scaled[k:]) / math.fsum(scaled) - 1e-9
+    assert math.fsum(got.values()) + beyond == pytest.approx(1)
+
+
+# What is not seen
+
+
+def test_what_was_not_listed_is_unseen() -> None:
+    got = mass(AB, position("(a)", {"(a)": 0.6, "(b)": 0.3, "Sorry": 0.07}))
+    assert got.probs == pytest.approx((0.6, 0.3))
+    assert got.unseen == pytest.approx(0.03)
+    assert got.other == pytest.approx(0.07)
+
+
+def test_a_listed_token_that_begins_no_option_is_seen() -> None:
+    got = mass(AB, position("(a)", {"(a)": 0.1, "Sorry": 0.6, "The": 0.3}))
+    assert (got.unseen, got.other) == (pytest.approx(0, abs=1e-9), pytest.approx(0.9))
+
+
+def test_an_open_branch_that_was_not_taken_is_unseen() -> None:
+    first = position("(", {"(": 0.5, " (": 0.4, "Sorry": 0.1})
+    got = mass(AB, first, position("a", {"a": 0.8, "x": 0.2}))
+    assert got.probs == pytest.approx((0.4, 0.0))
+    assert got.unseen == pytest.approx(0.4)
+    assert got.other == pytest.approx(0.2)
+
+
+def test_what_is_unseen_further_on_counts_as_often_as_it_is_reached() -> None:
+    got = mass(AB, position("(", {"(": 0.5, "Sorry": 0.5}), position("a", {"a": 0.6, "b": 0.2}))
+    assert got.probs == pytest.approx((0.3, 0.1))
+    assert got.unseen == pytest.approx(0.5 * 0.2)
+
+
+def test_nothing_is_unseen_after_the_answer_is_clear() -> None:
+    got = mass(AB, position("(a)", {"(a)": 1.0}), position(" as", {" as": 0.1}))
+    assert got == OptionMass((1.0, 0.0), 0.0)
+
+
+def test_a_reply_cut_off_while_it_was_open_is_unseen() -> None:
+    cut = position("(", {"(": 0.7, "(b)": 0.3})
+    assert mass(AB, cut, ended=False).unseen == pytest.approx(0.7)
+    assert mass(AB, cut, ended=True).unseen == pytest.approx(0)  # "(" was the whole reply, and is no option
+
+
+def test_a_part_of_a_character_is_unseen() -> None:
+    options = (Option("", "是", "yes"), Option("", "否", "no"))
+    got = mass(options, position("是", {"是": 0.5, "\N{REPLACEMENT CHARACTER}": 0.4, "Sorry": 0.1}))
+    assert got.probs == pytest.approx((0.5, 0.0))
+    assert got.unseen == pytest.approx(0.4)
+
+
+def test_equally_likely_beginnings_are_unseen_even_without_temperature() -> None:
+    got = mass(AB, position("(", {"(": 0.5, " (": 0.5}), position("a", {"a": 1.0}), temperature=0)
+    assert got == OptionMass((0.5, 0.0), 0.5)
+
+
+def test_a_position_without_any_probability_is_unseen() -> None:
+    assert mass(AB, position("a", {"a": 0.0, "b": 0.0})) == OptionMass((0.0, 0.0), 1.0)
 
 
 # Properties
@@ -180,8 +259,8 @@ SAMPLINGS = st.builds(
 @given(positions_(), SAMPLINGS, st.booleans())
 def test_probabilities_are_probabilities(path: list[Position], sampling: Sampling, ended: bool) -> None:
     got = option_probabilities(AB, path, sampling, ended=ended)
-    assert all(p >= 0 for p in got)
-    assert math.fsum(got) <= 1 + 1e-9
+    assert all(p >= 0 for p in (*got.probs, got.unseen, got.other))
+    assert math.fsum((*got.probs, got.unseen, got.other)) == pytest.approx(1)
 
 
 @patiently
@@ -200,7 +279,8 @@ def test_the_order_of_the_alternatives_is_irrelevant(
 def test_the_order_of_the_options_is_irrelevant(path: list[Position], sampling: Sampling, ended: bool) -> None:
     forth = option_probabilities(AB, path, sampling, ended=ended)
     back = option_probabilities(AB[::-1], path, sampling, ended=ended)
-    assert forth == pytest.approx(back[::-1], abs=1e-12)
+    assert forth.probs == pytest.approx(back.probs[::-1], abs=1e-12)
+    assert forth.unseen == pytest.approx(back.unseen, abs=1e-12)
 
 
 @patiently

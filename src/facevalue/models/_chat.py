@@ -10,7 +10,7 @@ from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import Position, read_positions
 from facevalue.types import Image, Question, Sampling, Status
 
-_SEED_BITS = 0x7FFF_FFFF
+SEED_BITS = 0x7FFF_FFFF
 """Seeds are sent modulo 2**31: some servers take 32 bits, and to llama.cpp the largest of them means "at random"."""
 
 Part = dict[str, object]
@@ -69,6 +69,21 @@ def image_parts(images: Sequence[Image]) -> list[Part]:
     ]
 
 
+def conversation(images: Sequence[Part], question: Question) -> list[dict[str, object]]:
+    """Return the messages of one request: the system message and earlier turns if any, the images, then the text.
+
+    Whatever questions about one image share comes before what tells them apart, byte for byte the same, so that a
+    server that keeps prefixes need not look at the image again.
+    """
+    messages: list[dict[str, object]] = []
+    if question.system is not None:
+        messages.append({"role": "system", "content": question.system})
+    messages += [{"role": role, "content": text} for role, text in question.turns]
+    asked: Part = {"type": "text", "text": question.prompt}
+    messages.append({"role": "user", "content": [*images, asked] if images else question.prompt})
+    return messages
+
+
 def body(
     model: str,
     images: Sequence[Part],
@@ -80,27 +95,21 @@ def body(
     logprobs: bool,
     way: Way | None = None,
 ) -> dict[str, object]:
-    """Return the JSON body of one request: the system message and earlier turns if any, the images, then the text.
+    """Return the JSON body of one request.
 
     With `logprobs` the reply is asked for greedily (temperature 0, the whole nucleus): the path whose alternatives
     are read is then the likeliest one and always the same, and the sampling is applied to what is read. With a `way`
     the reply is constrained to the question's options.
     """
-    messages: list[dict[str, object]] = []
-    if question.system is not None:
-        messages.append({"role": "system", "content": question.system})
-    messages += [{"role": role, "content": text} for role, text in question.turns]
-    asked: Part = {"type": "text", "text": question.prompt}
-    messages.append({"role": "user", "content": [*images, asked] if images else question.prompt})
     sent: dict[str, object] = {
         "model": model,
-        "messages": messages,
+        "messages": conversation(images, question),
         "temperature": 0 if logprobs else sampling.temperature,
         "top_p": 1 if logprobs else sampling.top_p,
         dialect.limit: sampling.max_tokens + (JSON_TOKENS if way is Way.RESPONSE_FORMAT else 0),
     }
     if dialect.seed:
-        sent["seed"] = seed & _SEED_BITS
+        sent["seed"] = seed & SEED_BITS
     if logprobs:
         sent |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
     if way is not None:

@@ -21,6 +21,9 @@ _LARGEST_VOCABULARY = 2**18
 _ROUNDING = 1e-6
 """Less unseen mass than this is the rounding of the visible probabilities."""
 
+_HALF = "\N{REPLACEMENT CHARACTER}"
+"""What stands for a part of a character: the next token tells which it is."""
+
 
 class Position(NamedTuple):
     """One token of a reply.
@@ -86,23 +89,48 @@ def _pair(entry: object) -> tuple[str, float]:
     return token, min(0.0, float(logprob))
 
 
+class OptionMass(NamedTuple):
+    """Where the probability of all replies to a question lies.
+
+    Attributes
+    ----------
+    probs:
+        Of each option, in order; at most 1 together.
+    unseen:
+        Of replies that may be an option or none: they begin with tokens that were not listed, or with listed ones after
+        which nothing is known. What is left is certainly no option (`other`).
+    """
+
+    probs: tuple[float, ...]
+    unseen: float
+
+    @property
+    def other(self) -> float:
+        """Probability of replies that are no option."""
+        return max(0.0, 1.0 - math.fsum(self.probs) - self.unseen)
+
+
 def option_probabilities(
     options: Sequence[Option], positions: Sequence[Position], sampling: Sampling, *, ended: bool
-) -> tuple[float, ...]:
-    r"""Return the probability that a reply is each option.
+) -> OptionMass:
+    r"""Return the probability that a reply is each option, and how much could not be seen.
 
     Let :math:`x_{<i}` be the reply's own text before position `i`, :math:`S_i` its top-k tokens there and
     :math:`q_i(t)` their probabilities under the request's sampling (`drawn`). A continuation :math:`x_{<i}t` is
     *decided* for option `o` if it can only be `o`, *open* if it can still become several options or too little of
-    one is there to tell, and otherwise no option. Then
+    one is there to tell, and otherwise no option. Then, with :math:`r_i = \prod_{j<i} q_j(x_j)`,
 
-    .. math:: P(o) = \sum_{i=1}^{m} \Big(\prod_{j<i} q_j(x_j)\Big) \sum_{t \in S_i:\ x_{<i}t \to o} q_i(t),
+    .. math::
+
+        P(o) &= \sum_{i=1}^{m} r_i \sum_{t \in S_i:\ x_{<i}t \to o} q_i(t), \\
+        U &= \sum_{i=1}^{m} r_i \Big(1 - \sum_{t \in S_i} q_i(t)
+             + \sum_{t \in S_i \setminus \{x_i\}:\ x_{<i}t\ \text{open}} q_i(t)\Big),
 
     where `m` is the first position at which the reply's own text is no longer open. "(a)" and "(b)" share "(", so
     they are told apart at the second token, weighted by the probability of the first; "a" as first token, a branch
-    that the reply need not have taken, is counted as well. Open branches that the reply did not take, tokens beyond
-    the top k and everything that is no option stay uncovered: the result sums to at most 1, and what is missing is
-    never handed out.
+    that the reply need not have taken, is counted as well. `U` is what is unseen: tokens beyond the top k, open
+    branches that the reply did not take, a reply cut off while it was open, and parts of characters. It is never handed
+    out. A listed token that begins no option is known to be none.
 
     An option labelled "(a)" with the text "competent" is spelt "(a)", "(a", "a" or "competent", in either case, after
     blanks, quotes or asterisks, and ends at a word boundary. A spelling that is whole counts at once, so a reply that
@@ -121,26 +149,31 @@ def option_probabilities(
 
     Returns
     -------
-    tuple of float
-        One probability per option, in order.
+    OptionMass
+        One probability per option, in order, and the unseen mass.
 
     Examples
     --------
     >>> yes, no = Option("", "Yes", "yes"), Option("", "No", "no")
-    >>> reply = [Position("Yes", math.log(0.6), (("Yes", math.log(0.6)), (" no", math.log(0.3)), ("I", math.log(0.1))))]
-    >>> [round(p, 6) for p in option_probabilities([yes, no], reply, Sampling(), ended=True)]
-    [0.6, 0.3]
+    >>> listed = (("Yes", math.log(0.6)), (" no", math.log(0.3)), ("I", math.log(0.07)))
+    >>> mass = option_probabilities([yes, no], [Position("Yes", math.log(0.6), listed)], Sampling(), ended=True)
+    >>> [round(p, 6) for p in mass.probs], round(mass.unseen, 6), round(mass.other, 6)
+    ([0.6, 0.3], 0.03, 0.07)
     """
     spellings = [_spellings(option) for option in options]
     probs = [0.0] * len(options)
-    text, reached = "", 1.0
+    text, reached, unseen = "", 1.0, 0.0
     for number, position in enumerate(positions, 1):
         onward = 0.0
-        for token, share in drawn(position, sampling).items():
+        shares, beyond = drawn(position, sampling)
+        unseen += reached * beyond
+        for token, share in shares.items():
             taken = token == position.token and number < len(positions)
             verdict = _verdict(text + token, spellings, final=not token and not taken)
-            if verdict is _OPEN:
-                onward += share if token == position.token else 0.0
+            if verdict is _OPEN and token == position.token:
+                onward += share
+            elif verdict is _OPEN or (verdict is None and token.endswith(_HALF)):
+                unseen += reached * share
             elif verdict is not None:
                 probs[verdict] += reached * share
         text += position.token
@@ -149,23 +182,27 @@ def option_probabilities(
             break
     else:
         verdict = _verdict(text, spellings, final=ended)
-        if verdict is not _OPEN and verdict is not None:
+        if verdict is _OPEN:
+            unseen += reached
+        elif verdict is not None:
             probs[verdict] += reached
     excess = max(1.0, math.fsum(probs))
-    return tuple(p / excess for p in probs)
+    probs = [p / excess for p in probs]
+    return OptionMass(tuple(probs), min(unseen, max(0.0, 1.0 - math.fsum(probs))))
 
 
-def drawn(position: Position, sampling: Sampling) -> dict[str, float]:
-    r"""Return the probability with which each visible token is drawn here.
+def drawn(position: Position, sampling: Sampling) -> tuple[dict[str, float], float]:
+    r"""Return the probability with which each visible token is drawn here, and of all others together.
 
     With :math:`p` the visible probabilities at temperature 1 and :math:`m = 1 - \sum p` what is beyond the top k,
 
-    .. math:: q(t) = \frac{p(t)^{1/T}}{\sum_{s} p(s)^{1/T} + n\, (m/n)^{1/T}}, \qquad n = m / p_{\min} .
+    .. math:: q(t) = \frac{p(t)^{1/T}}{\sum_{s} p(s)^{1/T} + n\, (m/n)^{1/T}} .
 
-    The last term stands for the unseen tokens, none of which is likelier than the least visible one: exact at
-    `T = 1`, an upper bound of their share for `T < 1` (so no option is overestimated), a lower bound for `T > 1`.
-    `n` is at most the size of a large vocabulary.
+    The last term stands for the unseen tokens, none of which is likelier than the least visible one. It is their exact
+    share at `T = 1` and the largest possible one at any other temperature, so that no option is overestimated: for
+    `T < 1` they are as few as can be (:math:`n = m / p_{\min}`), for `T > 1` as many as a large vocabulary has.
     `T = 0` takes the likeliest token, ties in equal parts. `top_p` then keeps the likeliest tokens up to that mass.
+    Unseen tokens that it cuts off count as unseen nevertheless if `T` is not 1: where the cut lies is then not known.
 
     Parameters
     ----------
@@ -176,8 +213,8 @@ def drawn(position: Position, sampling: Sampling) -> dict[str, float]:
 
     Returns
     -------
-    dict of str to float
-        Probabilities by token text (tokens of the same text are one), likeliest first; they sum to at most 1.
+    tuple of dict of str to float, and float
+        Probabilities by token text (tokens of the same text are one), likeliest first, and that of unseen tokens.
     """
     entries = list(position.top)
     if position.token not in {token for token, _ in entries}:
@@ -186,22 +223,33 @@ def drawn(position: Position, sampling: Sampling) -> dict[str, float]:
     for token, log in sorted(entries, key=lambda entry: (-entry[1], entry[0])):
         logs[token] = _log_sum(logs[token], log) if token in logs else log
     highest = max(logs.values())
-    if sampling.temperature == 0 or highest == -math.inf:
+    if highest == -math.inf:
+        return {}, 1.0
+    if sampling.temperature == 0:
         best = [token for token, log in logs.items() if log == highest]
-        return {token: 1 / len(best) for token in best}
+        return {token: 1 / len(best) for token in best}, 0.0
     sharpness = 1 / sampling.temperature
     powers = {token: sharpness * log for token, log in logs.items()}
     whole = reduce(_log_sum, powers.values())
     unseen = 1.0 - math.fsum(math.exp(log) for log in logs.values())
+    beyond = 0.0
     if unseen > _ROUNDING:
-        each = max(min(logs.values()), math.log(unseen / _LARGEST_VOCABULARY))
-        whole = _log_sum(whole, math.log(unseen) + (sharpness - 1) * each)
-    return _nucleus({token: math.exp(power - whole) for token, power in powers.items()}, sampling.top_p)
+        each = math.log(unseen / _LARGEST_VOCABULARY)
+        if sharpness > 1:
+            each = max(min(logs.values()), each)
+        power = math.log(unseen) + (sharpness - 1) * each
+        whole = _log_sum(whole, power)
+        beyond = math.exp(power - whole)
+    kept, lacking = _nucleus({token: math.exp(power - whole) for token, power in powers.items()}, sampling.top_p)
+    if sampling.top_p < 1:
+        beyond = lacking if sampling.temperature == 1 else max(lacking, beyond)
+    return kept, beyond
 
 
-def _nucleus(shares: dict[str, float], top_p: float) -> dict[str, float]:
+def _nucleus(shares: dict[str, float], top_p: float) -> tuple[dict[str, float], float]:
+    """Return the shares within the nucleus, and how much of it is not among them."""
     if top_p >= 1:
-        return shares
+        return shares, 0.0
     kept: dict[str, float] = {}
     mass = 0.0
     for token, share in sorted(shares.items(), key=lambda item: (-item[1], item[0])):
@@ -209,7 +257,8 @@ def _nucleus(shares: dict[str, float], top_p: float) -> dict[str, float]:
             break
         kept[token] = share
         mass += share
-    return {token: share / max(mass, top_p) for token, share in kept.items()}
+    whole = max(mass, top_p)
+    return {token: share / whole for token, share in kept.items()}, 1.0 - mass / whole
 
 
 def _log_sum(a: float, b: float) -> float:

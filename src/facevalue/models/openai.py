@@ -14,11 +14,11 @@ import PIL.Image
 
 from facevalue.errors import FaceValueError, ModelError, UnknownNameError
 from facevalue.models._budget import Budget
-from facevalue.models._chat import Dialect, Part, Reply, body, image_parts, read, spells
+from facevalue.models._chat import Dialect, Part, Reply, body, image_parts, read
+from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._http import Failure, Server, Waits
 from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
-from facevalue.models._toplogprobs import option_probabilities
 from facevalue.models.base import Capabilities
 from facevalue.models.registry import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
@@ -159,24 +159,25 @@ class OpenAIModel:
         if prepared.problem is not None:
             return Response(request.trial, request.repeat, Status.ERROR, error=prepared.problem)
         try:
-            reply, latency = await self._ask(client, prepared)
+            return await self._respond(client, prepared)
         except Failure as failure:
             if failure.code in _WITHHELD:
                 return Response(request.trial, request.repeat, Status.REFUSED, error=failure.text)
             await self._weigh(client, failure)
             return Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
-        response = Response(
-            request.trial,
-            request.repeat,
-            reply.status,
-            reply.text,
-            None,
-            reply.prompt_tokens,
-            reply.completion_tokens,
-            latency,
-            reply.note,
-        )
-        return _with_probabilities(response, request, reply) if request.exact else response
+
+    async def _respond(self, client: httpx.AsyncClient, prepared: "_Prepared") -> Response:
+        """Ask once; or twice, where probabilities are wanted but more than a little of them is not seen."""
+        request = prepared.request
+        reply, latency = await self._ask(client, prepared)
+        response = response_of(request, reply, latency)
+        if not request.exact:
+            return response
+        read = exact(request, reply, response)
+        if isinstance(read, Response):
+            return read
+        reply, latency = await self._ask(client, prepared, logprobs=False)
+        return instead(read, response, response_of(request, reply, latency))
 
     async def _ask(
         self, client: httpx.AsyncClient, prepared: "_Prepared", *, logprobs: bool | None = None, probing: bool = False
@@ -372,21 +373,6 @@ def _target(spec: str) -> _Target:
     if not (key.isascii() and all(33 <= ord(c) <= 126 for c in key)):
         raise ModelError(f"{variable} holds characters that no key has, such as blanks.")
     return _Target(url.rstrip("/"), model, key, variable)
-
-
-def _with_probabilities(response: Response, request: Request, reply: Reply) -> Response:
-    if reply.status is Status.REFUSED:
-        return response
-    problem = None
-    if reply.positions is None:
-        problem = "The server sent no top_logprobs, so the options' probabilities are not known."
-    elif not spells(reply.positions, reply.text or ""):
-        problem = "The server's logprobs are not those of its reply's text, so no probability can be read from them."
-    if problem is not None or reply.positions is None:
-        return response._replace(status=Status.ERROR, error=problem)
-    ended = reply.status is Status.OK
-    probs = option_probabilities(request.question.options, reply.positions, request.sampling, ended=ended)
-    return response._replace(status=Status.OK, probs=probs)
 
 
 def _constrained(request: Request) -> bool:

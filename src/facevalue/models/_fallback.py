@@ -1,0 +1,85 @@
+"""What a reply with log-probabilities is worth: option probabilities, or a reason to draw a reply instead."""
+
+from facevalue.models._chat import Reply, spells
+from facevalue.models._toplogprobs import OptionMass, option_probabilities
+from facevalue.types import Request, Response, Status
+
+MOST_UNSEEN = 0.01
+"""Probability that may lie on replies that were not seen. Beyond it, one reply is drawn in place of the probabilities.
+
+Prompts count by the probability that is on their options, so that what is unseen moves no share by more than this.
+"""
+
+
+def response_of(request: Request, reply: Reply, latency_ms: float) -> Response:
+    """Return a reply as the response to a request, without probabilities."""
+    return Response(
+        request.trial,
+        request.repeat,
+        reply.status,
+        reply.text,
+        None,
+        reply.prompt_tokens,
+        reply.completion_tokens,
+        latency_ms,
+        reply.note,
+    )
+
+
+def exact(request: Request, reply: Reply, response: Response) -> Response | str:
+    """Read the options' probabilities from the greedy reply to a request.
+
+    Whether they suffice depends on the prompt alone and not on what is drawn, so that drawing a reply where they don't
+    favours no option.
+
+    Parameters
+    ----------
+    request:
+        The request.
+    reply:
+        Its reply, with the alternatives of each token.
+    response:
+        The same as a response without probabilities.
+
+    Returns
+    -------
+    Response or str
+        The response with its probabilities; or as an error, where the log-probabilities are missing or are others than
+        the reply's; or unchanged, where the model declined. If more than `MOST_UNSEEN` is not seen, the reason why a
+        reply must be drawn instead, for people.
+    """
+    if reply.status is Status.REFUSED:
+        return response
+    if reply.positions is None:
+        problem = "The model sent no top_logprobs, so the options' probabilities are not known."
+        return response._replace(status=Status.ERROR, error=problem)
+    if not spells(reply.positions, reply.text or ""):
+        problem = "The logprobs are not those of the reply's text, so no probability can be read from them."
+        return response._replace(status=Status.ERROR, error=problem)
+    ended = reply.status is Status.OK
+    mass = option_probabilities(request.question.options, reply.positions, request.sampling, ended=ended)
+    if mass.unseen > MOST_UNSEEN:
+        return _reason(mass)
+    return response._replace(status=Status.OK, probs=mass.probs)
+
+
+def instead(reason: str, read: Response, drawn: Response) -> Response:
+    """Return a drawn reply in place of probabilities that were not all seen; both are paid for, and took their time."""
+    return drawn._replace(
+        prompt_tokens=_sum(read.prompt_tokens, drawn.prompt_tokens),
+        completion_tokens=_sum(read.completion_tokens, drawn.completion_tokens),
+        latency_ms=read.latency_ms + drawn.latency_ms,
+        error=drawn.error or reason,
+    )
+
+
+def _reason(mass: OptionMass) -> str:
+    on = sum(mass.probs)
+    return (
+        f"Drawn, not read: {mass.unseen:.1%} of the probability is on replies that were not listed ({on:.1%} is on the "
+        f"options, {mass.other:.1%} on others)."
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
