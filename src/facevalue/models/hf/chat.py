@@ -1,16 +1,23 @@
-"""From pictures and questions to token ids, split into what the questions share and what is each one's own."""
+"""From pictures and questions to token ids, split into what the questions share and what is each one's own.
+
+The processor is called once for the pictures, with the first question. What it makes of the pictures' marks in the text
+is then put in place of the marks in the other questions' tokens.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
+from facevalue.errors import DataError
 from facevalue.models.hf.loaded import Loaded
 from facevalue.types import Question
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from torch import Tensor
+
+Row = list[int]
+Messages = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,7 @@ class Group:
     members:
         Which of the questions these are.
     inputs:
-        What the model takes to run the prefix; None if the family cannot share one.
+        What the model takes to run the prefix, one row; None if it cannot be shared, and `full` is to be used.
     prefix_ids:
         Token ids of the prefix, pictures expanded.
     suffixes:
@@ -33,43 +40,208 @@ class Group:
 
     members: list[int]
     inputs: "dict[str, Tensor] | None"
-    prefix_ids: list[int]
-    suffixes: list[list[int]]
+    prefix_ids: Row
+    suffixes: list[Row]
     full: "Callable[[int], Mapping[str, Tensor]]"
 
+    def excess(self, row: int, more: int, context: int | None) -> str | None:
+        """Return why a question doesn't fit into the model's context, None if it does.
 
-def conversation(images: int, question: Question) -> list[dict[str, Any]]:
-    """Return a question as messages: the system message, the earlier turns, then the pictures and the prompt."""
-
-    def said(role: str, text: str, pictures: int = 0) -> dict[str, Any]:
-        return {"role": role, "content": [{"type": "image"}] * pictures + [{"type": "text", "text": text}]}
-
-    messages = [] if question.system is None else [said("system", question.system)]
-    messages += [said(role, text) for role, text in question.turns]
-    return [*messages, said("user", question.prompt, images)]
+        Parameters
+        ----------
+        row:
+            Which of `members`, from 0.
+        more:
+            Tokens that will come after the prompt.
+        context:
+            `Loaded.context`.
+        """
+        tokens = len(self.prefix_ids) + len(self.suffixes[row])
+        if context is None or tokens + more <= context:
+            return None
+        return f"{tokens} tokens of prompt and {more} of reply don't fit into the model's context of {context}"
 
 
 def prepare(loaded: Loaded, images: "Sequence[Image]", questions: Sequence[Question]) -> list[Group]:
-    """Turn questions about the same pictures into groups that share a prefix."""
-    texts = [
-        loaded.processor.apply_chat_template(conversation(len(images), question), add_generation_prompt=True)
-        for question in questions
-    ]
+    """Turn questions about the same pictures into groups that share a prefix.
+
+    Parameters
+    ----------
+    loaded:
+        The model.
+    images:
+        What is shown with every question: no, one or several pictures.
+    questions:
+        What is asked; at least one.
+
+    Returns
+    -------
+    list of Group
+        Each question is in one of them. Two questions are in different groups if what comes before the end of the
+        pictures differs: the system message, earlier turns.
+
+    Raises
+    ------
+    DataError
+        The processor rejects a picture, or the template a question. One bad question spoils the call: ask for each
+        alone to find it.
+    """
+    texts = [render(loaded, len(images), question) for question in questions]
+    mark = _mark(loaded)
+    rows = [_tokens(loaded, _around(loaded, text)) for text in texts]
 
     def full(number: int) -> "dict[str, Tensor]":
-        made = loaded.processor(
-            text=texts[number],
-            images=list(images) or None,
-            return_tensors="pt",
-            add_special_tokens=not texts[number].startswith(loaded.tokenizer.bos_token or "\0"),
-        )
-        return {name: tensor.to(loaded.device) for name, tensor in made.items()}
+        return _processed(loaded, images, texts[number])
 
-    first = full(0)
-    rows = [full(number)["input_ids"][0].tolist() for number in range(len(questions))]
-    shared = min(len(commonprefix(rows)), min(map(len, rows)) - 1)
-    length = len(rows[0])
-    inputs = {
-        name: tensor[:, :shared] if tensor.shape[:2] == (1, length) else tensor for name, tensor in first.items()
-    }
-    return [Group(list(range(len(questions))), inputs, rows[0][:shared], [row[shared:] for row in rows], full)]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        start = tuple(row[: _last(row, mark) + 1]) if images else ()
+        groups.setdefault(start, []).append(number)
+    return [_group(loaded, members, rows, mark, full) for members in groups.values()]
+
+
+def render(loaded: Loaded, images: int, question: Question) -> str:
+    """Return a question as the model's chat template puts it, up to where the reply starts.
+
+    Templates disagree on how a message is given: most take its parts, some a plain text. The form is taken in which
+    all that was said comes out, and a mark for each picture.
+
+    Raises
+    ------
+    DataError
+        The template refuses the conversation, or leaves something out.
+    """
+    said = [*([question.system] if question.system else []), *(text for _, text in question.turns), question.prompt]
+    refusal = ""
+    for messages in _conversations(images, question, getattr(loaded.processor, "image_token", None)):
+        try:
+            text: str = loaded.processor.apply_chat_template(messages, add_generation_prompt=True)
+        except Exception as error:  # templates raise what they like
+            refusal = refusal or f"{error}"
+            continue
+        mark = getattr(loaded.processor, "image_token", None)
+        marks = text.count(mark) if mark else images
+        if marks > images and any(mark and mark in words for words in said):
+            raise DataError(f"The question contains {mark}, which is this model's mark for a picture.")
+        if all(words.strip() in text for words in said) and marks == images and "{'type':" not in text:
+            return text
+        refusal = refusal or "it leaves out a message or a picture"
+    raise DataError(f"The model's chat template cannot put the question: {refusal}.")
+
+
+def _conversations(images: int, question: Question, mark: str | None) -> list[Messages]:
+    """Return the forms of a question's messages, the usual one first: by parts, as texts but the last, as texts."""
+    before = [] if question.system is None else [("system", question.system)]
+    before += question.turns
+    parts: Messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in before]
+    texts: Messages = [{"role": role, "content": text} for role, text in before]
+    shown = [{"type": "image"}] * images
+    last = {"role": "user", "content": [*shown, {"type": "text", "text": question.prompt}]}
+    plain = {"role": "user", "content": (f"{mark}\n" * images if mark else "") + question.prompt}
+    return [[*parts, last], [*texts, last], [*texts, plain]]
+
+
+def _group(
+    loaded: Loaded, members: list[int], rows: list[Row], mark: int | None, full: "Callable[[int], dict[str, Tensor]]"
+) -> Group:
+    """Split questions with the same start into prefix and suffixes."""
+    first = full(members[0])
+    whole: Row = first["input_ids"][0].tolist()
+    expanded = _expanded(loaded, whole, [rows[number] for number in members], mark)
+    if expanded is None:
+        expanded = [whole, *(full(number)["input_ids"][0].tolist() for number in members[1:])]
+    shared = min(_common(expanded), min(len(row) for row in expanded) - 1)
+    pictures = _last(whole, _picture_id(loaded)) + 1
+    inputs = None
+    if loaded.family.shares and shared >= max(pictures, 1):
+        ids = first["input_ids"]
+        # What goes with each token is cut, what goes with the pictures is not.
+        cut = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "cross_attention_mask")
+        inputs = {name: tensor[:, :shared] if name in cut else tensor for name, tensor in first.items()}
+        assert all(tensor.shape != ids.shape or name in cut for name, tensor in first.items())
+    return Group(members, inputs, whole[:shared], [row[shared:] for row in expanded], full)
+
+
+def _processed(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[str, Tensor]":
+    """Return all that the processor makes of a text with its pictures, on the model's device."""
+    try:
+        made = loaded.processor(
+            text=[text], images=list(images) or None, return_tensors="pt", add_special_tokens=_opens(loaded, text)
+        )
+    except Exception as error:  # image processors raise what they like
+        what = "the picture" if images else "the question"
+        raise DataError(f"The model's processor rejects {what}: {type(error).__name__}: {error}") from error
+    return dict(made.to(loaded.device, loaded.dtype))
+
+
+def _opens(loaded: Loaded, text: str) -> bool:
+    """Whether the tokenizer is to put its opening token before a text: unless the template has."""
+    return not (loaded.tokenizer.bos_token and text.startswith(loaded.tokenizer.bos_token))
+
+
+def _tokens(loaded: Loaded, text: str) -> Row:
+    row: Row = loaded.tokenizer(text, add_special_tokens=_opens(loaded, text))["input_ids"]
+    return row
+
+
+def _mark(loaded: Loaded) -> int | None:
+    """Return the token that marks a picture in a text, None if there is none."""
+    mark = getattr(loaded.processor, "image_token", None)
+    return None if mark is None else int(loaded.tokenizer.convert_tokens_to_ids(mark))
+
+
+def _picture_id(loaded: Loaded) -> int | None:
+    """Return the token in whose place the model puts a picture."""
+    found = getattr(loaded.model.config, "image_token_id", None)
+    return None if found is None else int(found)
+
+
+def _around(loaded: Loaded, text: str) -> str:
+    """Return a text with what the processor puts around a picture, the picture still a single mark."""
+    mark, edge = getattr(loaded.processor, "image_token", None), loaded.family.around
+    return text.replace(mark, f"{edge}{mark}{edge}") if mark and edge else text
+
+
+def _expanded(loaded: Loaded, whole: Row, rows: list[Row], mark: int | None) -> list[Row] | None:
+    """Put what the processor made of the first question's pictures into the other questions.
+
+    Parameters
+    ----------
+    loaded:
+        The model.
+    whole:
+        What the processor makes of the first question.
+    rows:
+        Tokens of all questions, with one mark for a picture; the same up to the last mark.
+    mark:
+        The mark.
+
+    Returns
+    -------
+    list of rows, or None
+        None if that cannot be done safely: the first question doesn't come out as the processor has it, or what
+        stands for the pictures begins or ends with a token that may merge with its neighbours.
+    """
+    if mark is None or mark not in rows[0]:
+        return rows if rows[0] == whole else None
+    start, end = rows[0].index(mark), _last(rows[0], mark) + 1
+    after = len(rows[0]) - end
+    block = whole[start : len(whole) - after]
+    if not block or whole[:start] != rows[0][:start] or whole[len(whole) - after :] != rows[0][end:]:
+        return None
+    known = loaded.tokenizer.added_tokens_decoder
+    for token in (mark, block[0], block[-1]):
+        if token not in known or not known[token].special or known[token].lstrip or known[token].rstrip:
+            return None
+    return [row[:start] + block + row[end:] for row in rows]
+
+
+def _last(row: Row, token: int | None) -> int:
+    """Return where a token last stands, -1 if nowhere."""
+    return max((place for place, other in enumerate(row) if other == token), default=-1)
+
+
+def _common(rows: list[Row]) -> int:
+    """Return how many tokens all rows start with alike."""
+    low, high = min(rows), max(rows)  # all others lie between them
+    return next((place for place, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))

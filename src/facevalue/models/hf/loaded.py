@@ -1,16 +1,23 @@
 """A model with its processor, loaded and ready, or one clear sentence on why not."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from facevalue.errors import DependencyError
-from facevalue.models.hf.families import Family, family_of
+from facevalue.errors import DependencyError, ModelError, UnknownNameError
+from facevalue.models.hf.families import Family, family_of, window_of
+from facevalue.models.hf.processors import load_processor
 
 if TYPE_CHECKING:
     import torch
 
+DTYPES = ("bfloat16", "float16", "float32")
+"""Number formats that a user can choose."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
     """A model that is ready to be asked.
 
@@ -49,56 +56,195 @@ def load_model(
     dtype: str | None = None,
     device: str | None = None,
     threads: int | None = None,
-    compile: bool = False,  # noqa: A002 - the name of the option
+    compile: bool = False,
 ) -> Loaded:
-    """Load a model of a folder or of the hub's cache, with its processor and tokenizer.
+    """Load a model of a folder or of the hub, with its processor and tokenizer.
+
+    Only weights in safetensors are read, and no code that comes with a model is run.
 
     Parameters
     ----------
     path:
-        A folder, or an id of the hub ("llava-hf/llava-1.5-7b-hf").
+        A folder, or an id of the hub ("llava-hf/llava-1.5-7b-hf"); HF_HUB_OFFLINE=1 takes what was downloaded before.
     dtype:
-        "float32", "bfloat16" or "float16"; None for the checkpoint's own on a GPU and float32 on a CPU.
+        One of `DTYPES`; None for the checkpoint's own on a GPU and float32 on a CPU.
     device:
         "cpu", "cuda", "cuda:1", or "auto" to spread the layers; None for a GPU if there is one.
     threads:
         CPU threads of a computation; None leaves torch's choice.
     compile:
-        Whether to compile the model's forward pass.
+        Whether to compile the language model. The first picture then takes minutes; worth it for long runs.
 
     Raises
     ------
     DependencyError
-        torch or transformers is not installed.
+        torch, transformers or accelerate is not installed.
+    UnknownNameError
+        There is no such number format.
     ModelError
         The model cannot be used; the text says why.
     """
     try:
+        import accelerate  # noqa: F401, PLC0415 - transformers puts weights on devices by it
         import torch  # noqa: PLC0415 - needed by those who load a model only
         import transformers  # noqa: PLC0415
     except ImportError as error:
-        raise DependencyError("torch with transformers", "hf") from error
+        raise DependencyError("torch with transformers and accelerate", "hf") from error
+    if dtype is not None and dtype not in DTYPES:
+        raise UnknownNameError("number format", dtype, DTYPES)
     if threads is not None:
+        if threads < 1:
+            raise ModelError(f"{threads} threads cannot compute anything: ask for one or more.")
         torch.set_num_threads(threads)
-    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    number = getattr(torch, dtype) if dtype else ("auto" if place != "cpu" else torch.float32)
-    model = transformers.AutoModelForImageTextToText.from_pretrained(
-        path, dtype=number, device_map=place, use_safetensors=True, attn_implementation="sdpa"
-    ).eval()
-    processor = transformers.AutoProcessor.from_pretrained(path, backend="pil")
-    tokenizer = processor.tokenizer
+    place = _place(device)
+    where = _where(path)
+    config = _config(where)
+    processor = load_processor(where, config.model_type)
+    template = processor.chat_template or processor.tokenizer.chat_template
+    if not template:
+        raise ModelError(f"{path} has no chat template, so nobody knows how it wants to be asked: use a chat model.")
+    processor.chat_template = template
+    numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
+    family = family_of(config.model_type)
+    # Where prefixes are shared, masks are Booleans, which the attention named sdpa honours and "eager" adds as numbers.
+    wanted = {"attn_implementation": "sdpa"} if family.shares else {}
+    try:
+        model, found = transformers.AutoModelForImageTextToText.from_pretrained(
+            where,
+            config=config,
+            dtype=numbers,
+            device_map=place,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **wanted,
+        )
+    except torch.OutOfMemoryError as error:
+        raise ModelError(
+            f"{path} doesn't fit into the memory of {place}: try device auto or dtype bfloat16."
+        ) from error
+    except Exception as error:  # safetensors, transformers and accelerate each raise their own
+        raise ModelError(f"The weights of {path} cannot be loaded: {_first_line(error)}") from error
+    missing = sorted(found["missing_keys"])
+    if missing:  # they would be filled with random numbers
+        raise ModelError(f"{path} lacks {len(missing)} of the model's weights, such as {missing[0]}.")
+    model.eval()
+    family, notes = _sharing(family, config, model)
     if compile:
-        model.forward = torch.compile(model.forward, dynamic=True)
-    text = model.config.get_text_config()
-    ends = model.generation_config.eos_token_id
-    stops = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
+        model.get_decoder().compile(dynamic=True)
     return Loaded(
         model,
         processor,
-        tokenizer,
-        family_of(model.config.model_type),
+        processor.tokenizer,
+        family,
         model.dtype,
         model.get_input_embeddings().weight.device,
-        getattr(text, "max_position_embeddings", None),
-        frozenset(stops),
+        getattr(config.get_text_config(), "max_position_embeddings", None),
+        _stops(model, processor),
+        notes,
     )
+
+
+def _place(device: str | None) -> str:
+    """Return the device to load to."""
+    import torch  # noqa: PLC0415
+
+    if device is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "auto":
+        return device
+    try:
+        kind = torch.device(device)
+    except RuntimeError as error:
+        raise ModelError(f"There is no device {device!r}: write cpu, cuda, cuda:1 or auto.") from error
+    if kind.type == "cuda" and (kind.index or 0) >= torch.cuda.device_count():
+        count = torch.cuda.device_count()
+        seen = f"{count} GPU{'s' * (count != 1)}" if count else "no GPU"
+        raise ModelError(f"torch sees {seen} here, and not {device}: write cpu or auto, or install torch for your GPU.")
+    return device
+
+
+def _where(path: str) -> str:
+    """Return where to load from: a folder that holds a model, or an id of the hub."""
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise ModelError(f"{path} holds no model: there is no config.json in it.{_near(folder / 'config.json')}")
+        if not any(folder.glob("*.safetensors")):
+            pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pth"))
+            why = "only as pickles, which are never read: save it with safetensors" if pickled else "at all"
+            raise ModelError(f"{path} holds no weights{' ' + why if pickled else ''}: there is no .safetensors in it.")
+        return str(folder)
+    if path.count("/") != 1 or path.startswith((".", "/", "~")) or path.endswith("/"):
+        raise ModelError(f"There is no folder {path}.{_near(folder)} Ids of the hub are written OWNER/MODEL.")
+    return path
+
+
+def _near(path: Path) -> str:
+    """Return a hint at what is beside a path that doesn't exist, or nothing."""
+    try:
+        beside = [entry.name for entry in path.parent.iterdir() if not entry.name.startswith(".")]
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, beside, n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(repr(str(path.parent / name)) for name in near)}?" if near else ""
+
+
+def _config(path: str) -> Any:
+    """Return the configuration of a model that takes pictures and texts."""
+    import transformers  # noqa: PLC0415
+    from transformers.models.auto import modeling_auto  # noqa: PLC0415
+
+    try:
+        config = transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        hint = "" if Path(path).is_dir() else f" There is no folder of that name either.{_near(Path(path))}"
+        raise ModelError(f"The configuration of {path} cannot be read: {_first_line(error)}{hint}") from error
+    kind = config.model_type
+    if kind in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+        return config
+    if kind in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        raise ModelError(f"{path} is a text-only model ({kind}): it cannot be shown a picture.")
+    raise ModelError(f"{path} is a model of type {kind!r}, which doesn't answer questions about pictures.")
+
+
+def _sharing(family: Family, config: Any, model: Any) -> tuple[Family, tuple[str, ...]]:
+    """Return whether this very model can share its prefix, and what to say if it cannot."""
+    text = config.get_text_config()
+    reason = None
+    if not family.shares:
+        reason = f"models of type {config.model_type!r} are not known to share a prefix"
+    elif model.get_decoder().config._attn_implementation != "sdpa":
+        reason = "its attention doesn't take masks of Booleans"
+    else:
+        try:
+            window_of(text)
+        except NotImplementedError as error:
+            reason = f"some of its layers don't attend by a mask over all tokens ({error})"
+    if reason is None:
+        return family, ()
+    note = f"Every question takes a forward pass of its own, with the same result but many times slower: {reason}."
+    return replace(family, shares=False), (note,)
+
+
+def _stops(model: Any, processor: Any) -> frozenset[int]:
+    """Return the tokens that end a reply: those the model states, and the one its template puts after a reply."""
+    stated = model.generation_config.eos_token_id
+    ends: set[int] = set(stated if isinstance(stated, Sequence) else [stated]) | {processor.tokenizer.eos_token_id}
+    mark = "reply"
+    turns = [
+        {"role": role, "content": [{"type": "text", "text": text}]}
+        for role, text in (("user", "ask"), ("assistant", mark))
+    ]
+    try:
+        after = processor.apply_chat_template(turns).rpartition(mark)[2]
+    except Exception:  # a template may refuse a conversation that ends so; the stated tokens do
+        after = ""
+    tokens = processor.tokenizer(after, add_special_tokens=False)["input_ids"]
+    if tokens and tokens[0] in processor.tokenizer.all_special_ids:
+        ends.add(tokens[0])
+    return frozenset(end for end in ends if end is not None)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

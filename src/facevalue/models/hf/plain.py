@@ -1,8 +1,10 @@
 """The same numbers by plain forward passes: no cache, no padding, no sharing. The reference for all that is faster."""
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING
 
+from facevalue.models.hf.families import carried
 from facevalue.models.hf.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -32,12 +34,27 @@ def plain_logits(
     """
     import torch  # noqa: PLC0415
 
-    prompt = int(inputs["input_ids"].shape[1])
-    wanted = [prompt - 1 + at for at in read]
+    whole = extended(inputs, continuation)
+    wanted = torch.as_tensor([int(inputs["input_ids"].shape[1]) - 1 + at for at in read])
+    picks = "logits_to_keep" in signature(type(loaded.model).forward).parameters
     with torch.inference_mode():
-        out = loaded.model(**extended(inputs, continuation), use_cache=False)
-        logits: Tensor = out.logits[0, wanted].float()
-    return logits
+        out = loaded.model(**whole, use_cache=False, **({"logits_to_keep": wanted} if picks else {}))
+        logits: Tensor = out.logits[0] if picks else out.logits[0, wanted]
+        return logits.float()
+
+
+def plain_batch(
+    loaded: Loaded,
+    prompts: "Sequence[Mapping[str, Tensor]]",
+    continuations: Sequence[Sequence[int]],
+    reads: Sequence[Sequence[int]],
+) -> "list[Tensor]":
+    """Return `plain_logits` of several prompts.
+
+    They are run one after another. Padding them to one length is safe only where the model is known to look strictly
+    back, and there the prefix is shared, which is faster still.
+    """
+    return [plain_logits(loaded, *one) for one in zip(prompts, continuations, reads, strict=True)]
 
 
 def extended(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "dict[str, Tensor]":
@@ -48,19 +65,10 @@ def extended(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "di
     more = torch.as_tensor([list(continuation)], dtype=ids.dtype, device=ids.device)
     longer = dict(inputs)
     for name, tensor in inputs.items():
-        if name == "input_ids":
-            longer[name] = torch.cat([tensor, more], dim=1)
-        elif tensor.shape[:2] == ids.shape:
-            fill = torch.ones_like(more) if name == "attention_mask" else torch.zeros_like(more)
-            longer[name] = torch.cat([tensor, fill.to(tensor.dtype)], dim=1)
+        if tensor.shape == ids.shape:
+            # Marks of each token: 1 in a mask for "is there", 0 for "is text" in all others.
+            added = {"input_ids": more, "attention_mask": torch.ones_like(more)}.get(name, torch.zeros_like(more))
+            longer[name] = torch.cat([tensor, added.to(tensor.dtype)], dim=1)
+    for name, added in carried(inputs, more.shape[1]).items():
+        longer[name] = torch.cat([inputs[name], added], dim=1)
     return longer
-
-
-def plain_batch(
-    loaded: Loaded,
-    prompts: "Sequence[Mapping[str, Tensor]]",
-    continuations: Sequence[Sequence[int]],
-    reads: Sequence[Sequence[int]],
-) -> "list[Tensor]":
-    """Return `plain_logits` of several prompts, one after another: right for every family."""
-    return [plain_logits(loaded, *one) for one in zip(prompts, continuations, reads, strict=True)]

@@ -1,9 +1,9 @@
 """The keys and values of a prefix, kept once, and the branches that grow from it.
 
 A branch is a tree of tokens after the prefix: the suffixes of many questions, the inner nodes of their options, the
-replies that are drawn. All the nodes of one call are packed into a single sequence. Each attends to the whole prefix, to
-its own ancestors and to itself, and its position is that of the prefix's end plus its depth, so that it computes just
-what it would after a prefix of its own.
+replies that are drawn. All the nodes of one call are packed into a single sequence. Each attends to the whole prefix,
+to its own ancestors and to itself, and its position is that of the prefix's end plus its depth, so that it computes
+just what it would after a prefix of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from facevalue.models.hf.families import carried, next_position, window_of
 from facevalue.models.hf.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -28,21 +29,14 @@ class _Layer:
 
     # What transformers asks of a cache layer.
     is_compileable = is_croppable = is_sliding = supports_early_init = False
-    is_initialized = True
 
-    def __init__(self, keys: "Tensor", values: "Tensor") -> None:
-        self._prefix = (keys, values)
+    def __init__(self, keys: "Tensor | None", values: "Tensor | None") -> None:
+        # What a model reads that computes no keys for new tokens (cross-attention): those of the prefix alone. None
+        # where it skips a layer for want of a picture.
+        self.keys = keys
+        self.values = values
+        self.is_initialized = keys is not None
         self._own: tuple[Tensor, Tensor] | None = None
-
-    @property
-    def keys(self) -> "Tensor":
-        """Keys of the prefix, as a model reads them that computes none of its own (cross-attention)."""
-        return self._prefix[0]
-
-    @property
-    def values(self) -> "Tensor":
-        """Values of the prefix."""
-        return self._prefix[1]
 
     def update(self, keys: "Tensor", values: "Tensor", *_: object, **__: object) -> "tuple[Tensor, Tensor]":
         """Keep the new keys and values with the branch; return them after the prefix's and the branch's own.
@@ -55,11 +49,11 @@ class _Layer:
             keys = torch.cat([self._own[0], keys], dim=-2)
             values = torch.cat([self._own[1], values], dim=-2)
         self._own = (keys, values)
-        return torch.cat([self._prefix[0], keys], dim=-2), torch.cat([self._prefix[1], values], dim=-2)
+        return torch.cat([self.keys, keys], dim=-2), torch.cat([self.values, values], dim=-2)
 
     def get_seq_length(self) -> int:
         """Tokens that are kept."""
-        return int(self._prefix[0].shape[-2]) + (0 if self._own is None else int(self._own[0].shape[-2]))
+        return sum(int(keys.shape[-2]) for keys in (self.keys, self._own and self._own[0]) if keys is not None)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         """Length and offset of the keys that a mask must cover."""
@@ -79,7 +73,7 @@ def _cache_type() -> Any:
     return Cache
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prefix:
     """A prefix that has been run.
 
@@ -91,14 +85,18 @@ class Prefix:
         Position of the token that comes after it; not the length where pictures take fewer positions than tokens.
     loaded:
         The model that ran it.
+    inputs:
+        What it took.
     layers:
-        Keys and values of each layer, (1, heads, length, width) each. Read-only.
+        Keys and values of each layer, (1, heads, length, width) each; a cross-attention layer has those of the
+        pictures, None if there are none. Read-only.
     """
 
     length: int
     next_position: int
     loaded: Loaded
-    layers: "tuple[tuple[Tensor, Tensor], ...]"
+    inputs: "Mapping[str, Tensor]"
+    layers: "tuple[tuple[Tensor | None, Tensor | None], ...]"
 
     @classmethod
     def of(cls, loaded: Loaded, inputs: "Mapping[str, Tensor]") -> "Prefix":
@@ -114,12 +112,12 @@ class Prefix:
         import torch  # noqa: PLC0415
         from transformers import DynamicCache  # noqa: PLC0415
 
-        kept = DynamicCache()
+        kept = DynamicCache()  # without a configuration it keeps what sliding windows would drop
         with torch.inference_mode():
             loaded.model(**inputs, past_key_values=kept, use_cache=True, logits_to_keep=1)
         layers = tuple((layer.keys, layer.values) for layer in kept.layers)
         length = int(inputs["input_ids"].shape[1])
-        return cls(length, length, loaded, layers)
+        return cls(length, next_position(loaded.family, loaded.model, inputs), loaded, inputs, layers)
 
     def branch(self) -> "Branch":
         """Return a new branch. It shares the prefix's keys and values, and nothing with any other branch."""
@@ -129,7 +127,7 @@ class Prefix:
 class Branch:
     """A tree of tokens after a prefix, grown call by call.
 
-    Attributes
+    Parameters
     ----------
     prefix:
         What it grows from.
@@ -137,8 +135,8 @@ class Branch:
 
     def __init__(self, prefix: Prefix) -> None:
         self.prefix = prefix
+        self._parents: Ints = np.zeros(0, dtype=np.int64)
         self._depths: Ints = np.zeros(0, dtype=np.int64)
-        self._visible: Bools = np.zeros((0, 0), dtype=np.bool_)
         self._cache = _cache_type()(layers=[_Layer(*pair) for pair in prefix.layers])
 
     def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, read: Sequence[int] | Ints) -> "Tensor":
@@ -166,41 +164,57 @@ class Branch:
         """
         import torch  # noqa: PLC0415
 
-        loaded = self.prefix.loaded
-        visible = self._grown(np.asarray(ids, dtype=np.int64), np.asarray(parents, dtype=np.int64))
-        wanted = np.asarray(read, dtype=np.int64)
-        if wanted.size and not (0 <= wanted.min() and wanted.max() < len(visible)):
+        prefix, loaded = self.prefix, self.prefix.loaded
+        tokens, wanted = np.asarray(ids, dtype=np.int64), np.asarray(read, dtype=np.int64)
+        if wanted.size and (wanted.min() < 0 or wanted.max() >= len(tokens)):
             raise ValueError("a node to read is none of this call's")
-        mask = np.ones((len(visible), self.prefix.length + visible.shape[1]), dtype=np.bool_)
-        mask[:, self.prefix.length :] = visible
-        positions = self.prefix.next_position + self._depths[-len(visible) :]
-        device = loaded.device
+        self._add(tokens, np.asarray(parents, dtype=np.int64))
+        positions = prefix.next_position + self._depths[-len(tokens) :]
         with torch.inference_mode():
             out = loaded.model(
-                input_ids=torch.as_tensor(np.asarray(ids, dtype=np.int64), device=device)[None],
-                attention_mask=torch.as_tensor(mask, device=device)[None, None],
-                position_ids=torch.as_tensor(positions, device=device)[None],
+                input_ids=torch.as_tensor(tokens, device=loaded.device)[None],
+                attention_mask=self._mask(len(tokens)),
+                position_ids=torch.as_tensor(positions, device=loaded.device)[None],
                 past_key_values=self._cache,
                 use_cache=True,
-                logits_to_keep=torch.as_tensor(wanted, device=device),
+                logits_to_keep=torch.as_tensor(wanted),
+                **carried(prefix.inputs, len(tokens)),
             )
             logits: Tensor = out.logits[0].float()
         return logits
 
-    def _grown(self, ids: Ints, parents: Ints) -> Bools:
-        """Take note of new nodes; return which of all the nodes each of them sees, (new, all)."""
-        before, new = len(self._depths), len(ids)
-        if ids.ndim != 1 or new == 0 or parents.shape != ids.shape:
+    def _add(self, tokens: Ints, parents: Ints) -> None:
+        """Take note of new nodes."""
+        before = len(self._parents)
+        if tokens.ndim != 1 or tokens.size == 0 or parents.shape != tokens.shape:
             raise ValueError("a branch grows by one or more nodes, each with a parent")
-        depths = np.concatenate([self._depths, np.zeros(new, dtype=np.int64)])
-        visible = np.zeros((before + new, before + new), dtype=np.bool_)
-        visible[:before, :before] = self._visible
-        for node, parent in enumerate(parents.tolist(), start=before):
-            if not -1 <= parent < node:
-                raise ValueError(f"node {node} comes before its parent {parent}")
-            if parent >= 0:
-                depths[node] = depths[parent] + 1
-                visible[node] = visible[parent]
-            visible[node, node] = True
-        self._depths, self._visible = depths, visible
-        return visible[before:]
+        if ((parents < -1) | (parents >= before + np.arange(parents.size))).any():
+            raise ValueError("a parent comes before its children")
+        depths = [*self._depths.tolist()]
+        for parent in parents.tolist():
+            depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        self._parents = np.concatenate([self._parents, parents])
+        self._depths = np.array(depths, dtype=np.int64)
+
+    def _mask(self, new: int) -> "Tensor | dict[str, Tensor]":
+        """Return what the last `new` nodes see, (1, 1, new, prefix and nodes); where some layers slide, by kind."""
+        import torch  # noqa: PLC0415
+
+        length, nodes = self.prefix.length, len(self._parents)
+        seen = np.zeros((new, length + nodes), dtype=np.bool_)
+        seen[:, :length] = True
+        rows, above = np.arange(new), np.arange(nodes - new, nodes)
+        while rows.size:  # up the tree, all nodes at once
+            seen[rows, length + above] = True
+            above = self._parents[above]
+            rows, above = rows[above >= 0], above[above >= 0]
+
+        def sent(mask: Bools) -> "Tensor":
+            return torch.as_tensor(mask, device=self.prefix.loaded.device)[None, None]
+
+        window = window_of(self.prefix.loaded.model.config.get_text_config())
+        if window is None:
+            return sent(seen)
+        places = np.concatenate([np.arange(length), length + self._depths])
+        near = seen & (places[-new:, None] - places[None, :] < window.size)
+        return {"full_attention": sent(seen), "sliding_attention": sent(near)} if window.some else sent(near)

@@ -1,0 +1,136 @@
+"""The processor of a model, put together so that pictures are prepared by Pillow and nothing is asked for videos.
+
+Two machines then give a model the same pixels, with or without torchvision, and the Qwen-VL, InternVL and SmolVLM
+processors can be had where torchvision cannot.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from facevalue.errors import ModelError
+
+
+def load_processor(path: str, model_type: str) -> Any:
+    """Load the processor of a folder or of the hub's cache.
+
+    Parameters
+    ----------
+    path:
+        The model's folder or id.
+    model_type:
+        What its configuration says it is; decides where no file names the processor.
+
+    Raises
+    ------
+    ModelError
+        It needs a package that is missing, or it takes no pictures.
+    """
+    kind = _without_video(_processor_type(path, model_type))
+    try:
+        processor = kind.from_pretrained(path, backend="pil", trust_remote_code=False)
+    except ImportError as error:
+        raise ModelError(f"The processor of {path} needs a package that is missing: {_first_line(error)}") from error
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelError(f"The processor of {path} cannot be loaded: {_first_line(error)}") from error
+    if getattr(processor, "image_processor", None) is None or getattr(processor, "tokenizer", None) is None:
+        raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
+    return processor
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _processor_type(path: str, model_type: str) -> Any:
+    """Return the class that the model's files name, or the one that goes with its type."""
+    from transformers.models.auto import image_processing_auto, processing_auto, tokenization_auto  # noqa: PLC0415
+    from transformers.processing_utils import ProcessorMixin  # noqa: PLC0415
+
+    usual: Mapping[str, str] = processing_auto.PROCESSOR_MAPPING_NAMES
+    try:
+        files = (
+            ProcessorMixin.get_processor_dict(path)[0],
+            image_processing_auto.get_image_processor_config(path),
+            tokenization_auto.get_tokenizer_config(path),
+        )
+    except (OSError, ValueError) as error:
+        raise ModelError(f"The processor of {path} cannot be read: {_first_line(error)}") from error
+    names = [name for name in (file.get("processor_class") for file in files) if isinstance(name, str)]
+    name = names[0] if names else usual.get(model_type)
+    if name is None:
+        raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
+    if name not in usual.values():
+        raise ModelError(f"{path} needs the processor {name!r}, which transformers doesn't have; its code is not run.")
+    for other in [model_type, *(kind for kind, processor in usual.items() if processor == name)]:
+        module = other.replace("-", "_")
+        try:
+            return getattr(import_module(f"transformers.models.{module}.processing_{module}"), name)
+        except ModuleNotFoundError as error:
+            if error.name == "torchvision" and name == "PixtralProcessor":
+                return _pixtral()
+            if not (error.name or "").startswith("transformers."):
+                raise ModelError(f"{name} needs {error.name}, which is not installed.") from error
+        except AttributeError:
+            continue
+    raise ModelError(f"{path} needs the processor {name!r}, which transformers doesn't have.")
+
+
+def _without_video(kind: Any) -> Any:
+    """Return a processor's class without its slot for a video processor, for which torchvision would be needed."""
+    slots = [slot for slot in kind.get_attributes() if slot != "video_processor"]
+    if slots == kind.get_attributes():
+        return kind
+    own = {
+        "get_attributes": classmethod(lambda _: slots),
+        "video_processor": SimpleNamespace(num_frames=None, fps=None),  # SmolVLM's chat template looks at it
+        "__doc__": kind.__doc__,
+    }
+    return type(kind.__name__, (kind,), own)
+
+
+def _pixtral() -> Any:
+    """Return a processor for Pixtral; that of transformers cannot be imported without torchvision.
+
+    A picture stands in the text as its rows of patches: a mark for each patch, a break after each row and an end after
+    the last (Agrawal et al. 2024, "Pixtral 12B", section 2.2).
+    """
+    from transformers.processing_utils import ProcessorMixin  # noqa: PLC0415
+
+    class PixtralProcessor(ProcessorMixin):  # type: ignore[misc]
+        """Pixtral's pictures by Pillow."""
+
+        def __init__(
+            self,
+            image_processor: Any = None,
+            tokenizer: Any = None,
+            patch_size: int = 16,
+            spatial_merge_size: int = 1,
+            chat_template: str | None = None,
+            image_token: str = "[IMG]",  # noqa: S107 - marks in the text, no secrets
+            image_break_token: str = "[IMG_BREAK]",  # noqa: S107
+            image_end_token: str = "[IMG_END]",  # noqa: S107
+            **_: object,
+        ) -> None:
+            super().__init__(image_processor, tokenizer, chat_template=chat_template)
+            self.side = patch_size * spatial_merge_size
+            self.image_token = image_token
+            self.image_token_id = tokenizer.convert_tokens_to_ids(image_token)
+            self.row_end, self.picture_end = image_break_token, image_end_token
+
+        def _process_images(self, images: Any, **kwargs: Any) -> Any:
+            return super()._process_images(images, **kwargs | {"patch_size": self.side})
+
+        def replace_image_token(self, image_inputs: Any, image_idx: int, **_: object) -> str:
+            """Return what stands for a picture: its rows of patches."""
+            height, width = image_inputs["image_sizes"][image_idx]
+            row = self.image_token * (int(width) // self.side)
+            return self.row_end.join([row] * (int(height) // self.side)) + self.picture_end
+
+        @property
+        def model_input_names(self) -> list[str]:
+            """What a model takes."""
+            return [*super().model_input_names, "image_sizes"]
+
+    return PixtralProcessor
