@@ -39,11 +39,28 @@ def url(files: tuple[Path, Path]) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def model(url: str, monkeypatch: pytest.MonkeyPatch) -> OpenAIModel:
+@pytest.fixture(scope="session")
+def url_of_sure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(*tiny_llava.write(tmp_path_factory.mktemp("sure"), tiny_llava.SURE), 4) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("FACEVALUE_API_KEY", raising=False)
+
+
+@pytest.fixture
+def model(url: str) -> OpenAIModel:
+    """A model of whose replies much is not among the likeliest tokens."""
     return OpenAIModel(f"{url}#tiny-llava", ModelOptions(concurrency=4, timeout=60))
+
+
+@pytest.fixture
+def sure(url_of_sure: str) -> OpenAIModel:
+    """A model of whose replies nearly all is seen."""
+    return OpenAIModel(f"{url_of_sure}#tiny-llava", ModelOptions(concurrency=4, timeout=60))
 
 
 def picture(colour: str) -> Stimulus:
@@ -66,22 +83,22 @@ def test_probe(model: OpenAIModel) -> None:
     assert (able.probabilities, able.images_per_request, able.seeds) == ("top-k", 2, True)
 
 
-def test_orderings_of_a_question_about_two_pictures(model: OpenAIModel) -> None:
+def test_orderings_of_a_question_about_two_pictures(sure: OpenAIModel) -> None:
     orders = list(permutations(["kind", "rude", "old"], 2))[:4]
     asked = [
         Request(i, 0, 1, picture(colour), question(*order), Sampling(max_tokens=4), True)
         for i, (colour, order) in enumerate((c, o) for c in ("red", "blue") for o in orders)
     ]
-    answers = {response.trial: response for response in model.respond(asked)}
+    answers = {response.trial: response for response in sure.respond(asked)}
     assert sorted(answers) == list(range(8))
     for answer in answers.values():
         assert answer.status is Status.OK
         assert answer.probs is not None
-        assert 0.1 < sum(answer.probs) < 0.5
+        assert 0.5 < sum(answer.probs) < 0.99
         assert min(answer.probs) > 0.01
         assert answer.prompt_tokens is not None
         assert answer.prompt_tokens > 40
-    again = {response.trial: response for response in model.respond(asked)}
+    again = {response.trial: response for response in sure.respond(asked)}
     for trial, answer in answers.items():
         assert again[trial].probs == pytest.approx(answer.probs, abs=1e-4)
     red, blue = answers[0].probs, answers[4].probs
@@ -96,10 +113,10 @@ def test_a_seed_reproduces_a_reply(model: OpenAIModel) -> None:
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
-def test_exact_probabilities_agree_with_sampled_frequencies(model: OpenAIModel, temperature: float) -> None:
+def test_exact_probabilities_agree_with_sampled_frequencies(sure: OpenAIModel, temperature: float) -> None:
     sampling = Sampling(temperature=temperature, max_tokens=2)
     about = picture("green"), question("kind", "rude"), sampling
-    (exact,) = model.respond([Request(0, 0, 0, *about, True)])
+    (exact,) = sure.respond([Request(0, 0, 0, *about, True)])
     assert exact.probs is not None
 
     def option(text: str | None) -> str:
@@ -109,11 +126,21 @@ def test_exact_probabilities_agree_with_sampled_frequencies(model: OpenAIModel, 
 
     count = 300
     sampled = Counter(
-        option(response.text) for response in model.respond(Request(i, 0, i, *about, False) for i in range(count))
+        option(response.text) for response in sure.respond(Request(i, 0, i, *about, False) for i in range(count))
     )
     expected = [*exact.probs, 1 - sum(exact.probs)]
     observed = [sampled["a"], sampled["b"], sampled[""]]
     assert scipy.stats.chisquare(observed, [p * count for p in expected]).pvalue > 0.001
+
+
+def test_where_too_little_is_seen_the_reply_is_one_that_a_sampled_run_would_get(model: OpenAIModel) -> None:
+    asked = [Request(i, 0, i, picture("green"), question("kind", "rude"), Sampling(), True) for i in range(8)]
+    drawn = {response.trial: response for response in model.respond(asked)}
+    free = {response.trial: response for response in model.respond(r._replace(exact=False) for r in asked)}
+    assert {response.probs for response in drawn.values()} == {None}
+    assert [drawn[i].text for i in range(8)] == [free[i].text for i in range(8)]
+    assert len({response.text for response in drawn.values()}) > 1
+    assert all("not listed" in str(response.error) for response in drawn.values())
 
 
 def test_leaving_early_leaves_the_server_usable(model: OpenAIModel) -> None:
@@ -126,7 +153,6 @@ def test_leaving_early_leaves_the_server_usable(model: OpenAIModel) -> None:
 
 def test_a_server_with_a_key_and_without_eyes(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(files[0], "", 1, KEY) as address:
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         monkeypatch.setenv("FACEVALUE_API_KEY", "sk-wrong")
         with pytest.raises(ModelError, match="refuses the key in FACEVALUE_API_KEY"):
             _ = OpenAIModel(f"{address}#tiny", ModelOptions()).capabilities

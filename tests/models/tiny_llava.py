@@ -2,9 +2,10 @@
 
 The residual stream carries the token embeddings almost unchanged, so that the output layer works as a table of what
 follows what: "(" after the prompt, then "a" or "b", then ")", then the end. The random layers, and the picture through
-them, only shift the odds a little.
+them, only shift the odds a little. One habit leaves much to all other tokens and begins in two ways; the other doesn't.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +23,19 @@ HABITS = {
     "letter": {")": 7.0, ".": 4.0},
     "close": {"</s>": 9.0},
 }
+SURE = HABITS | {"start": {"(": 13.0, "a": 9.0, "\u2581the": 10.5}, "open": {"a": 13.0, "b": 12.5, "\u2581the": 10.0}}
 WIDTH, LAYERS, HEADS = 64, 2, 4
 V_WIDTH, SIDE, PATCH = 32, 28, 14
 TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}assistant:"
 
 
-def write(folder: Path) -> tuple[Path, Path]:
+def write(folder: Path, habits: Mapping[str, Mapping[str, float]] = HABITS) -> tuple[Path, Path]:
     """Write the language model and its vision projector; return their paths."""
     rng = np.random.default_rng(20)
-    return _language(folder / "tiny.gguf", rng), _vision(folder / "tiny-mmproj.gguf", rng)
+    return _language(folder / "tiny.gguf", rng, habits), _vision(folder / "tiny-mmproj.gguf", rng)
 
 
-def _language(path: Path, rng: np.random.Generator) -> Path:
+def _language(path: Path, rng: np.random.Generator, habits: Mapping[str, Mapping[str, float]]) -> Path:
     special = ["<unk>", "<s>", "</s>"]
     tokens = special + [f"<0x{byte:02X}>" for byte in range(256)] + PIECES
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
@@ -62,13 +64,13 @@ def _language(path: Path, rng: np.random.Generator) -> Path:
     state = dict.fromkeys(tokens, "start")
     state |= {"(": "open", "\u2581(": "open", ")": "close", ".": "close"}
     state |= dict.fromkeys(["a", "b", "A", "B", "\u2581a", "\u2581b"], "letter")
-    names = list(HABITS)
+    names = list(habits)
     embedding = _small(rng, len(tokens), WIDTH, scale=0.05)
     output = _small(rng, len(tokens), WIDTH, scale=0.02)
     for number, token in enumerate(tokens):
         embedding[number, names.index(state[token])] = np.sqrt(WIDTH)
         for at, name in enumerate(names):
-            output[number, at] = HABITS[name].get(token, 0.0) / np.sqrt(WIDTH)
+            output[number, at] = habits[name].get(token, 0.0) / np.sqrt(WIDTH)
     writer.add_tensor("token_embd.weight", embedding)
     writer.add_tensor("output_norm.weight", np.ones(WIDTH, np.float32))
     writer.add_tensor("output.weight", output)

@@ -15,7 +15,7 @@ TEMPLATE = (
 )
 
 
-def main(folder: str) -> None:
+def main(folder: str, width: int = 32, heads: int = 4) -> None:
     torch, tf, tokenizers = map(import_module, ("torch", "transformers", "tokenizers"))
     special = ["<pad>", "<s>", "</s>", "<unk>", "<image>"]
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
@@ -32,7 +32,7 @@ def main(folder: str) -> None:
         extra_special_tokens={"image_token": "<image>"},
     )
     tokenizer.chat_template = TEMPLATE
-    side, patch, width = 28, 14, 32
+    side, patch = 28, 14
     images = tf.CLIPImageProcessorPil(
         size={"shortest_edge": side}, crop_size={"height": side, "width": side}, do_convert_rgb=True
     )
@@ -46,12 +46,17 @@ def main(folder: str) -> None:
         image_token="<image>",
     )
     torch.manual_seed(0)
-    layers = {"hidden_size": width, "intermediate_size": 2 * width, "num_hidden_layers": 2, "num_attention_heads": 4}
+    layers = {
+        "hidden_size": width,
+        "intermediate_size": 2 * width,
+        "num_hidden_layers": 2,
+        "num_attention_heads": heads,
+    }
     config = tf.LlavaConfig(
         vision_config=tf.CLIPVisionConfig(image_size=side, patch_size=patch, **layers),
         text_config=tf.LlamaConfig(
             vocab_size=len(vocabulary),
-            num_key_value_heads=4,
+            num_key_value_heads=heads,
             max_position_embeddings=2048,
             pad_token_id=0,
             bos_token_id=1,

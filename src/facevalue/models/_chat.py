@@ -1,10 +1,13 @@
 """What is sent to a chat-completions server, and what its reply says."""
 
 import base64
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+
+import PIL.Image
 
 from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import Position, read_positions
@@ -67,6 +70,13 @@ def image_parts(images: Sequence[Image]) -> list[Part]:
         }
         for image in images
     ]
+
+
+def white_squares(count: int) -> list[Part]:
+    """Return small pictures to find out with what a model can do."""
+    file = io.BytesIO()
+    PIL.Image.new("RGB", (32, 32), "white").save(file, "PNG")
+    return image_parts([Image(file.getvalue(), "image/png")] * count)
 
 
 def conversation(images: Sequence[Part], question: Question) -> list[dict[str, object]]:

@@ -84,9 +84,20 @@ def _pair(entry: object) -> tuple[str, float]:
     token, logprob = entry.get("token"), entry.get("logprob")
     if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
         raise ValueError("a token of the logprobs has no text or no number")
-    if math.isnan(logprob) or logprob > 0.01:
-        raise ValueError(f"a log-probability of {logprob}")
-    return token, min(0.0, float(logprob))
+    return token, log_probability(logprob)
+
+
+def log_probability(value: float) -> float:
+    """Return a log-probability that a model states, at most 0; rounding may have lifted it a hair above.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if math.isnan(value) or value > 0.01:
+        raise ValueError(f"a log-probability of {value}")
+    return min(0.0, float(value))
 
 
 class OptionMass(NamedTuple):
@@ -172,7 +183,7 @@ def option_probabilities(
             verdict = _verdict(text + token, spellings, final=not token and not taken)
             if verdict is _OPEN and token == position.token:
                 onward += share
-            elif verdict is _OPEN or (verdict is None and token.endswith(_HALF)):
+            elif verdict is _OPEN or token.endswith(_HALF):
                 unseen += reached * share
             elif verdict is not None:
                 probs[verdict] += reached * share

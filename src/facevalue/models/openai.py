@@ -1,6 +1,5 @@
 """Any server that speaks the OpenAI chat-completions protocol."""
 
-import io
 import os
 import time
 from collections import OrderedDict
@@ -10,18 +9,17 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
-import PIL.Image
 
 from facevalue.errors import FaceValueError, ModelError, UnknownNameError
 from facevalue.models._budget import Budget
-from facevalue.models._chat import Dialect, Part, Reply, body, image_parts, read
+from facevalue.models._chat import Dialect, Part, Reply, body, image_parts, read, white_squares
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._http import Failure, Server, Waits
 from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
 from facevalue.models.base import Capabilities
 from facevalue.models.registry import ModelOptions
-from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
+from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _PATH = "/chat/completions"
 _OUTAGE = 20
@@ -389,11 +387,11 @@ def _choice(texts: Sequence[str], way: Way) -> _Prepared:
 
 def _tiny(images: int) -> _Prepared:
     """Return a small question about white squares."""
-    file = io.BytesIO()
-    PIL.Image.new("RGB", (32, 32), "white").save(file, "PNG")
-    parts = image_parts([Image(file.getvalue(), "image/png")] * images)
     stimulus = Stimulus("probe", "", {}, tuple)
     sampling = Sampling(temperature=0.0, max_tokens=4)
     return _Prepared(
-        Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False), parts, None, None
+        Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False),
+        white_squares(images),
+        None,
+        None,
     )

@@ -1,0 +1,279 @@
+"""Models in this process by vLLM, which keeps what requests share in its own prefix cache."""
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from facevalue.errors import DependencyError, FaceValueError, ModelError
+from facevalue.models._chat import SEED_BITS, Part, Reply, conversation, image_parts, white_squares
+from facevalue.models._fallback import exact, instead, response_of
+from facevalue.models._structured import wanted
+from facevalue.models._toplogprobs import Position, log_probability
+from facevalue.models.base import Capabilities
+from facevalue.models.registry import ModelOptions
+from facevalue.types import Question, Request, Response, Sampling, Status, Stimulus
+
+_BATCH = 256
+"""Requests handed over together. vLLM itself decides how many of them it works on at once."""
+_LISTED = 100
+"""Alternatives asked for at each token; servers list 20 at most."""
+_IMAGES = 2
+_STIMULI_KEPT = 4
+"""Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
+_OF_ONE_REQUEST = (ValueError, TypeError, OSError)
+"""What vLLM raises for a request that it can't take: too long, too many images, an image or template that fails."""
+_FINISHED = {"stop": Status.OK, "length": Status.TRUNCATED}
+_SHOWN = 300
+_BROKEN = "\N{REPLACEMENT CHARACTER}"
+"""Stands for a token whose text vLLM leaves empty: it is a part of a character."""
+
+
+class VLLMModel:
+    """A model that vLLM runs in this process, on the GPUs that it finds.
+
+    Questions about one image are handed over together, and the image comes first in each, so that vLLM computes what
+    they share once (automatic prefix caching). Weights are read from safetensors files only, and no code that comes
+    with them is run. The engine starts when it is first needed.
+
+    Parameters
+    ----------
+    name:
+        A folder of weights, or a name on the Hugging Face hub.
+    options:
+        How to reach it; nothing of it concerns a model in this process, in which vLLM decides how much is done at once.
+
+    Raises
+    ------
+    DependencyError
+        vLLM is not installed.
+    ModelError
+        vLLM is installed but doesn't work on this machine.
+    """
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        self._name = name
+        self._vllm = _vllm()
+        self._engine: Any = None
+        self._capabilities: Capabilities | None = None
+        self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"VLLMModel({self._name!r})"
+
+    @property
+    def name(self) -> str:
+        """What the user typed to get this model."""
+        return f"vllm/{self._name}"
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Return the model's name and vLLM's version; the same on every resume."""
+        return {"api": "vllm", "model": self._name, "vllm": self._vllm.version}
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the model turns out to do, found by up to three tiny requests on first access.
+
+        More than two images a request are not tried.
+
+        Raises
+        ------
+        ModelError
+            The engine does not start, or answers no simple question.
+        """
+        if self._capabilities is None:
+            for images in range(_IMAGES, -1, -1):
+                outcome = self._ask([_tiny(images)], listed=True)[0]
+                if isinstance(outcome, Reply):
+                    break
+            else:
+                raise ModelError(f"{self.name} does not answer a simple question: {outcome}")
+            self._capabilities = Capabilities(
+                probabilities="top-k" if outcome.positions else "none",
+                images_per_request=images,
+                seeds=True,
+                structured=True,
+            )
+        return self._capabilities
+
+    def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
+        """Answer each request once, a batch after another. The latency of each is that of its batch.
+
+        Raises
+        ------
+        ModelError
+            The engine does not start, or stops.
+        """
+        source = iter(requests)
+        while batch := list(islice(source, _BATCH)):
+            yield from self._answer(batch)
+
+    def close(self) -> None:
+        """Let go of the engine and its memory."""
+        self._engine = None
+        self._encoded.clear()
+
+    def _answer(self, batch: Sequence[Request]) -> Iterator[Response]:
+        """Ask a batch once, and those again of which more than a little probability was not seen."""
+        prepared: list[_Prepared] = []
+        for request in batch:
+            try:
+                prepared.append(_Prepared(request, self._parts(request.stimulus)))
+            except (OSError, FaceValueError) as error:
+                problem = f"Stimulus {request.stimulus.key!r} could not be loaded: {error}"
+                yield Response(request.trial, request.repeat, Status.ERROR, error=problem)
+        doubtful: list[tuple[_Prepared, Response, str]] = []
+        for one, response, reply in self._responses(prepared, listed=True):
+            read = exact(one.request, reply, response) if one.request.exact and reply is not None else response
+            if isinstance(read, Response):
+                yield read
+            else:
+                doubtful.append((one, response, read))
+        again = self._responses([one for one, _, _ in doubtful], listed=False)
+        for (_, response, reason), (_, drawn, reply) in zip(doubtful, again, strict=True):
+            yield drawn if reply is None else instead(reason, response, drawn)
+
+    def _responses(
+        self, prepared: Sequence["_Prepared"], *, listed: bool
+    ) -> Iterator[tuple["_Prepared", Response, Reply | None]]:
+        """Ask, and return each request with its response and, unless it failed, the reply that this was read from."""
+        started = time.perf_counter()
+        outcomes = self._ask(prepared, listed=listed)
+        latency = (time.perf_counter() - started) * 1000
+        for one, outcome in zip(prepared, outcomes, strict=True):
+            if isinstance(outcome, Reply):
+                yield one, response_of(one.request, outcome, latency), outcome
+            else:
+                yield one, Response(one.request.trial, one.request.repeat, Status.ERROR, error=outcome), None
+
+    def _ask(self, prepared: Sequence["_Prepared"], *, listed: bool) -> list[Reply | str]:
+        """Return the reply to each request, or why there is none. A batch is halved until a bad one is alone."""
+        if not prepared:
+            return []
+        messages = [conversation(one.parts, one.request.question) for one in prepared]
+        params = [self._params(one.request, listed=listed) for one in prepared]
+        engine = self._started()
+        try:
+            outputs = engine.chat(messages, params, use_tqdm=False)
+        except _OF_ONE_REQUEST as error:
+            if len(prepared) == 1:
+                return [f"vLLM did not take the request: {_clipped(error)}"]
+            half = len(prepared) // 2
+            return self._ask(prepared[:half], listed=listed) + self._ask(prepared[half:], listed=listed)
+        except Exception as error:
+            raise ModelError(f"vLLM stopped working: {_clipped(error)} What was answered is kept.") from error
+        if len(outputs) != len(prepared):
+            raise ModelError(f"vLLM gave {len(outputs)} replies to {len(prepared)} requests.")
+        return [_read(output) for output in outputs]
+
+    def _params(self, request: Request, *, listed: bool) -> Any:
+        """Return how a reply is drawn: greedily with its alternatives for probabilities, as in a server's case."""
+        question, sampling = request.question, request.sampling
+        reading = request.exact and listed
+        held = request.constrain and not request.exact and question.options
+        return self._vllm.params(
+            temperature=0.0 if reading else sampling.temperature,
+            top_p=1.0 if reading else sampling.top_p,
+            max_tokens=sampling.max_tokens,
+            seed=request.seed & SEED_BITS,
+            logprobs=_LISTED if reading else None,
+            structured_outputs=self._vllm.structured(choice=wanted(question.options)) if held else None,
+        )
+
+    def _parts(self, stimulus: Stimulus) -> list[Part]:
+        at = (stimulus.key, stimulus.digest)
+        parts = self._encoded.get(at)
+        if parts is None:
+            parts = self._encoded[at] = image_parts(stimulus.load())
+            if len(self._encoded) > _STIMULI_KEPT:
+                self._encoded.popitem(last=False)
+        else:
+            self._encoded.move_to_end(at)
+        return parts
+
+    def _started(self) -> Any:
+        """Start the engine, which takes minutes, or return the one that runs."""
+        if self._engine is None:
+            try:
+                self._engine = self._vllm.engine(
+                    model=self._name,
+                    load_format="safetensors",
+                    trust_remote_code=False,
+                    generation_config="vllm",  # otherwise the model's own top-k and penalties are applied
+                    logprobs_mode="raw_logprobs",
+                    max_logprobs=_LISTED,
+                    enable_prefix_caching=True,
+                    limit_mm_per_prompt={"image": _IMAGES},
+                    seed=0,
+                )
+            except Exception as error:
+                raise ModelError(f"vLLM cannot run {self._name}: {_clipped(error)}") from error
+        return self._engine
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A request with its images encoded."""
+
+    request: Request
+    parts: list[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class _VLLM:
+    """What is used of vLLM: its engine, how a reply is drawn, how it is constrained, and the version."""
+
+    engine: Any
+    params: Any
+    structured: Any
+    version: str
+
+
+def _vllm() -> _VLLM:
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")  # it reports its use to its makers otherwise
+    try:
+        import vllm  # noqa: PLC0415 - takes seconds and a GPU
+        from vllm.sampling_params import StructuredOutputsParams  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name == "vllm":
+            raise DependencyError("vLLM", "vllm") from None
+        raise ModelError(f"vLLM is installed, but {_clipped(error)}") from error
+    except (ImportError, OSError, RuntimeError) as error:
+        raise ModelError(f"vLLM is installed, but does not work here: {_clipped(error)}") from error
+    return _VLLM(vllm.LLM, vllm.SamplingParams, StructuredOutputsParams, vllm.__version__)
+
+
+def _read(output: Any) -> Reply | str:
+    """Read a `vllm.RequestOutput`."""
+    said = output.outputs[0]
+    status = _FINISHED.get(said.finish_reason)
+    if status is None:
+        return f"vLLM gave the request up ({said.finish_reason})."
+    positions = None
+    if said.logprobs and len(said.logprobs) == len(said.token_ids):
+        try:
+            positions = [_position(*each) for each in zip(said.token_ids, said.logprobs, strict=True)]
+        except (KeyError, ValueError) as error:
+            return f"vLLM's log-probabilities cannot be read: {_clipped(error)}"
+    return Reply(status, said.text, positions, len(output.prompt_token_ids), len(said.token_ids), None)
+
+
+def _position(token: int, listed: Mapping[int, Any]) -> Position:
+    """Read one token of a reply: vLLM lists the likeliest, and the one taken, by their numbers."""
+    top = {number: (entry.decoded_token or _BROKEN, log_probability(entry.logprob)) for number, entry in listed.items()}
+    return Position(*top[token], tuple(top.values()))
+
+
+def _tiny(images: int) -> _Prepared:
+    """Return a small question about white squares."""
+    question, stimulus = Question("Answer with (a) or (b)."), Stimulus("probe", "", {}, tuple)
+    sampling = Sampling(temperature=0.0, max_tokens=4)
+    return _Prepared(Request(0, 0, 0, stimulus, question, sampling, exact=True), white_squares(images))
+
+
+def _clipped(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
