@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Row = list[int]
 Messages = list[dict[str, Any]]
 
+_PART = "{'type':"
+"""How a part of a message looks where a template writes it out instead of what it holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -115,7 +118,7 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
     refusal = ""
     for messages in _conversations(images, question, getattr(loaded.processor, "image_token", None)):
         try:
-            text: str = loaded.processor.apply_chat_template(messages, add_generation_prompt=True)
+            text: str = loaded.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         except Exception as error:  # templates raise what they like
             refusal = refusal or f"{error}"
             continue
@@ -123,7 +126,8 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
         marks = text.count(mark) if mark else images
         if marks > images and any(mark and mark in words for words in said):
             raise DataError(f"The question contains {mark}, which is this model's mark for a picture.")
-        if all(words.strip() in text for words in said) and marks == images and "{'type':" not in text:
+        written = text.count(_PART) > sum(words.count(_PART) for words in said)  # parts where a text was expected
+        if all(words.strip() in text for words in said) and marks == images and not written:
             return text
         refusal = refusal or "it leaves out a message or a picture"
     raise DataError(f"The model's chat template cannot put the question: {refusal}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
 from facevalue.models.hf.families import Family, family_of, window_of
-from facevalue.models.hf.processors import load_processor
+from facevalue.models.hf.processors import first_line, load_processor
 
 if TYPE_CHECKING:
     import torch
@@ -100,10 +100,7 @@ def load_model(
     where = _where(path)
     config = _config(where)
     processor = load_processor(where, config.model_type)
-    template = processor.chat_template or processor.tokenizer.chat_template
-    if not template:
-        raise ModelError(f"{path} has no chat template, so nobody knows how it wants to be asked: use a chat model.")
-    processor.chat_template = template
+    processor.tokenizer.chat_template = _template(path, processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
     family = family_of(config.model_type)
     # Where prefixes are shared, masks are Booleans, which the attention named sdpa honours and "eager" adds as numbers.
@@ -124,13 +121,13 @@ def load_model(
             f"{path} doesn't fit into the memory of {place}: try device auto or dtype bfloat16."
         ) from error
     except Exception as error:  # safetensors, transformers and accelerate each raise their own
-        raise ModelError(f"The weights of {path} cannot be loaded: {_first_line(error)}") from error
+        raise ModelError(f"The weights of {path} cannot be loaded: {first_line(error)}") from error
     missing = sorted(found["missing_keys"])
     if missing:  # they would be filled with random numbers
         raise ModelError(f"{path} lacks {len(missing)} of the model's weights, such as {missing[0]}.")
     model.eval()
     family, notes = _sharing(family, config, model)
-    if compile:
+    if compile:  # the encoder of pictures sees a new shape with every picture, and would be compiled anew
         model.get_decoder().compile(dynamic=True)
     return Loaded(
         model,
@@ -140,7 +137,7 @@ def load_model(
         model.dtype,
         model.get_input_embeddings().weight.device,
         getattr(config.get_text_config(), "max_position_embeddings", None),
-        _stops(model, processor),
+        _stops(model, processor.tokenizer),
         notes,
     )
 
@@ -199,13 +196,23 @@ def _config(path: str) -> Any:
         config = transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         hint = "" if Path(path).is_dir() else f" There is no folder of that name either.{_near(Path(path))}"
-        raise ModelError(f"The configuration of {path} cannot be read: {_first_line(error)}{hint}") from error
+        raise ModelError(f"The configuration of {path} cannot be read: {first_line(error)}{hint}") from error
     kind = config.model_type
     if kind in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
         return config
     if kind in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise ModelError(f"{path} is a text-only model ({kind}): it cannot be shown a picture.")
     raise ModelError(f"{path} is a model of type {kind!r}, which doesn't answer questions about pictures.")
+
+
+def _template(path: str, processor: Any) -> str:
+    """Return the chat template."""
+    found = processor.chat_template or processor.tokenizer.chat_template
+    if isinstance(found, dict):  # several by name
+        found = found.get("default")
+    if not found:
+        raise ModelError(f"{path} has no chat template, so nobody knows how it wants to be asked: use a chat model.")
+    return str(found)
 
 
 def _sharing(family: Family, config: Any, model: Any) -> tuple[Family, tuple[str, ...]]:
@@ -227,24 +234,20 @@ def _sharing(family: Family, config: Any, model: Any) -> tuple[Family, tuple[str
     return replace(family, shares=False), (note,)
 
 
-def _stops(model: Any, processor: Any) -> frozenset[int]:
+def _stops(model: Any, tokenizer: Any) -> frozenset[int]:
     """Return the tokens that end a reply: those the model states, and the one its template puts after a reply."""
     stated = model.generation_config.eos_token_id
-    ends: set[int] = set(stated if isinstance(stated, Sequence) else [stated]) | {processor.tokenizer.eos_token_id}
+    ends: set[int] = set(stated if isinstance(stated, Sequence) else [stated]) | {tokenizer.eos_token_id}
     mark = "reply"
     turns = [
         {"role": role, "content": [{"type": "text", "text": text}]}
         for role, text in (("user", "ask"), ("assistant", mark))
     ]
     try:
-        after = processor.apply_chat_template(turns).rpartition(mark)[2]
+        after = tokenizer.apply_chat_template(turns, tokenize=False).rpartition(mark)[2]
     except Exception:  # a template may refuse a conversation that ends so; the stated tokens do
         after = ""
-    tokens = processor.tokenizer(after, add_special_tokens=False)["input_ids"]
-    if tokens and tokens[0] in processor.tokenizer.all_special_ids:
+    tokens = tokenizer(after, add_special_tokens=False)["input_ids"]
+    if tokens and tokens[0] in tokenizer.all_special_ids:
         ends.add(tokens[0])
     return frozenset(end for end in ends if end is not None)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -6,7 +6,6 @@ processors can be had where torchvision cannot.
 
 from collections.abc import Mapping
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 from facevalue.errors import ModelError
@@ -31,15 +30,16 @@ def load_processor(path: str, model_type: str) -> Any:
     try:
         processor = kind.from_pretrained(path, backend="pil", trust_remote_code=False)
     except ImportError as error:
-        raise ModelError(f"The processor of {path} needs a package that is missing: {_first_line(error)}") from error
+        raise ModelError(f"The processor of {path} needs a package that is missing: {first_line(error)}") from error
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ModelError(f"The processor of {path} cannot be loaded: {_first_line(error)}") from error
+        raise ModelError(f"The processor of {path} cannot be loaded: {first_line(error)}") from error
     if getattr(processor, "image_processor", None) is None or getattr(processor, "tokenizer", None) is None:
         raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
     return processor
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, its kind if it says nothing."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
@@ -56,7 +56,7 @@ def _processor_type(path: str, model_type: str) -> Any:
             tokenization_auto.get_tokenizer_config(path),
         )
     except (OSError, ValueError) as error:
-        raise ModelError(f"The processor of {path} cannot be read: {_first_line(error)}") from error
+        raise ModelError(f"The processor of {path} cannot be read: {first_line(error)}") from error
     names = [name for name in (file.get("processor_class") for file in files) if isinstance(name, str)]
     name = names[0] if names else usual.get(model_type)
     if name is None:
@@ -78,16 +78,28 @@ def _processor_type(path: str, model_type: str) -> Any:
 
 
 def _without_video(kind: Any) -> Any:
-    """Return a processor's class without its slot for a video processor, for which torchvision would be needed."""
-    slots = [slot for slot in kind.get_attributes() if slot != "video_processor"]
-    if slots == kind.get_attributes():
+    """Return a processor's class that has nothing in its slot for videos, for which torchvision would be needed."""
+    slots: list[str] = kind.get_attributes()
+    if "video_processor" not in slots:
         return kind
-    own = {
-        "get_attributes": classmethod(lambda _: slots),
-        "video_processor": SimpleNamespace(num_frames=None, fps=None),  # SmolVLM's chat template looks at it
-        "__doc__": kind.__doc__,
-    }
-    return type(kind.__name__, (kind,), own)
+    others = [slot for slot in slots if slot != "video_processor"]
+    loads: Any = type(kind.__name__, (kind,), {"get_attributes": classmethod(lambda _: others)})
+    place = slots.index("video_processor")
+
+    class WithoutVideo(kind):  # type: ignore[misc]
+        """The processor, for pictures and texts."""
+
+        @classmethod
+        def _get_arguments_from_pretrained(cls, *args: Any, **kwargs: Any) -> list[Any]:
+            made: list[Any] = loads._get_arguments_from_pretrained(*args, **kwargs)
+            return [*made[:place], None, *made[place:]]
+
+        def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+            """Let nothing pass as a video processor."""
+            return None if argument is None else super().check_argument_for_proper_class(argument_name, argument)
+
+    WithoutVideo.__name__ = kind.__name__
+    return WithoutVideo
 
 
 def _pixtral() -> Any:
