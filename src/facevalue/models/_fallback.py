@@ -5,9 +5,10 @@ from facevalue.models._toplogprobs import OptionMass, option_probabilities
 from facevalue.types import Request, Response, Status
 
 MOST_UNSEEN = 0.01
-"""Probability that may lie on replies that were not seen. Beyond it, one reply is drawn in place of the probabilities.
+"""Probability that may lie on replies that were not seen: no option's probability is off by more.
 
-Prompts count by the probability that is on their options, so that what is unseen moves no share by more than this.
+Beyond it, one reply is drawn in place of the probabilities. One and not one per seed, since a trial whose probabilities
+were read counts once, too.
 """
 
 
