@@ -118,7 +118,7 @@ run = StudyGroup(
     _run,
     (
         click.Option(["--model"], required=True, metavar="MODEL",
-                     help="Who is asked: http://HOST/v1#NAME, openai/NAME, replay/PATH or sim/default."),
+                     help="Who is asked: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH or sim/default."),
         click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False),
                      help="The run's folder; runs/STUDY-MODEL by default. An existing one is resumed."),
         SAMPLE,
@@ -136,6 +136,11 @@ run = StudyGroup(
                      help="How often a failed request is sent again."),
         click.Option(["--rpm"], type=click.FloatRange(0, min_open=True), help="At most this many requests a minute."),
         click.Option(["--tpm"], type=click.FloatRange(0, min_open=True), help="At most this many tokens a minute."),
+        click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),
+                     help="hf/: number format; the checkpoint's own on a GPU, float32 on a CPU by default."),
+        click.Option(["--device"], help="hf/: cpu, cuda, cuda:1, or auto to spread a model over all GPUs."),
+        click.Option(["--threads"], type=click.IntRange(1), help="hf/: CPU threads."),
+        click.Option(["--compile"], is_flag=True, help="hf/: compile the model first; for long runs."),
     ),
     help="Ask a model. The same command resumes.",
 )  # fmt: skip

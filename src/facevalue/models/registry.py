@@ -8,7 +8,7 @@ from facevalue.models.base import Model
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How to reach a model: nothing here changes what it says.
+    """How to reach a server, or to load a model of this machine.
 
     Attributes
     ----------
@@ -20,6 +20,14 @@ class ModelOptions:
         How often a failed request is sent again.
     rpm, tpm:
         Budget of requests and tokens a minute; None for no budget.
+    dtype:
+        Number format of a model on this machine: "float32", "bfloat16" or "float16"; None for what suits its device.
+    device:
+        Where it computes: "cpu", "cuda", "cuda:1", or "auto" to spread its layers; None for a GPU if there is one.
+    threads:
+        Its CPU threads; None for as many as torch takes.
+    compile:
+        Whether its forward pass is compiled first.
     """
 
     concurrency: int = 16
@@ -27,6 +35,10 @@ class ModelOptions:
     retries: int = 5
     rpm: float | None = None
     tpm: float | None = None
+    dtype: str | None = None
+    device: str | None = None
+    threads: int | None = None
+    compile: bool = False
 
 
 def load(spec: str, options: ModelOptions | None = None) -> Model:
@@ -36,25 +48,33 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     ----------
     spec:
         "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL";
-        "replay/PATH" for recorded answers.
+        "hf/PATH_OR_ID" for a model on this machine; "replay/PATH" for recorded answers.
     options:
-        How to reach it.
+        How to reach or load it.
 
     Raises
     ------
     UnknownNameError
         There is no such kind of model.
     ModelError
-        The address is incomplete, or a key is missing.
+        The address is incomplete, or a key is missing; or options for a model on this machine are given for another
+        one.
+    DependencyError
+        The model needs packages that are not installed.
     DataError
         Recorded answers are not there, or damaged.
     """
     options = options or ModelOptions()
+    kind, _, name = spec.partition("/")
+    if kind == "hf" and name:
+        from facevalue.models.hf.adapter import HFModel  # noqa: PLC0415
+
+        return HFModel(spec, options)
+    _check_remote(spec, options)
     if spec.startswith(("http://", "https://", "openai/")):
         from facevalue.models.openai import OpenAIModel  # noqa: PLC0415 - imported when asked for
 
         return OpenAIModel(spec, options)
-    kind, _, name = spec.partition("/")
     if kind == "sim" and name:
         from facevalue.models.sim import SimModel  # noqa: PLC0415
 
@@ -63,8 +83,18 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.replay import ReplayModel  # noqa: PLC0415
 
         return ReplayModel(name)
-    if not name and kind in ("sim", "openai", "replay"):
-        raise ModelError(f"{spec!r} names no model: write {kind}/{'PATH' if kind == 'replay' else 'NAME'}.")
-    raise UnknownNameError(
-        "model", spec, ["sim/default", "replay/PATH", "http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
-    )
+    known = {"sim": "NAME", "openai": "NAME", "replay": "PATH", "hf": "PATH_OR_ID"}
+    if not name and kind in known:
+        raise ModelError(f"{spec!r} names no model: write {kind}/{known[kind]}.")
+    servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
+    raise UnknownNameError("model", spec, ["sim/default", "replay/PATH", "hf/PATH_OR_ID", *servers])
+
+
+def _check_remote(spec: str, options: ModelOptions) -> None:
+    """Refuse what only a model on this machine can be told."""
+    given = [name for name in ("dtype", "device", "threads") if getattr(options, name) is not None]
+    given += ["compile"] * options.compile
+    if given:
+        said = " and ".join(f"--{name}" for name in given)
+        verb = "is" if len(given) == 1 else "are"
+        raise ModelError(f"{said} {verb} for models on this machine (hf/PATH_OR_ID); {spec} runs elsewhere.")

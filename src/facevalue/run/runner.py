@@ -23,6 +23,7 @@ from facevalue.run.settings import RunSettings, RunSummary
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, versions, write_manifest
+from facevalue.store.reader import count_drawn
 from facevalue.store.shards import shard_paths
 from facevalue.store.writer import ShardWriter
 from facevalue.studies.base import Study
@@ -141,6 +142,12 @@ def _facts(study: Study, model: Model, settings: RunSettings) -> dict[str, str |
     return facts
 
 
+def _found(session: Session, model: Model) -> Session:
+    """Enter what the model found out about itself, if it looks."""
+    find: Callable[[], dict[str, str | int | float | bool]] | None = getattr(model, "findings", None)
+    return session if find is None else replace(session, findings=dict(find()))
+
+
 def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
@@ -186,6 +193,8 @@ class _Session:
             self._folder, replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
         )
         self._progress.start(self._skipped, self._skipped + self._feed.planned)
+        for note in getattr(model, "notes", ()):
+            self._progress.note(note)
         interrupted = False
         summary: RunSummary | None = None
         try:
@@ -206,7 +215,7 @@ class _Session:
             interrupted = True
         except BaseException as error:
             signals.over()
-            self._close(before, begun, complete=False, error=error)
+            self._close(before, _found(begun, model), complete=False, error=error)
             self._report(time.monotonic())
             self._progress.finish(None)
             raise
@@ -216,8 +225,15 @@ class _Session:
             message = f"{model.name} gave no response to {silent:,} requests; the same command asks them again."
             self.warnings.append(message)
             self._progress.note(message)
+        if before.exact and (drawn := count_drawn(self._folder)):
+            message = (
+                f"{drawn:,} of {self._ledger.requests:,} replies were drawn, as over 1% of their probability was not "
+                f"listed: 'facevalue export {self._folder} --to replies.csv' shows which (no probabilities, and why)."
+            )
+            self.warnings.append(message)
+            self._progress.note(message)
         complete = not (silent or interrupted)
-        self._close(before, begun, complete)
+        self._close(before, _found(begun, model), complete)
         summary = self._summary(complete, interrupted)
         self._progress.finish(summary)
         return summary

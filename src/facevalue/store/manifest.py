@@ -4,7 +4,7 @@ import json
 import platform
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -65,6 +65,8 @@ class Session:
     """Responses it stored."""
     versions: Mapping[str, str]
     """Versions of FaceValue, Python and the libraries that shape prompts and images."""
+    findings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    """What the model found out about itself while it was asked, such as how far a self-check differed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +149,8 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
     yield "model", manifest.model
     for name, setting in manifest.model_settings.items():
         yield f"model {name}", setting
-    for field in fields(Sampling):
-        yield field.name.replace("_", " "), getattr(manifest.sampling, field.name)
+    for each in fields(Sampling):
+        yield each.name.replace("_", " "), getattr(manifest.sampling, each.name)
     yield "answers", "exact probabilities" if manifest.exact else "sampled replies"
     yield "sample", "the whole design" if manifest.sample is None else manifest.sample
     if manifest.sample is not None:
@@ -176,8 +178,8 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
     RunError
         The folder is not writable.
     """
-    sampling = {field.name: getattr(manifest.sampling, field.name) for field in fields(Sampling)}
-    counts = {field.name: getattr(manifest.counts, field.name) for field in fields(Counts)}
+    sampling = {each.name: getattr(manifest.sampling, each.name) for each in fields(Sampling)}
+    counts = {each.name: getattr(manifest.counts, each.name) for each in fields(Counts)}
     options = dict(manifest.options)
     done = options.pop(INTERVENTIONS, [])
     interventions = {INTERVENTIONS: [json.loads(text) for text in done]} if isinstance(done, list) and done else {}
@@ -202,7 +204,15 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
         "model": {"name": manifest.model, "settings": dict(manifest.model_settings)},
         "counts": counts,
         "sessions": [
-            _without_none({"start": s.start, "end": s.end, "asked": s.asked, "versions": dict(s.versions)})
+            _without_none(
+                {
+                    "start": s.start,
+                    "end": s.end,
+                    "asked": s.asked,
+                    "versions": dict(s.versions),
+                    "findings": dict(s.findings) or None,
+                }
+            )
             for s in manifest.sessions
         ],
     }
@@ -266,6 +276,7 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
                 end=_time(session["end"]) if "end" in session else None,
                 asked=int(session["asked"]),
                 versions=dict(session["versions"]),
+                findings=dict(session.get("findings", {})),
             )
             for session in document["sessions"]
         ),

@@ -55,6 +55,18 @@ def test_parents_come_first(branches: list[list[int]]) -> None:
     assert (tree.parents < np.arange(len(tree))).all()
 
 
+@given(BRANCHES, BRANCHES)
+def test_what_grows_later_hangs_where_it_was_put(first: list[list[int]], more: list[list[int]]) -> None:
+    tree, _ = Tree.merged(first)
+    starts = [(at % (len(tree) + 1)) - 1 for at in range(len(more))]
+    larger, paths = tree.grown(zip(starts, more, strict=True))
+    assert larger.ids[: len(tree)].tolist() == tree.ids.tolist()
+    assert [larger.ids[path].tolist() for path in paths] == more
+    for start, path in zip(starts, paths, strict=True):
+        assert min(path, default=len(tree)) >= len(tree)
+        assert ancestors(larger, path[-1] if path else start) == path[::-1] + ancestors(tree, start)
+
+
 @pytest.mark.parametrize("parents", [[0], [-2], [-1, 1], [-1, 2, 0]])
 def test_a_parent_that_comes_late_is_refused(parents: list[int]) -> None:
     with pytest.raises(ValueError, match="before its children"):

@@ -59,22 +59,34 @@ class Tree:
 
     @classmethod
     def merged(cls, branches: Iterable[Sequence[int]]) -> tuple[Self, list[list[int]]]:
-        """Build a tree from branches of token ids, with the beginnings that branches share taken once.
+        """Build a tree from branches of token ids, as `grown` does."""
+        return cls.of((), ()).grown((-1, branch) for branch in branches)
+
+    def grown(self, branches: Iterable[tuple[int, Sequence[int]]]) -> tuple[Self, list[list[int]]]:
+        """Return the tree with new branches. Beginnings that the new ones share are taken once.
+
+        Parameters
+        ----------
+        branches:
+            For each one the node it grows from, -1 for the prefix, and its token ids. The old nodes are never taken for
+            new ones: what follows a new node can be read in the call that computes it and not later.
 
         Returns
         -------
         tuple
-            The tree, and for each branch the nodes that it runs through.
+            The tree, its old nodes first, and for each branch the new nodes that it runs through.
         """
+        old = len(self)
         nodes: dict[tuple[int, int], int] = {}
         paths = []
-        for branch in branches:
-            path, at = [], -1
+        for start, branch in branches:
+            path, at = [], start
             for token in branch:
-                at = nodes.setdefault((at, int(token)), len(nodes))
+                at = nodes.setdefault((at, int(token)), old + len(nodes))
                 path.append(at)
             paths.append(path)
-        return cls.of((token for _, token in nodes), (parent for parent, _ in nodes)), paths
+        ids = [*self.ids.tolist(), *(token for _, token in nodes)]
+        return self.of(ids, [*self.parents.tolist(), *(parent for parent, _ in nodes)]), paths
 
     def __len__(self) -> int:
         return int(self.ids.size)

@@ -1,0 +1,220 @@
+"""`hf/PATH_OR_ID`: a model on this machine, asked through transformers."""
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from importlib.metadata import version
+from itertools import groupby, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import PIL.Image
+import PIL.ImageOps
+
+from facevalue.errors import DataError, ModelError
+from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
+from facevalue.models.base import Capabilities
+from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
+from facevalue.models.hf.scoring import Score
+from facevalue.models.registry import ModelOptions
+from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
+from facevalue.types import Image, Request, Response, Status, Stimulus
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+_MOST_NEIGHBOURS = 1024
+"""Requests about one stimulus that are taken from the stream at once."""
+_MOST_FAILURES = 20
+"""So many stimuli in a row with nothing but errors end the run."""
+_MOST_IMAGES = 8
+_PIECES, _PIECE = 64, 2**16  # bytes
+
+
+class HFModel:
+    """A model of a folder or of the hub's cache.
+
+    Parameters
+    ----------
+    name:
+        "hf/PATH_OR_ID", as the user typed it.
+    options:
+        Number format, device, threads, compilation; the rest is for servers.
+
+    Raises
+    ------
+    DependencyError
+        torch or transformers is not installed.
+    ModelError
+        The model cannot be used; the text says why.
+    """
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        self.name = name
+        self._path = name.partition("/")[2]
+        self._compiled = options.compile
+        self.engine = Engine.load(
+            self._path,
+            dtype=options.dtype,
+            device=options.device,
+            threads=options.threads,
+            compile=options.compile,
+        )
+        self.capabilities = Capabilities(
+            probabilities="full", images_per_request=_MOST_IMAGES, system_prompt=True, seeds=True, structured=True
+        )
+        self.notes = self.engine.loaded.notes
+        self._failures = 0
+        self._settings: dict[str, str | int | float | bool] | None = None
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """Number format, kind of device, versions, and a hash by which the weights are known."""
+        if self._settings is None:
+            loaded = self.engine.loaded
+            self._settings = {
+                "dtype": str(loaded.dtype).removeprefix("torch."),
+                "device": loaded.device.type,
+                "compile": self._compiled,
+                "weights": fingerprint(_folder(self._path)),
+                "torch": version("torch"),
+                "transformers": version("transformers"),
+            }
+        return self._settings
+
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """What the self-check has found so far; empty before it has looked."""
+        check = self.engine.check
+        found: dict[str, str | int | float | bool] = {}
+        if check.checks or check.difference:
+            found |= {
+                "self_checks": check.checks,
+                "largest_difference": check.difference,
+                "largest_log_difference": check.log_difference,
+                "tolerance": check.tolerance,
+            }
+        if self.engine.undecided:
+            found["largest_undecided"] = self.engine.undecided
+        return found
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer one stimulus after the other, each request of it as soon as it is done."""
+        for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
+            while batch := list(islice(run, _MOST_NEIGHBOURS)):
+                reason, answered = None, False
+                for response in self._answer(batch):
+                    reason, answered = response.error or reason, answered or response.status is not Status.ERROR
+                    yield response
+                self._failures = 0 if answered else self._failures + 1
+                if self._failures >= _MOST_FAILURES:
+                    raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
+
+    def close(self) -> None:
+        """Let go of the model."""
+        del self.engine
+
+    def _answer(self, batch: list[Request]) -> Iterator[Response]:
+        """Answer requests about one stimulus."""
+        stimulus, waiting = batch[0].stimulus, dict(enumerate(batch))
+        try:
+            pictures = decoded(stimulus)
+            for number, made, seconds in self._made(pictures, batch):
+                yield _response(waiting.pop(number), made, seconds)
+            return
+        except (DataError, OSError) as error:
+            reason = f"Stimulus {stimulus.key!r} cannot be shown: {error}"
+        except (ValueError, TypeError, LookupError, RuntimeError) as error:  # whatever a processor or model makes of it
+            reason = f"{type(error).__name__}: {str(error).strip()[:300] or 'no reason given'}"
+        for request in waiting.values():
+            yield _response(request, Failed(reason), 0.0)
+
+    def _made(
+        self, pictures: "list[Picture]", batch: list[Request]
+    ) -> Iterator[tuple[int, Score | Reply | Failed, float]]:
+        exact = [number for number, request in enumerate(batch) if request.exact]
+        free = [number for number, request in enumerate(batch) if not request.exact]
+        questions, samplings = [batch[n].question for n in exact], [batch[n].sampling for n in exact]
+        for at, score, seconds in self.engine.score(pictures, questions, samplings):
+            yield exact[at], score, seconds
+        wishes = [Wish(r.question, r.sampling, _seed(r), r.constrain) for r in (batch[n] for n in free)]
+        for at, reply, seconds in self.engine.generate(pictures, wishes):
+            yield free[at], reply, seconds
+
+
+def _response(request: Request, made: Score | Reply | Failed, seconds: float) -> Response:
+    trial, repeat, took = request.trial, request.repeat, 1000 * seconds
+    if isinstance(made, Failed):
+        return Response(trial, repeat, Status.ERROR, error=made.reason)
+    if isinstance(made, Score):
+        return Response(trial, repeat, Status.OK, None, made.probs, made.prompt_tokens, 0, took)
+    status = Status.OK if made.ended else Status.TRUNCATED
+    return Response(trial, repeat, status, made.text, None, made.prompt_tokens, made.completion_tokens, took)
+
+
+def _seed(request: Request) -> int:
+    """Mix a request's seed with all that it shows and says.
+
+    A study gives each of its trials the same few seeds; were they taken as they are, the same random numbers would
+    decide every trial, and all trials would err to the same side.
+    """
+    stimuli = np.array([stimulus_hash(request.stimulus)], dtype=np.uint64)
+    questions = np.array([question_hash(request.question)], dtype=np.uint64)
+    conditions = conditions_hash(request.sampling, request.seed, request.exact, request.constrain)
+    return int(combined_hash(stimuli, questions, np.array([conditions], dtype=np.uint64))[0])
+
+
+def decoded(stimulus: Stimulus) -> "list[Picture]":
+    """Decode a stimulus: upright as its EXIF says, the first picture of several in a file, transparency on white.
+
+    Raises
+    ------
+    DataError
+        An image is too large, damaged or of a format that is not read.
+    """
+    return [_picture(image, f"image {number}") for number, image in enumerate(stimulus.load(), 1)]
+
+
+def _picture(image: Image, name: str) -> "Picture":
+    if len(image.data) > MAX_BYTES:
+        raise DataError(f"{name}: {len(image.data) / 1e6:.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f}.")
+    read_header(image.data, name)
+    try:
+        with PIL.Image.open(io.BytesIO(image.data), formats=FORMATS) as opened:
+            upright = PIL.ImageOps.exif_transpose(opened)
+            if not upright.has_transparency_data:
+                return upright.convert("RGB")
+            paper = PIL.Image.new("RGBA", upright.size, "white")
+            return PIL.Image.alpha_composite(paper, upright.convert("RGBA")).convert("RGB")
+    except Exception as error:  # Pillow raises many kinds for damaged files
+        raise DataError(f"{name}: damaged ({type(error).__name__}).") from error
+
+
+def _folder(path: str) -> Path:
+    """Where a model's files are: its folder, or its place in the hub's cache."""
+    from transformers.utils import cached_file  # noqa: PLC0415
+
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return folder
+    return Path(str(cached_file(path, "config.json", local_files_only=True))).parent
+
+
+def fingerprint(folder: Path) -> str:
+    """Return a hash by which a model is known: of its settings, its tokenizer and a sample of its weights.
+
+    Weights are many gigabytes; of each file the size and the beginning (which names every tensor and its place) are
+    hashed, and as many pieces spread evenly over it.
+    """
+    state = blake2b(digest_size=16)
+    for path in sorted((*folder.glob("*.json"), *folder.glob("*.jinja"), *folder.glob("*.safetensors"))):
+        size = path.stat().st_size
+        state.update(f"{path.name} {size} ".encode())
+        with path.open("rb") as file:
+            if path.suffix != ".safetensors" or size <= _PIECES * _PIECE:
+                for block in iter(lambda: file.read(_PIECE), b""):
+                    state.update(block)
+                continue
+            for piece in range(_PIECES):
+                file.seek(piece * (size - _PIECE) // (_PIECES - 1))
+                state.update(file.read(_PIECE))
+    return state.hexdigest()

@@ -1,0 +1,104 @@
+"""The self-check: a few questions of every run are also put to the model in the plain way, and the numbers compared."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from facevalue.errors import ModelError
+from facevalue.models.hf.chat import Group
+from facevalue.models.hf.drawing import log_probabilities
+from facevalue.models.hf.growth import leaves
+from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.plain import plain_logits
+from facevalue.models.hf.scoring import Evidence
+
+TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+"""Largest difference of a probability that rounding explains, by the format that the model computes in."""
+
+
+@dataclass(slots=True)
+class SelfCheck:
+    """What the comparisons of one run have shown.
+
+    Attributes
+    ----------
+    tolerance:
+        Largest difference of a probability that passes.
+    checks:
+        Questions compared.
+    difference:
+        Largest difference of a token's probability at temperature 1.
+    log_difference:
+        Largest difference of its natural logarithm.
+    """
+
+    tolerance: float
+    checks: int = 0
+    difference: float = 0.0
+    log_difference: float = 0.0
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> "SelfCheck":
+        """Begin, with the tolerance of a model's number format."""
+        return cls(TOLERANCES.get(str(loaded.dtype).removeprefix("torch."), TOLERANCES["bfloat16"]))
+
+    def compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
+        """Compare what was read over a shared prefix with one plain forward pass for each reply.
+
+        Parameters
+        ----------
+        loaded:
+            The model.
+        group:
+            Its questions.
+        member:
+            Which of them, by its place in the group.
+        evidence:
+            What was read for it.
+
+        Raises
+        ------
+        ModelError
+            The tokens are not those that the processor makes of the whole conversation, or a probability differs by
+            more than the tolerance.
+        """
+        inputs = group.full(group.members[member])
+        if inputs["input_ids"][0].tolist() != [*group.prefix_ids, *group.suffixes[member]]:
+            raise ModelError(
+                f"Self-check: the shared prefix of {_name(loaded)} does not give the tokens that its processor makes. "
+                "This is a fault of FaceValue: please report it with the model's name."
+            )
+        by_reply: dict[tuple[int, ...], list[Evidence]] = {}
+        for each in evidence:
+            by_reply.setdefault(each.reply, []).append(each)
+        for _, longest in leaves((0, reply) for reply in by_reply):
+            places = [n for n in range(len(longest) + 1) if longest[:n] in by_reply]
+            logits = plain_logits(loaded, inputs, longest, places)
+            known = [(row, each) for row, n in enumerate(places) for each in by_reply[longest[:n]]]
+            logs = log_probabilities(logits, [row for row, _ in known], [each.token for _, each in known])
+            self._enter(logs, np.array([each.logprob for _, each in known]))
+        self.checks += 1
+        if not self.difference <= self.tolerance:
+            raise ModelError(
+                f"Self-check: a probability of {_name(loaded)} read over the shared prefix differs by "
+                f"{self.difference:.2g} from a plain forward pass; rounding in {_dtype(loaded)} explains at most "
+                f"{self.tolerance:.2g}. Try --dtype float32. If it stays, please report it with the model's name."
+            )
+
+    def _enter(self, plain: Any, shared: Any) -> None:
+        difference = float(np.abs(np.exp(plain) - np.exp(shared)).max())
+        self.difference = max(self.difference, math.inf if math.isnan(difference) else difference)
+        both = np.isfinite(plain) & np.isfinite(shared)
+        if both.any():
+            self.log_difference = max(self.log_difference, float(np.abs(plain - shared)[both].max()))
+
+
+def _name(loaded: Loaded) -> str:
+    return str(loaded.model.config.model_type)
+
+
+def _dtype(loaded: Loaded) -> str:
+    return str(loaded.dtype).removeprefix("torch.")

@@ -1,0 +1,107 @@
+"""From logits to the distribution that the next token is drawn from, and a draw."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.types import Sampling
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def distribution(logits: "Tensor", sampling: Sampling) -> "Tensor":
+    r"""Return how likely each token is to be drawn.
+
+    .. math:: q(t) \propto p(t)\,[t \in N], \qquad p(t) = \frac{e^{z_t / T}}{\sum_s e^{z_s / T}},
+
+    where the nucleus :math:`N` holds the likeliest tokens up to the one with which their mass reaches `top_p` (Holtzman
+    et al., 2020, "The Curious Case of Neural Text Degeneration"); of equally likely ones the lower id goes first.
+    `T = 0` takes the likeliest token. The whole vocabulary counts, and nothing else is applied.
+
+    Parameters
+    ----------
+    logits:
+        Float32, (n, vocabulary).
+    sampling:
+        Temperature and nucleus.
+
+    Returns
+    -------
+    Tensor
+        Probabilities, float32, of the same shape.
+    """
+    import torch  # noqa: PLC0415
+
+    if sampling.temperature == 0:
+        best = torch.zeros_like(logits)
+        return best.scatter_(1, logits.argmax(dim=1, keepdim=True), 1.0)
+    shares = torch.softmax(logits / sampling.temperature, dim=1)
+    if sampling.top_p >= 1:
+        return shares
+    ordered, order = shares.sort(dim=1, descending=True, stable=True)
+    before = ordered.double().cumsum(dim=1) - ordered.double()
+    kept = torch.where(before < sampling.top_p, ordered, torch.zeros_like(ordered))
+    nucleus = torch.zeros_like(shares).scatter_(1, order, kept)
+    return nucleus / nucleus.sum(dim=1, keepdim=True)
+
+
+def log_probabilities(logits: "Tensor", rows: Sequence[int] | Ints, tokens: Sequence[int] | Ints) -> Floats:
+    """Return the natural-log probabilities of tokens at temperature 1, in double precision.
+
+    Parameters
+    ----------
+    logits:
+        Float32, (n, vocabulary).
+    rows, tokens:
+        Which entries, one each.
+    """
+    import torch  # noqa: PLC0415
+
+    normal = torch.logsumexp(logits, dim=1)
+    row = torch.as_tensor(np.asarray(rows, dtype=np.int64), device=logits.device)
+    token = torch.as_tensor(np.asarray(tokens, dtype=np.int64), device=logits.device)
+    values: Floats = (logits[row, token] - normal[row]).double().cpu().numpy()
+    return values
+
+
+def uniforms(seed: int, count: int) -> Floats:
+    """Return numbers in [0, 1) for the tokens of one reply; they depend on its seed alone.
+
+    Parameters
+    ----------
+    seed:
+        0 to 2**64 - 1.
+    count:
+        How many.
+    """
+    return np.random.Generator(np.random.Philox(key=seed)).random(count)
+
+
+def pick(shares: "Tensor", uniform: Floats) -> "Tensor":
+    """Draw a token from each row: the first at which the summed probabilities exceed the uniform number.
+
+    Parameters
+    ----------
+    shares:
+        Probabilities, (n, vocabulary); a row may sum to a little more or less than 1.
+    uniform:
+        A number in [0, 1) for each row.
+
+    Returns
+    -------
+    Tensor
+        Token ids, (n,); never one of probability 0.
+    """
+    import torch  # noqa: PLC0415
+
+    summed = shares.double().cumsum(dim=1)
+    aim = torch.as_tensor(uniform, dtype=torch.float64, device=shares.device)[:, None] * summed[:, -1:]
+    found = torch.searchsorted(summed, aim, right=True)[:, 0]
+    return found.clamp(max=shares.shape[1] - 1)

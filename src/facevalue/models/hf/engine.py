@@ -1,0 +1,317 @@
+"""Questions about pictures in, exact probabilities or drawn replies out: the engine behind `hf/...`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+
+from facevalue.errors import DataError
+from facevalue.models._structured import wanted
+from facevalue.models.hf._constrain import Constraint, Constraints
+from facevalue.models.hf.chat import Group, prepare
+from facevalue.models.hf.check import SelfCheck
+from facevalue.models.hf.growth import Growth, PlainGrowth, SharedGrowth
+from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.options import OPENING, OptionReader, written
+from facevalue.models.hf.packing import Budget, OutOfMemory, attempt, packed
+from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.sampling import Draw, draw_pack
+from facevalue.models.hf.scoring import Evidence, Habits, Score, Scored, Tokens, score_pack
+from facevalue.models.hf.vocabulary import Vocabulary
+from facevalue.types import Option, Question, Sampling
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_STEPS = 8
+"""So many tokens of a reply weigh as one of a prompt when packs are made: they go through the model one at a time."""
+
+Result = TypeVar("Result", Score, "Reply")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A reply that is wanted.
+
+    Attributes
+    ----------
+    question:
+        What is asked.
+    sampling:
+        How the reply is drawn.
+    seed:
+        Its random numbers, 0 to 2**64 - 1: the same ones for the same seed, whatever else is asked.
+    constrain:
+        Whether it must be one of the question's options.
+    """
+
+    question: Question
+    sampling: Sampling
+    seed: int = 0
+    constrain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply that was drawn.
+
+    Attributes
+    ----------
+    text:
+        The reply, verbatim; without the blanks around it if it was constrained.
+    ended:
+        Whether it ended by itself, as opposed to the token limit.
+    prompt_tokens, completion_tokens:
+        Tokens of the prompt, pictures expanded, and of the reply, its end included.
+    tokens:
+        The reply's tokens without the one that ended it.
+    logprobs:
+        Their natural-log probabilities at temperature 1, before any constraint.
+    """
+
+    text: str
+    ended: bool
+    prompt_tokens: int
+    completion_tokens: int
+    tokens: Tokens
+    logprobs: tuple[float, ...]
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the model said of each token."""
+        return tuple(Evidence(self.tokens[:n], self.tokens[n], log) for n, log in enumerate(self.logprobs))
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A question that could not be asked.
+
+    Attributes
+    ----------
+    reason:
+        Why, for people.
+    """
+
+    reason: str
+
+
+class Engine:
+    """A loaded model, asked about one stimulus at a time.
+
+    What all questions about a picture have in common is run once; what differs is packed, as many questions at a time
+    as memory allows. Each time the number of stimuli has doubled, one question drawn at random is checked by a plain
+    forward pass.
+
+    Parameters
+    ----------
+    loaded:
+        The model.
+
+    Attributes
+    ----------
+    loaded:
+        The model.
+    check:
+        What the self-check has found so far.
+    undecided:
+        Largest share of the replies to one question that was not followed until it was decided.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.check = SelfCheck.of(loaded)
+        self.undecided = 0.0
+        size = int(loaded.model.get_output_embeddings().weight.shape[0])
+        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids, OPENING)
+        self._budget = Budget(loaded)
+        self._habits = Habits()
+        self._stimuli = 0
+        self._read = lru_cache(maxsize=4096)(self._options)
+
+    @classmethod
+    def load(cls, path: str, **how: Any) -> Self:
+        """Load a model as `facevalue.models.hf.loaded.load_model` does."""
+        return cls(load_model(path, **how))
+
+    @cached_property
+    def _constraints(self) -> Constraints:
+        return Constraints(self._vocabulary)
+
+    def _options(self, options: tuple[Option, ...]) -> tuple[OptionReader, list[list[Tokens]]]:
+        reader = OptionReader(options, self._vocabulary)
+        return reader, written(options, self.loaded.tokenizer, self._vocabulary)
+
+    def score(
+        self, images: "Sequence[Image]", questions: Sequence[Question], sampling: Sampling | Sequence[Sampling]
+    ) -> Iterator[tuple[int, Score | Failed, float]]:
+        """Weigh the options of questions about the same pictures.
+
+        Parameters
+        ----------
+        images:
+            What is shown: none, one or several.
+        questions:
+            What is asked, each with its options.
+        sampling:
+            How replies are drawn, of all questions or of each.
+
+        Yields
+        ------
+        tuple
+            A question's number, its score, and its part of the seconds it took; in any order.
+
+        Raises
+        ------
+        DataError
+            The pictures cannot be processed.
+        ModelError
+            The self-check found numbers that rounding cannot explain.
+        """
+        samplings = [sampling] * len(questions) if isinstance(sampling, Sampling) else sampling
+        read: dict[int, tuple[OptionReader, list[list[Tokens]]]] = {}
+        for number, question in enumerate(questions):
+            try:
+                read[number] = self._read(question.options)
+            except DataError as error:
+                yield number, Failed(str(error)), 0.0
+        numbers = list(read)
+        for group in self._groups(images, [questions[number] for number in numbers]):
+            jobs: dict[int, Scored] = {}
+            for place, member in enumerate(group.members):
+                number = numbers[member]
+                reader, ways = read[number]
+                longest = max(samplings[number].max_tokens, *(len(way) for each in ways for way in each))
+                if reason := group.excess(place, longest, self.loaded.context):
+                    yield number, Failed(reason), 0.0
+                    continue
+                jobs[number] = Scored(place, reader, ways, samplings[number], _prompt_tokens(group, place))
+            places = {number: job.member for number, job in jobs.items()}
+            sizes = [len(group.suffixes[job.member]) + len(self._habits.guess(job)) for job in jobs.values()]
+            for number, score, seconds in self._run(group, places, sizes, partial(self._score, jobs)):
+                if isinstance(score, Score):
+                    self.undecided = max(self.undecided, score.undecided)
+                yield number, score, seconds
+
+    def _score(self, jobs: Mapping[int, Scored], growth: Growth, pack: list[int]) -> list[Score]:
+        return score_pack(growth, [jobs[number] for number in pack], self._vocabulary, self._habits)
+
+    def generate(
+        self, images: "Sequence[Image]", wishes: Sequence[Wish]
+    ) -> Iterator[tuple[int, Reply | Failed, float]]:
+        """Draw replies to questions about the same pictures.
+
+        Parameters
+        ----------
+        images:
+            What is shown: none, one or several.
+        wishes:
+            The replies wanted; several of them may be to the same question.
+
+        Yields
+        ------
+        tuple
+            A wish's number, the reply, and its part of the seconds it took; in any order.
+
+        Raises
+        ------
+        DataError
+            The pictures cannot be processed.
+        ModelError
+            The self-check found numbers that rounding cannot explain.
+        DependencyError
+            A reply is to be constrained, and llguidance is not installed.
+        """
+        same: dict[object, list[int]] = {}
+        for number, wish in enumerate(wishes):
+            question = wish.question
+            same.setdefault((question.system, question.turns, question.prompt), []).append(number)
+        alike = list(same.values())
+        for group in self._groups(images, [wishes[numbers[0]].question for numbers in alike]):
+            places: dict[int, int] = {}
+            for place, member in enumerate(group.members):
+                for number in alike[member]:
+                    if reason := self._hindrance(group, place, wishes[number]):
+                        yield number, Failed(reason), 0.0
+                    else:
+                        places[number] = place
+            lengths = {n: (wishes[n].sampling.max_tokens, len(group.suffixes[p]), p) for n, p in places.items()}
+            order = {number: places[number] for number in sorted(places, key=lengths.__getitem__)}
+            sizes = [1 + len(group.suffixes[p]) + wishes[n].sampling.max_tokens // _STEPS for n, p in order.items()]
+            yield from self._run(group, order, sizes, partial(self._draw, wishes, places, group))
+
+    def _hindrance(self, group: Group, place: int, wish: Wish) -> str | None:
+        """Why a reply cannot be drawn; None if it can."""
+        try:
+            self._held(wish)
+        except DataError as error:
+            return str(error)
+        return group.excess(place, wish.sampling.max_tokens, self.loaded.context)
+
+    def _held(self, wish: Wish) -> Constraint | None:
+        return self._constraints.start(wanted(wish.question.options)) if wish.constrain else None
+
+    def _draw(
+        self, wishes: Sequence[Wish], places: Mapping[int, int], group: Group, growth: Growth, pack: list[int]
+    ) -> list[Reply]:
+        draws = [Draw(places[n], wishes[n].sampling, wishes[n].seed, self._held(wishes[n])) for n in pack]
+        out = []
+        for drawn in draw_pack(growth, draws, self.loaded.stop_ids):
+            text = self.loaded.tokenizer.decode(
+                drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+            )
+            prompt = _prompt_tokens(group, drawn.draw.member)
+            text = text.strip() if drawn.draw.constraint else text
+            out.append(Reply(text, drawn.ended, prompt, drawn.count, drawn.tokens, tuple(drawn.logprobs)))
+        return out
+
+    def _groups(self, images: "Sequence[Image]", questions: Sequence[Question]) -> list[Group]:
+        if not questions:
+            return []
+        self._stimuli += 1
+        return prepare(self.loaded, images, questions)
+
+    def _run(
+        self,
+        group: Group,
+        places: Mapping[int, int],
+        sizes: Sequence[int],
+        work: Callable[[Growth, list[int]], list[Result]],
+    ) -> Iterator[tuple[int, Result | Failed, float]]:
+        """Work on numbered questions of one group in packs; check one of them now and then."""
+        if not places:
+            return
+        order, length = dict(zip(places, sizes, strict=True)), 0
+        growth: Callable[[], Growth] = partial(PlainGrowth, self.loaded, group)
+        checked = None
+        if group.inputs is not None:
+            prefix = attempt(partial(Prefix.of, self.loaded), group.inputs)
+            if isinstance(prefix, OutOfMemory):
+                yield from ((number, Failed(str(prefix)), 0.0) for number in places)
+                return
+            growth, length = partial(SharedGrowth, prefix, group.suffixes), prefix.length
+            checked = self._checked(list(places))
+            if checked is not None:  # first, so that nothing is believed before it
+                order = {checked: order[checked], **order}
+
+        def grown(pack: list[int]) -> list[Result]:
+            return work(growth(), pack)
+
+        for number, result, seconds in packed(list(order), list(order.values()), length, self._budget, grown):
+            if isinstance(result, OutOfMemory):
+                yield number, Failed(str(result)), seconds
+                continue
+            if number == checked:
+                self.check.compare(self.loaded, group, places[number], result.evidence)
+            yield number, result, seconds
+
+    def _checked(self, numbers: list[int]) -> int | None:
+        """Return which question is to be checked: one at random if this is stimulus 1, 2, 4, 8, ..., otherwise none."""
+        if self._stimuli & (self._stimuli - 1):
+            return None
+        return numbers[int(np.random.default_rng(self._stimuli).integers(len(numbers)))]
+
+
+def _prompt_tokens(group: Group, place: int) -> int:
+    return len(group.prefix_ids) + len(group.suffixes[place])

@@ -1,0 +1,142 @@
+"""How much goes through the model at once, and what happens when that is more than fits into memory."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from facevalue.errors import FaceValueError
+from facevalue.models.hf.loaded import Loaded
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_LEAST_CPU = 512
+"""Tokens of a pack on a CPU, at least: below it the weights' way through the caches costs more than the arithmetic."""
+_LEAST_GPU = 2048
+_MOST = 16_384
+_SHARE = 0.25
+"""Part of the free memory that the logits and masks of a pack may take."""
+
+
+class OutOfMemory(FaceValueError):  # noqa: N818 - what happened, as torch says it
+    """One question alone doesn't fit into memory."""
+
+
+class Budget:
+    """How many tokens are packed into one sequence. What didn't fit once is not tried again.
+
+    Parameters
+    ----------
+    loaded:
+        The model.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._limit = _MOST
+
+    def tokens(self, prefix: int) -> int:
+        """Return how many tokens may be packed over a prefix.
+
+        The mask has a row for each of them, as long as the prefix and the pack together; so packs about as long as the
+        prefix double that work at most, and more would not spread the cost of reading the weights any further.
+
+        Parameters
+        ----------
+        prefix:
+            Tokens of the prefix.
+        """
+        least = _LEAST_GPU if self._loaded.device.type == "cuda" else _LEAST_CPU
+        return max(1, min(self._limit, max(least, prefix), self._fitting(prefix)))
+
+    def _fitting(self, prefix: int) -> int:
+        """Tokens whose logits and masks fit into a part of a GPU's free memory."""
+        if self._loaded.device.type != "cuda":
+            return _MOST
+        import torch  # noqa: PLC0415
+
+        free, _ = torch.cuda.mem_get_info(self._loaded.device)
+        text = self._loaded.model.config.get_text_config()
+        heads = getattr(text, "num_attention_heads", 32)
+        width = 4 * getattr(text, "intermediate_size", 4 * text.hidden_size)
+        each = 4 * text.vocab_size + 4 * heads * (prefix + _LEAST_GPU) + 4 * width
+        return int(_SHARE * free / each)
+
+    def halve(self, size: int) -> None:
+        """Take note that so many tokens didn't fit."""
+        self._limit = max(1, min(self._limit, size) // 2)
+
+
+def packed(
+    items: Sequence[Item],
+    sizes: Sequence[int],
+    prefix: int,
+    budget: Budget,
+    work: Callable[[list[Item]], list[Result]],
+) -> Iterator[tuple[Item, Result | OutOfMemory, float]]:
+    """Work on items in packs, in order. A pack that runs out of memory is halved and done anew.
+
+    Parameters
+    ----------
+    items, sizes:
+        What is to be done, and the tokens of each.
+    prefix:
+        Tokens that they share.
+    budget:
+        How many tokens a pack has.
+    work:
+        From a pack to a result for each of its items.
+
+    Yields
+    ------
+    tuple
+        Item, result and its part of the seconds that the pack took; for an item that doesn't fit even by itself
+        `OutOfMemory` instead of a result.
+    """
+    waiting = deque(zip(items, sizes, strict=True))
+    while waiting:
+        pack = [waiting.popleft()]
+        total = pack[0][1]
+        room = budget.tokens(prefix)
+        while waiting and total + waiting[0][1] <= room:
+            pack.append(waiting.popleft())
+            total += pack[-1][1]
+        began = time.perf_counter()
+        done = attempt(work, [item for item, _ in pack])
+        if isinstance(done, OutOfMemory):
+            if len(pack) == 1:
+                yield pack[0][0], done, 0.0
+            else:
+                budget.halve(total)
+                waiting.extendleft(reversed(pack))
+            continue
+        seconds = (time.perf_counter() - began) / len(pack)
+        for (item, _), result in zip(pack, done, strict=True):
+            yield item, result, seconds
+
+
+def attempt(work: Callable[[Item], Result], given: Item) -> Result | OutOfMemory:
+    """Do something; return `OutOfMemory` if memory didn't suffice, and free what was taken."""
+    import torch  # noqa: PLC0415
+
+    try:
+        return work(given)
+    except (RuntimeError, MemoryError) as error:
+        if not _is_memory(error):
+            raise
+        problem = OutOfMemory(f"out of memory: {str(error).strip().splitlines()[0][:200] if str(error) else 'no more'}")
+    if torch.cuda.is_available():  # only now has the failed pack been let go
+        torch.cuda.empty_cache()
+    return problem
+
+
+def _is_memory(error: Exception) -> bool:
+    import torch  # noqa: PLC0415
+
+    said = str(error).lower()
+    return (
+        isinstance(error, torch.OutOfMemoryError | MemoryError)
+        or "out of memory" in said
+        or "not enough memory" in said  # CPU
+    )

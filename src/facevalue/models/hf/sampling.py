@@ -1,0 +1,143 @@
+"""Replies drawn token by token, many at once, as a tree that grows from the prompts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.models.hf._constrain import Constraint
+from facevalue.models.hf.drawing import distribution, log_probabilities, pick, uniforms
+from facevalue.models.hf.growth import Growth, Path
+from facevalue.models.hf.scoring import Tokens
+from facevalue.types import Sampling
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_ROWS = 64
+"""Replies whose distributions are computed at once: each is as long as the vocabulary, in double precision."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """One reply to be drawn.
+
+    Attributes
+    ----------
+    member:
+        Which question of the group it answers, by its place; several draws may answer one, and share its tokens.
+    sampling:
+        How it is drawn.
+    seed:
+        Its random numbers, 0 to 2**64 - 1.
+    constraint:
+        What it is held to, not begun yet; None if it is free.
+    """
+
+    member: int
+    sampling: Sampling
+    seed: int
+    constraint: Constraint | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Drawn:
+    """A reply while it is drawn, and when it is done.
+
+    Attributes
+    ----------
+    draw:
+        What was wanted.
+    uniforms:
+        A random number for each of its tokens.
+    tokens:
+        Its tokens without the one that ended it.
+    logprobs:
+        Their natural-log probabilities at temperature 1, unconstrained.
+    count:
+        Tokens drawn, the one that ended it included.
+    ended:
+        Whether it ended by itself, as opposed to the token limit.
+    """
+
+    draw: Draw
+    uniforms: npt.NDArray[np.float64]
+    tokens: Tokens = ()
+    logprobs: list[float] = field(default_factory=list)
+    count: int = 0
+    ended: bool = False
+
+    @property
+    def path(self) -> Path:
+        """Where it stands."""
+        return self.draw.member, self.tokens
+
+
+def draw_pack(growth: Growth, pack: Sequence[Draw], stops: frozenset[int]) -> list[Drawn]:
+    """Draw replies to questions of one group, all of them one token further at a time.
+
+    Replies to one question that have begun alike share what they have in common. Each has random numbers of its own, so
+    that it doesn't depend on the others; where two tokens are about equally likely, the rounding of another pack can
+    still tip the scales.
+
+    Parameters
+    ----------
+    growth:
+        Gives logits after the pack's prompts.
+    pack:
+        The replies wanted.
+    stops:
+        Tokens that end a reply.
+
+    Returns
+    -------
+    list of Drawn
+        One for each, in order.
+    """
+    replies = [Drawn(draw, uniforms(draw.seed, draw.sampling.max_tokens)) for draw in pack]
+    going = replies
+    while going:
+        paths = list(dict.fromkeys(reply.path for reply in going))
+        rows = {path: row for row, path in enumerate(paths)}
+        logits = growth.read(paths)
+        for first in range(0, len(going), _ROWS):
+            some = going[first : first + _ROWS]
+            _extend(some, logits[[rows[reply.path] for reply in some]], stops)
+        going = [reply for reply in going if not reply.ended and reply.count < reply.draw.sampling.max_tokens]
+    return replies
+
+
+def _extend(replies: Sequence[Drawn], logits: "Tensor", stops: frozenset[int]) -> None:
+    """Draw the next token of each reply from its row of the logits."""
+    tokens = np.zeros(len(replies), dtype=np.int64)
+    groups: dict[Sampling, list[int]] = {}
+    for at, reply in enumerate(replies):
+        groups.setdefault(reply.draw.sampling, []).append(at)
+    for sampling, members in groups.items():
+        mine = _constrained(logits[members], [replies[at] for at in members])
+        uniform = np.array([replies[at].uniforms[replies[at].count] for at in members])
+        tokens[members] = pick(distribution(mine, sampling), uniform).cpu().numpy()
+    logs = log_probabilities(logits, range(len(replies)), tokens)
+    for reply, token, log in zip(replies, tokens.tolist(), logs.tolist(), strict=True):
+        reply.count += 1
+        if token in stops:
+            reply.ended = True
+            continue
+        reply.tokens = (*reply.tokens, token)
+        reply.logprobs.append(log)
+        if reply.draw.constraint is not None:
+            reply.draw.constraint.take(token)
+            reply.ended = reply.draw.constraint.complete
+
+
+def _constrained(logits: "Tensor", replies: Sequence[Drawn]) -> "Tensor":
+    """Return the logits, minus infinity where a reply may not go on; a row of its own for each reply."""
+    import torch  # noqa: PLC0415
+
+    for at, reply in enumerate(replies):
+        if reply.draw.constraint is not None:
+            allowed = torch.as_tensor(reply.draw.constraint.allowed(), device=logits.device)
+            logits[at] = logits[at].masked_fill(~allowed, -torch.inf)
+    return logits

@@ -1,0 +1,291 @@
+"""Exact probabilities of options: which share of all replies that could be drawn is each of them."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.models.hf.drawing import distribution, log_probabilities
+from facevalue.models.hf.growth import Growth, Path
+from facevalue.models.hf.options import OPEN, OptionReader
+from facevalue.models.hf.vocabulary import Ints, Vocabulary
+from facevalue.types import Sampling
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LEAST_MASS = 1e-4
+"""A beginning of a reply that is rarer and not decided yet is not followed; its mass counts as undecided."""
+_MOST_PLACES = 128
+"""Beginnings of one question's replies that are followed at most."""
+_TOP = 8
+
+Floats = npt.NDArray[np.float64]
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the model said of one token: enough to check it by other means.
+
+    Attributes
+    ----------
+    reply:
+        The tokens before it, after the prompt.
+    token:
+        The token.
+    logprob:
+        Its natural-log probability at temperature 1.
+    """
+
+    reply: Tokens
+    token: int
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The options of one question, weighed.
+
+    Attributes
+    ----------
+    probs:
+        Probability that a reply, drawn as the question's sampling says, is each option. Sums to at most 1.
+    undecided:
+        Share of replies that begin in a way that may become an option but is too rare to be followed.
+    logprobs:
+        Natural-log probability, at temperature 1, that a reply begins with each option as the prompt writes it: "(a)",
+        or the text of an option without a label; over all of its tokens. Of the two ways to begin, with or without a
+        blank, that of the likelier first token.
+    format_mass:
+        Probability, at temperature 1, that a reply begins with any option so written.
+    prompt_tokens:
+        Tokens of the prompt, pictures expanded.
+    evidence:
+        What it was read from, in part.
+    """
+
+    probs: tuple[float, ...]
+    undecided: float
+    logprobs: tuple[float, ...]
+    format_mass: float
+    prompt_tokens: int
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """One question to be scored.
+
+    Attributes
+    ----------
+    member:
+        Which of the group it is, by its place.
+    reader:
+        Its options.
+    written:
+        Their tokens, as `facevalue.models.hf.options.written` gives them.
+    sampling:
+        How its replies are drawn.
+    prompt_tokens:
+        Tokens of its prompt.
+    """
+
+    member: int
+    reader: OptionReader
+    written: Sequence[Sequence[Tokens]]
+    sampling: Sampling
+    prompt_tokens: int
+
+
+class Habits:
+    """Which beginnings of replies were worth computing: those are computed together with the next questions' prompts.
+
+    What is guessed wrong costs a little time and changes no result.
+    """
+
+    def __init__(self) -> None:
+        self._worth: dict[Tokens, bool] = {}
+
+    def guess(self, wanted: Scored) -> list[Tokens]:
+        """Return places to read at once with the prompt, the prompt's end first."""
+        inner = {way[:n] for ways in wanted.written for way in ways for n in range(1, len(way))}
+        return [(), *sorted(reply for reply in inner if self._worth.get(reply, True))]
+
+    def learn(self, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
+        """Take note of which guesses were needed for a question."""
+        needed = set(needed)
+        for reply in guessed:
+            self._worth[reply] = reply in needed or self._worth.get(reply, False)
+
+
+class _Known:
+    """Logits by the place at which they were read."""
+
+    def __init__(self) -> None:
+        self._logits: list[Tensor] = []
+        self._shares: dict[tuple[int, Sampling], Tensor] = {}
+        self._where: dict[Path, tuple[int, int]] = {}
+
+    def add(self, paths: Sequence[Path], logits: "Tensor") -> None:
+        """Take note of what one forward pass gave."""
+        self._where |= {path: (len(self._logits), row) for row, path in enumerate(paths)}
+        self._logits.append(logits)
+
+    def __contains__(self, path: Path) -> bool:
+        return path in self._where
+
+    def shares(self, asked: Sequence[tuple[Path, Sampling, Ints]]) -> list[Floats]:
+        """Probabilities of tokens at places, under a sampling."""
+        import torch  # noqa: PLC0415
+
+        out: list[Floats] = [np.zeros(0)] * len(asked)
+        groups: dict[tuple[int, Sampling], list[int]] = {}
+        for at, (path, sampling, _) in enumerate(asked):
+            groups.setdefault((self._where[path][0], sampling), []).append(at)
+        for key, members in groups.items():
+            if key not in self._shares:
+                self._shares[key] = distribution(self._logits[key[0]], key[1])
+            table = self._shares[key]
+            lengths = [asked[at][2].size for at in members]
+            rows = np.repeat([self._where[asked[at][0]][1] for at in members], lengths)
+            tokens = np.concatenate([asked[at][2] for at in members])
+            index = torch.as_tensor(rows * table.shape[1] + tokens, device=table.device)
+            values = table.reshape(-1)[index].double().cpu().numpy()
+            for at, part in zip(members, np.split(values, np.cumsum(lengths)[:-1]), strict=True):
+                out[at] = part
+        return out
+
+    def logs(self, asked: Sequence[tuple[Path, int]]) -> list[float]:
+        """Natural-log probabilities of tokens at places, at temperature 1."""
+        out = [0.0] * len(asked)
+        groups: dict[int, list[int]] = {}
+        for at, (path, _) in enumerate(asked):
+            groups.setdefault(self._where[path][0], []).append(at)
+        for table, members in groups.items():
+            rows = [self._where[asked[at][0]][1] for at in members]
+            values = log_probabilities(self._logits[table], rows, [asked[at][1] for at in members])
+            for at, value in zip(members, values.tolist(), strict=True):
+                out[at] = value
+        return out
+
+    def likeliest(self, path: Path) -> list[int]:
+        """Return the likeliest tokens at a place."""
+        table, row = self._where[path]
+        logits = self._logits[table][row]
+        found: list[int] = logits.topk(min(_TOP, logits.shape[0])).indices.tolist()
+        return found
+
+
+class _Weighing:
+    """One question while it is being scored."""
+
+    def __init__(self, wanted: Scored) -> None:
+        self.wanted = wanted
+        self.member = wanted.member
+        self.probs = np.zeros(len(wanted.reader))
+        self.open: dict[Tokens, float] = {(): 1.0}
+        self.needed: set[Tokens] = set()
+        self.undecided = 0.0
+        self.ways: list[Tokens] = []
+        self._raw: dict[Tokens, bytes] = {(): b""}
+
+    def choose_ways(self, known: _Known) -> None:
+        """Settle how each option is written, once it is known what follows the prompt."""
+        root = (self.member, ())
+        for ways in self.wanted.written:
+            logs = known.logs([(root, way[0]) for way in ways])
+            self.ways.append(ways[logs.index(max(logs))])
+        self.needed |= {way[:n] for way in self.ways for n in range(len(way))}
+
+    def next(self, known: _Known) -> list[Tokens]:
+        """Return open beginnings that can be looked at now; those too rare are put aside."""
+        for reply, mass in list(self.open.items()):
+            if mass < LEAST_MASS or len(self.needed) >= _MOST_PLACES:
+                self.undecided += self.open.pop(reply)
+        self.needed |= set(self.open)
+        return [reply for reply in self.open if (self.member, reply) in known]
+
+    def tokens(self, reply: Tokens) -> Ints:
+        """Return the tokens that decide a reply or leave it open."""
+        return self.wanted.reader.step(self._raw[reply]).tokens
+
+    def look(self, reply: Tokens, shares: Floats, vocabulary: Vocabulary) -> None:
+        """Enter what may follow a beginning."""
+        step, mass = self.wanted.reader.step(self._raw[reply]), self.open.pop(reply)
+        decided = step.verdicts != OPEN
+        self.probs += mass * np.bincount(step.verdicts[decided], shares[decided], minlength=self.probs.size)
+        if len(reply) + 1 >= self.wanted.sampling.max_tokens:
+            return  # cut off while it is open: no option
+        likely = ~decided & (mass * shares >= LEAST_MASS)
+        self.undecided += mass * float(shares[~decided & ~likely].sum())
+        for token, share in zip(step.tokens[likely].tolist(), shares[likely].tolist(), strict=True):
+            self.open[(*reply, token)] = mass * share
+            self._raw[(*reply, token)] = self._raw[reply] + (vocabulary.pieces[token] or b"")
+
+    def score(self, known: _Known) -> Score:
+        """Return the score, when everything needed is known."""
+        ways = list(dict.fromkeys(self.ways))
+        asked = [(way[:n], way[n]) for way in ways for n in range(len(way))]
+        asked += [((), token) for token in known.likeliest((self.member, ()))]
+        logs = known.logs([((self.member, reply), token) for reply, token in asked])
+        by_place = dict(zip(asked, logs, strict=True))
+        sums = {way: math.fsum(by_place[way[:n], way[n]] for n in range(len(way))) for way in ways}
+        apart = [way for way in ways if not any(way[: len(w)] == w for w in ways if w != way)]
+        return Score(
+            probs=tuple((self.probs / max(1.0, self.probs.sum())).tolist()),
+            undecided=self.undecided,
+            logprobs=tuple(sums[way] for way in self.ways),
+            format_mass=min(1.0, math.fsum(math.exp(sums[way]) for way in apart)),
+            prompt_tokens=self.wanted.prompt_tokens,
+            evidence=tuple(Evidence(reply, token, log) for (reply, token), log in by_place.items()),
+        )
+
+
+def score_pack(growth: Growth, pack: Sequence[Scored], vocabulary: Vocabulary, habits: Habits) -> list[Score]:
+    r"""Score questions of one group together.
+
+    Let :math:`x` be a beginning of a reply that is still open, :math:`q(x)` the probability of its tokens, and
+    :math:`q(t \mid x)` that of the next token under the request's sampling (`distribution`). Then
+
+    .. math:: P(o) = \sum_{x\ \text{open}} q(x) \sum_{t:\ xt \to o} q(t \mid x),
+
+    over the whole vocabulary at each :math:`x`; which option :math:`xt` is, `OptionReader` says. The empty beginning is
+    followed, and every open one at least as likely as `LEAST_MASS`; the mass of the others is reported as undecided.
+
+    Parameters
+    ----------
+    growth:
+        Gives logits after the group's prompts.
+    pack:
+        The questions.
+    vocabulary:
+        The model's tokens.
+    habits:
+        What earlier questions have shown; learns from these.
+
+    Returns
+    -------
+    list of Score
+        One for each question, in order.
+    """
+    states = [_Weighing(wanted) for wanted in pack]
+    guesses = [habits.guess(wanted) for wanted in pack]
+    known = _Known()
+    paths: list[Path] = [(s.member, reply) for s, guess in zip(states, guesses, strict=True) for reply in guess]
+    while paths:
+        known.add(paths, growth.read(paths))
+        for state in states:
+            if not state.ways:
+                state.choose_ways(known)
+        while found := [(state, reply) for state in states for reply in state.next(known)]:
+            asked = [((s.member, reply), s.wanted.sampling, s.tokens(reply)) for s, reply in found]
+            for (state, reply), shares in zip(found, known.shares(asked), strict=True):
+                state.look(reply, shares, vocabulary)
+        paths = [(s.member, r) for s in states for r in sorted(s.needed) if (s.member, r) not in known]
+    for state, guess in zip(states, guesses, strict=True):
+        habits.learn(guess, state.needed)
+    return [state.score(known) for state in states]

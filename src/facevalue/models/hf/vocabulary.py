@@ -1,0 +1,206 @@
+"""What each token of a vocabulary adds to a text, and which tokens go on in a given way."""
+
+import codecs
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import ModelError
+
+Ints = npt.NDArray[np.int64]
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_LAST = "\U0010ffff"
+
+
+def split(raw: bytes) -> tuple[str, bytes]:
+    r"""Return the whole characters of a text in UTF-8, and the bytes at its end that begin another one.
+
+    Examples
+    --------
+    >>> split("né".encode()[:2])
+    ('n', b'\xc3')
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(raw)
+    return text, decoder.getstate()[0]
+
+
+class Index:
+    """Texts of tokens in order, to find those that begin with a text or are its beginning.
+
+    Parameters
+    ----------
+    texts:
+        Token and text; several tokens may have the same one.
+    """
+
+    def __init__(self, texts: Iterable[tuple[int, str]]) -> None:
+        pairs = sorted((text, token) for token, text in texts)
+        self._texts = [text for text, _ in pairs]
+        self._tokens = [token for _, token in pairs]
+        self.related = lru_cache(maxsize=4096)(self._related)
+
+    def _related(self, text: str) -> tuple[int, ...]:
+        """Tokens that begin with a text and have a word boundary after it, or that are a beginning of it."""
+        found: list[int] = []
+        for end in range(1, len(text)):
+            found += self._range(text[:end], text[:end] + "\0")
+        word = text[-1].isalnum()
+        first, last = bisect_left(self._texts, text), bisect_left(self._texts, text + _LAST)
+        for at in range(first, last):
+            rest = self._texts[at][len(text) :]
+            if not (word and rest and rest[0].isalnum()):
+                found.append(self._tokens[at])
+        return tuple(found)
+
+    def _range(self, first: str, last: str) -> list[int]:
+        return self._tokens[bisect_left(self._texts, first) : bisect_left(self._texts, last)]
+
+
+class Vocabulary:
+    """The tokens of a model as what they add to a reply.
+
+    Parameters
+    ----------
+    pieces:
+        The bytes that each token adds; None for tokens that are no text, such as the one of an image.
+    stops:
+        Tokens that end a reply.
+    opening:
+        Characters that may stand before an answer without changing it.
+    """
+
+    def __init__(self, pieces: Sequence[bytes | None], stops: Iterable[int], opening: str) -> None:
+        self.stops = frozenset(stops)
+        self.pieces = tuple(None if token in self.stops else piece for token, piece in enumerate(pieces))
+        self.size = len(self.pieces)
+        self._opening = opening
+        self._split = [split(piece or b"") for piece in self.pieces]
+
+    @classmethod
+    def of(cls, tokenizer: Any, size: int, stops: Iterable[int], opening: str) -> Self:
+        """Read a tokenizer of transformers.
+
+        Parameters
+        ----------
+        tokenizer:
+            A fast tokenizer.
+        size:
+            How many tokens the model gives a logit to; those that the tokenizer lacks add no text.
+        stops, opening:
+            As above.
+
+        Raises
+        ------
+        ModelError
+            It isn't a fast one, or of a kind whose tokens don't say what text they are.
+        """
+        core = getattr(tokenizer, "backend_tokenizer", None)
+        if core is None:
+            raise ModelError(f"{type(tokenizer).__name__} is no fast tokenizer: save the model with a tokenizer.json.")
+        kinds = set(_kinds(json.loads(core.to_str())["decoder"]))
+        if not kinds & {"ByteLevel", "ByteFallback", "Metaspace", "Replace"}:
+            raise ModelError(f"{type(tokenizer).__name__} decodes by {', '.join(sorted(kinds)) or 'nothing'}; "
+                             "byte-level and SentencePiece tokenizers can be read.")  # fmt: skip
+        read = _byte_level if "ByteLevel" in kinds else _sentencepiece
+        pieces: list[bytes | None] = [None] * size
+        for text, token in tokenizer.get_vocab().items():
+            if token < size:
+                pieces[token] = read(text)
+        for token, added in tokenizer.added_tokens_decoder.items():
+            if token < size:
+                pieces[token] = None if added.special else added.content.encode()
+        return cls(pieces, stops, opening)
+
+    def text(self, token: int) -> str:
+        """Return the whole characters that a token adds at the beginning of a text."""
+        return self._split[token][0]
+
+    def tail(self, token: int) -> bytes:
+        """Return the bytes of a character that a token leaves open."""
+        return self._split[token][1]
+
+    @cached_property
+    def going_on(self) -> Index:
+        """Casefolded texts of tokens, as they go on in a word."""
+        return Index((token, text.casefold()) for token, (text, _) in enumerate(self._split) if text)
+
+    @cached_property
+    def beginning(self) -> Index:
+        """Casefolded texts of tokens without what may stand before an answer."""
+        bare = ((token, text.lstrip(self._opening)) for token, (text, _) in enumerate(self._split))
+        return Index((token, text.casefold()) for token, text in bare if text)
+
+    @cached_property
+    def silent(self) -> Ints:
+        """Tokens that are no text and don't end the reply."""
+        silent = (token for token, piece in enumerate(self.pieces) if not piece and token not in self.stops)
+        return np.fromiter(silent, dtype=np.int64)
+
+    @cached_property
+    def blank(self) -> Ints:
+        """Tokens that are only what may stand before an answer."""
+        blank = (
+            token
+            for token, (text, tail) in enumerate(self._split)
+            if not tail and text and not text.strip(self._opening)
+        )
+        return np.fromiter(blank, dtype=np.int64)
+
+    @cached_property
+    def unfinished(self) -> Ints:
+        """Tokens that hold the beginning of a character after nothing, or after what may stand before an answer."""
+        unfinished = (token for token, (text, tail) in enumerate(self._split) if tail and not text.strip(self._opening))
+        return np.fromiter(unfinished, dtype=np.int64)
+
+    @cached_property
+    def completing(self) -> Ints:
+        """Tokens that begin in the middle of a character."""
+        middle = (token for token, piece in enumerate(self.pieces) if piece and 0x80 <= piece[0] < 0xC0)
+        return np.fromiter(middle, dtype=np.int64)
+
+    @cached_property
+    def words(self) -> Ints:
+        """Tokens that begin with a letter or digit."""
+        words = (token for token, (text, _) in enumerate(self._split) if text and text[0].isalnum())
+        return np.fromiter(words, dtype=np.int64)
+
+    @cached_property
+    def others(self) -> Ints:
+        """Tokens that begin with another whole character."""
+        others = (token for token, (text, _) in enumerate(self._split) if text and not text[0].isalnum())
+        return np.fromiter(others, dtype=np.int64)
+
+
+def _kinds(decoder: Any) -> Iterable[str]:
+    if isinstance(decoder, dict):
+        yield str(decoder.get("type"))
+        for inner in decoder.get("decoders", ()):
+            yield from _kinds(inner)
+
+
+def _byte_level(token: str) -> bytes:
+    values = [_BYTES.get(character) for character in token]
+    return token.encode() if None in values else bytes(value for value in values if value is not None)
+
+
+def _sentencepiece(token: str) -> bytes:
+    byte = _BYTE.fullmatch(token)
+    return bytes([int(byte[1], 16)]) if byte else token.replace("\u2581", " ").encode()
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """How byte-level tokenizers write bytes: printable Latin-1 as itself, the others from U+0100 on, in order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + n): byte for n, byte in enumerate(others)}
+
+
+_BYTES = _byte_alphabet()
