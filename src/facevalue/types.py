@@ -184,7 +184,7 @@ class Response(NamedTuple):
     latency_ms:
         Milliseconds from sending to the whole reply, retries not counted.
     error:
-        Why there is no answer, for people; None if there is one.
+        For people: why there is no answer, or why an exact request was answered by a drawn reply; None otherwise.
     """
 
     trial: int

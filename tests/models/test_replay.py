@@ -20,6 +20,7 @@ from facevalue.models.replay import ReplayModel
 from facevalue.run import RunSettings, run
 from facevalue.run.asking import draw_seed
 from facevalue.store import read_responses
+from facevalue.store.reader import count_drawn
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.run.tiny import TinyModel, failed, mixed, tiny_study
 
@@ -101,6 +102,22 @@ def test_probabilities_are_offered_if_they_were_recorded(tmp_path: Path) -> None
     assert read_responses(tmp_path / "second")["probs"].to_list() == [[0.75, 0.125]] * 12
     run(study, TinyModel(), tmp_path / "texts")
     assert ReplayModel(tmp_path / "texts").capabilities.probabilities == "none"
+
+
+def test_replies_that_an_exact_run_drew_are_replayed_as_drawn(tmp_path: Path) -> None:
+    def mostly(r: Request) -> Response:
+        read = Response(r.trial, r.repeat, Status.OK, None, (0.75, 0.125))
+        return Response(r.trial, r.repeat, Status.OK, "(b)", error="too little was listed") if r.trial == 4 else read
+
+    study = tiny_study()
+    first = run(study, TinyModel(mostly, probabilities="full"), tmp_path / "first", RunSettings(exact=True))
+    assert count_drawn(tmp_path / "first") == 1
+    assert any("1 of 12" in warning and "drawn" in warning for warning in first.warnings)
+    run(study, ReplayModel(tmp_path / "first"), tmp_path / "second", RunSettings(exact=True))
+    again = read_responses(tmp_path / "second")
+    assert again["probs"].null_count() == 1
+    assert again.filter(pl.col("trial") == 4)["text"].to_list() == ["(b)"]
+    assert again["status"].unique().to_list() == ["ok"]
 
 
 def test_the_name_holds_no_path_and_the_settings_a_hash_of_the_content(tmp_path: Path) -> None:

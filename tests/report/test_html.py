@@ -261,6 +261,12 @@ def test_a_cue_changes_sides_only_if_both_sides_are_significant() -> None:
     assert "No cue shifts one group of faces significantly up" in reversed_cues(0.2)
 
 
+def test_an_exact_run_with_drawn_replies_says_so() -> None:
+    parsed = page(made.data(runs=(made.run(exact=True, drawn=17),)))
+    assert "Exact, in part drawn" in parsed.text
+    assert "17 of" in parsed.text
+
+
 def test_refusals_of_an_exact_run_are_not_measurable_and_no_fault() -> None:
     known = pl.col("measure") != "refusal_rate"
     frame = made.estimates().with_columns(pl.when(known).then(c).alias(c) for c in ("value", "low", "high"))

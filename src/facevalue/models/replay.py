@@ -28,6 +28,7 @@ _ABSENT = "not among the recorded answers"
 _SEVERAL = "more than one recorded answer fits"
 _OTHER = "the recorded answer of that trial is about something else"
 _NO_PROBABILITIES = "recorded without option probabilities"
+_DRAWN = "This reply was drawn when it was recorded; its probabilities could not be read."
 _NO_TEXT = "recorded without a text"
 _OPTIONS = "recorded probabilities are of another number of options"
 
@@ -104,7 +105,7 @@ class ReplayModel:
         while batch := list(islice(stream, _BATCH)):
             found = self._by_request(batch) if self._source.by == "request" else map(self._by_table, batch)
             for request, rows in zip(batch, found, strict=True):
-                answer = _response(request, rows) if not isinstance(rows, str) else rows
+                answer = _response(request, rows, self._source.by == "request") if not isinstance(rows, str) else rows
                 if isinstance(answer, str):
                     self.misses[answer] += 1
                     first.setdefault(answer, f"trial {request.trial}, repeat {request.repeat}")
@@ -163,8 +164,8 @@ def _factors(request: Request) -> Mapping[str, str | None]:
     return {**request.stimulus.factors, **request.question.factors}
 
 
-def _response(request: Request, rows: Sequence[Row]) -> Response | str:
-    """The one recorded answer as a response, or why there is none."""
+def _response(request: Request, rows: Sequence[Row], by_request: bool) -> Response | str:
+    """The one recorded answer as a response, or why there is none; of exact requests themselves some may be drawn."""
     if len(rows) != 1:
         return _SEVERAL if rows else _ABSENT
     told, text, packed, *_ = rows[0]
@@ -173,6 +174,8 @@ def _response(request: Request, rows: Sequence[Row]) -> Response | str:
         return Response(request.trial, request.repeat, status, text, error=None if text else "recorded as refused")
     if not request.exact:
         return _NO_TEXT if text is None else Response(request.trial, request.repeat, status, text)
+    if packed is None and by_request and text is not None:
+        return Response(request.trial, request.repeat, status, text, error=_DRAWN)
     if packed is None:
         return _NO_PROBABILITIES
     probs = tuple(array("d", packed))
@@ -190,7 +193,7 @@ class _Answers:
     def __init__(self, source: Recording) -> None:
         self.count = 0
         self.exact = False
-        """Whether all answers but refusals come with probabilities."""
+        """Whether answers come with probabilities: those of a run any, those of a table all but refusals."""
         self._sum = 0
         self._indexed: set[tuple[int, ...]] = set()
         self._base = sqlite3.connect("", check_same_thread=False, isolation_level=None)
@@ -257,7 +260,8 @@ class _Answers:
         self.count, with_probs, refused = self._base.execute(counts).fetchone()
         if not self.count:
             raise DataError(f"{source.path.name} holds no answer.")
-        self.exact = 0 < with_probs == self.count - refused
+        # In an exact run some replies may be drawn, not read; a table with gaps is one that lacks something.
+        self.exact = 0 < with_probs if source.by == "request" else 0 < with_probs == self.count - refused
 
     def _rows(self, source: Recording) -> Iterator[tuple[object, ...]]:
         for number, answer in enumerate(source.read()):

@@ -60,6 +60,8 @@ class RunFacts:
         Sampling seeds.
     exact:
         True: option probabilities were read; False: replies were sampled; None: not known.
+    drawn:
+        Replies of an exact run that were drawn all the same, as too little of their probability could be read.
     planned:
         Requests that the run set out to make, re-asks not counted; None if it is not known.
     asked, valid, refused, errors:
@@ -84,6 +86,7 @@ class RunFacts:
     sampling: Sampling | None = None
     seeds: tuple[int, ...] = ()
     exact: bool | None = None
+    drawn: int = 0
     planned: int | None = None
     asked: int | None = None
     valid: int | None = None

@@ -10,6 +10,7 @@ from facevalue.report.data import DataStatement, ReportData, RunFacts, StudyFact
 from facevalue.report.sections import page_of
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
+from facevalue.store.reader import count_drawn
 from facevalue.studies import Study
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
@@ -66,6 +67,7 @@ def _facts(run: StoredRun, tally: Tally) -> RunFacts:
         sampling=facts.sampling,
         seeds=facts.seeds,
         exact=facts.exact,
+        drawn=count_drawn(run.folder) if facts.exact else 0,
         planned=counts.requests,
         asked=tally.asked,
         valid=tally.valid,

@@ -153,6 +153,15 @@ def mode(runs: Sequence[RunFacts]) -> Card:
         None: ("Not recorded", "The run does not say whether probabilities were read or replies drawn."),
     }
     modes = list(dict.fromkeys(run.exact for run in runs))
+    if any(run.drawn for run in runs):
+        lines = tuple(
+            f"{run.model}: {count(run.drawn)} of {count(run.asked)} replies drawn" for run in runs if run.drawn
+        )
+        note = (
+            "Where the server listed too little of the probability, one reply was drawn instead. Means are as good as "
+            "with probabilities; shares of zero and of large shifts and measures of spread are inflated."
+        )
+        return Card("mode", title, "Exact, in part drawn", note, Status.CAUTION, lines)
     if len(modes) == 1:
         value, note = words[modes[0]]
         return Card("mode", title, value, note, Status.CAUTION if modes[0] is None else Status.OK)

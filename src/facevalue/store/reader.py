@@ -97,6 +97,18 @@ def scan_stored(folder: Path, first: int | None = None, last: int | None = None)
     return rows
 
 
+def count_drawn(folder: Path) -> int:
+    """Count the requests of an exact run that were answered by a drawn reply, as probabilities could not be read.
+
+    Raises
+    ------
+    RunError
+        As `read_responses`.
+    """
+    drawn = pl.col("probs").is_null() & pl.col("status").is_in(["ok", "truncated"])
+    return int(collected(folder, scan_responses(folder).filter(drawn).select(pl.len())).item())
+
+
 def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Sort by request, and keep the one row of each that counts."""
     failed = pl.col("status") == "error"
