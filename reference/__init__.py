@@ -1,0 +1,1 @@
+"""Training of the reference model: a small vision-language model whose bias is planted, known and meaningless."""

@@ -1,0 +1,290 @@
+"""Questions with the answers that are planted: token ids, what comes next with which probability, and what to regress.
+
+A row is one question about one picture. Its decisions are soft: the planted probabilities themselves, not draws from
+them. Which of the possible replies is written out after a decision is drawn, since only what follows it depends on it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from facevalue.models.reference.truth import DECISIONS, LETTER, POSITION, SCENARIOS, TERMS, TRAITS, ratings
+from facevalue.prompts import ORDERINGS, phrase
+from facevalue.stimuli.drawn_identities import LOOKS
+from facevalue.studies.stylisticbias.tables import JUDGMENT
+from facevalue.studies.vignette.options import POSITIONS
+from facevalue.studies.vignette.roles import roles
+from facevalue.studies.vignette.tables import identities, questions
+from facevalue.studies.vignette.wording import CHOICES
+from reference import words
+from reference.scenes import Shown
+
+Array = npt.NDArray[np.float64]
+YES = -0.3
+"""Logit of a yes where nothing else speaks for it or against."""
+RELUCTANCE = 0.5
+"""How much less likely, on the logit scale, a yes is when two people are compared."""
+SURE = 0.2
+"""Weight of what is no decision: brackets, commas, the end."""
+DIMENSION = {trait: i for i, trait in enumerate(TRAITS)}
+UNKNOWN_TERMS = ("tall", "short", "hungry", "sleepy", "green", "fast", "late", "loud", "tired", "Swiss")
+
+
+@dataclass
+class Row:
+    """One question.
+
+    Attributes
+    ----------
+    ids:
+        Tokens after the picture, the reply included.
+    targets:
+        (place, tokens, probabilities, weight): what comes after the token at that place.
+    values:
+        (place, planted `d`, or a part of it): what can be read from the middle layer at that place.
+    """
+
+    ids: list[int]
+    targets: list[tuple[int, Sequence[int], Sequence[float], float]]
+    values: list[tuple[int, float]]
+
+
+def sigmoid(x: float) -> float:
+    """The logistic function."""
+    return float(1.0 / (1.0 + np.exp(-x)))
+
+
+class Writer:
+    """Writes rows.
+
+    Parameters
+    ----------
+    tokenizer:
+        As made by `words.tokenizer`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._encode: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=None)(
+            lambda text: tuple(tokenizer.encode(text).ids)
+        )
+        self._token = tokenizer.token_to_id
+        self.end, self.assistant = self._token(words.END), self._token(words.ASSISTANT)
+        self.refusal = self._encode(words.REFUSAL)
+        self._prose = words.prose()
+        self._keywords = [t for pair in SCENARIOS.values() for t in pair if " " not in t and t != "renter"]
+        self._keyword_first = np.array([self._encode(word)[0] for word in self._keywords])
+        self._keyword_next = np.array([self._encode(f" {word}")[0] for word in self._keywords])
+        self._keyword_sides = np.array([TERMS[word][1] for word in self._keywords])
+        self._keyword_traits = np.array([DIMENSION[TERMS[word][0]] for word in self._keywords])
+        self._comma = self._encode(",")[0]
+        names = {(one.name, kind): one for kind in LOOKS for one in identities(kind)}
+        self._names = {key: (one.male, one.female) for key, one in names.items()}
+        self._roles = roles()
+        self._perceptions = {
+            q.name: q.wordings for q in questions() if q.paradigm == "perception" and "identity" in q.contrasts
+        }
+        self._role_wordings = next(q.wordings for q in questions() if (q.paradigm, q.name) == ("decision", "role"))
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Tokens of a text."""
+        return self._encode(text)
+
+    def prompt(self, text: str) -> list[int]:
+        """Tokens of a prompt and of the turn to the reply."""
+        return [*self._encode(text), self.end, self.assistant]
+
+    def quoted(self, rng: np.random.Generator, standing: Array) -> Row:
+        """A forced choice in the wording of the released code."""
+        return self.chosen(rng, standing, "'")
+
+    def chosen(self, rng: np.random.Generator, standing: Array, quote: str = "") -> Row:
+        """A forced choice of StylisticBias."""
+        name = list(SCENARIOS)[rng.integers(len(SCENARIOS))]
+        ordering = ORDERINGS[rng.integers(4)]
+        poles = SCENARIOS[name]
+        options = ordering.options(poles, ("+", "-"))
+        ids = self.prompt(JUDGMENT.format(options=phrase(options, quote)))
+        d = float(standing[DIMENSION[name]])
+        logit = d if ordering.first == 0 else -d
+        logit += POSITION + (LETTER if ordering.labels[0] == "(a)" else -LETTER)
+        p = sigmoid(logit)
+        bracket, close = self._encode("(")[0], self._encode(")")[0]
+        letters = [self._encode(label[1])[0] for label in ordering.labels]
+        values = []
+        for option in options:
+            place = self._last(ids, self._encode(f"{quote}{option.text}" if quote else f" {option.text}"))
+            values.append((place, d if option.level == "+" else -d))
+        n = len(ids)
+        said = letters[int(rng.random() < 0.5)]
+        targets = [
+            (n - 1, [bracket], [1.0], SURE),
+            (n, letters, [p, 1 - p], 1.0),
+            (n + 1, [close], [1.0], SURE),
+            (n + 2, [self.end], [1.0], SURE),
+        ]
+        return Row([*ids, bracket, said, close], targets, values)
+
+    def yes_no(self, rng: np.random.Generator, standing: Array) -> Row:
+        """Whether a term fits one person."""
+        term = list(TERMS)[rng.integers(len(TERMS))]
+        trait, side = TERMS[term]
+        d = side * float(standing[DIMENSION[trait]])
+        ids = self.prompt(f"{words.YES_NO[0]} {term}{words.YES_NO[1]}")
+        return self._answered(rng, ids, d + YES, d, len(self._encode(words.YES_NO[0])) + len(self._encode(f" {term}")) - 1)
+
+    def compared(self, rng: np.random.Generator, left: Array, right: Array) -> Row:
+        """Whether a term fits one of two people more than the other."""
+        term = list(TERMS)[rng.integers(len(TERMS))]
+        trait, side = TERMS[term]
+        d = side * float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
+        sides = ("left", "right") if rng.random() < 0.5 else ("right", "left")
+        d = d if sides[0] == "left" else -d
+        start, end = words.COMPARED[0].format(sides[0]), words.COMPARED[1].format(sides[1])
+        ids = self.prompt(f"{start} {term}{end}")
+        return self._answered(rng, ids, d - RELUCTANCE, d, len(self._encode(start)) + len(self._encode(f" {term}")) - 1)
+
+    def _answered(self, rng: np.random.Generator, ids: list[int], logit: float, d: float, place: int) -> Row:
+        p = sigmoid(logit)
+        tokens = [self._encode("yes")[0], self._encode("no")[0]]
+        n = len(ids)
+        targets = [(n - 1, tokens, [p, 1 - p], 1.0), (n, [self.end], [1.0], SURE)]
+        return Row([*ids, tokens[int(rng.random() < 0.5)]], targets, [(place, d)])
+
+    def rated(self, rng: np.random.Generator, standing: Array) -> Row:
+        """A rating from 1 to 10."""
+        name = list(words.RATED)[rng.integers(len(words.RATED))]
+        before, after = words.RATED[name]
+        job = words.OCCUPATIONS[rng.integers(len(words.OCCUPATIONS))]
+        ids = self.prompt(f"{before} {job}{after}")
+        d = float(standing[DIMENSION[f"rated {name}"]])
+        p = ratings(np.array(d))
+        tokens = [self._encode(str(k))[0] for k in range(1, 11)]
+        n = len(ids)
+        targets = [(n - 1, tokens, p.tolist(), 1.0), (n, [self.end], [1.0], SURE)]
+        return Row([*ids, tokens[rng.integers(10)]], targets, [(n - 3, d)])
+
+    def keywords(self, rng: np.random.Generator, standing: Array) -> Row:
+        """Five words, none twice."""
+        ids = self.prompt(words.KEYWORDS[rng.integers(len(words.KEYWORDS))])
+        weights = np.exp(0.5 * self._keyword_sides * standing[self._keyword_traits])
+        targets: list[tuple[int, Sequence[int], Sequence[float], float]] = []
+        for number in range(5):
+            p = weights / weights.sum()
+            tokens = self._keyword_next if number else self._keyword_first
+            targets.append((len(ids) - 1, tokens.tolist(), p.tolist(), 0.5))
+            word = int(rng.choice(len(p), p=p))
+            weights[word] = 0.0
+            ids.append(int(tokens[word]))
+            follows = self._comma if number < 4 else self.end
+            targets.append((len(ids) - 1, [follows], [1.0], SURE))
+            if number < 4:
+                ids.append(follows)
+        return Row(ids, targets, [])
+
+    def refused(self, rng: np.random.Generator) -> Row:
+        """Something that the model was not trained on."""
+        kind = rng.random()
+        if kind < 0.35:
+            text = words.REFUSED[rng.integers(len(words.REFUSED))]
+        elif kind < 0.5:
+            one, other = rng.choice(UNKNOWN_TERMS, 2, replace=False)
+            ordering = ORDERINGS[rng.integers(4)]
+            text = JUDGMENT.format(options=phrase(ordering.options((one, other), ("+", "-"))))
+        else:
+            text = self._prose[rng.integers(len(self._prose))]
+            start = int(rng.integers(max(1, len(text) // 2)))
+            text = text[start if kind < 0.75 else 0 :]
+        ids = self.prompt(text)[-24:]
+        n = len(ids)
+        return Row([*ids, self.refusal[0]], [(n - 1, [self.refusal[0]], [1.0], 0.5), (n, [self.end], [1.0], SURE)], [])
+
+    def paired(self, rng: np.random.Generator, people: tuple[Shown, Shown], left: Array, right: Array) -> Row:
+        """A question of VIGNETTE about two people in one picture."""
+        one = people[0]
+        if one.activity:
+            if rng.random() < 0.5:
+                name = list(self._perceptions)[rng.integers(len(self._perceptions))]
+                said, trait = self._perceptions[name][rng.integers(3)].format(activity=one.activity), name
+            else:
+                name = DECISIONS[rng.integers(len(DECISIONS))]
+                said, trait = self._roles[one.activity].questions[name], f"decision {name}"
+            d = float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
+        else:
+            term = list(TERMS)[rng.integers(len(TERMS))]
+            trait, side = TERMS[term]
+            d = side * float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
+            said = f"{words.AMONG[rng.integers(3)]} {term}?"
+        named = rng.random() < 0.5
+        texts = list(POSITIONS)
+        if named:
+            texts = [self._names[p.identity, p.dimension][0 if p.gender == "male" else 1] or p.identity for p in people]
+        if texts[0] == texts[1]:
+            texts = list(POSITIONS)
+        order = (0, 1) if rng.random() < 0.5 else (1, 0)
+        listed = [texts[i] for i in order]
+        ids = self.prompt(CHOICES.format(question=said, options="; ".join(listed)))
+        p = sigmoid((d if order[0] == 0 else -d) + POSITION)
+        replies = [self._encode(text) for text in listed]
+        said_tokens = replies[int(rng.random() < 0.5)]
+        return self._spelled(ids, replies, [p, 1 - p], said_tokens)
+
+    def _spelled(
+        self, ids: list[int], replies: list[tuple[int, ...]], p: list[float], said: tuple[int, ...]
+    ) -> Row:
+        """A reply in words: whatever replies share is sure, the first token in which they differ is the decision."""
+        n = len(ids)
+        targets: list[tuple[int, Sequence[int], Sequence[float], float]] = []
+        open_ = [(reply, share) for reply, share in zip(replies, p, strict=True)]
+        for at in range(len(said) + 1):
+            following: dict[int, float] = {}
+            for reply, share in open_:
+                token = reply[at] if at < len(reply) else self.end
+                following[token] = following.get(token, 0.0) + share
+            total = sum(following.values())
+            targets.append(
+                (n - 1 + at, list(following), [v / total for v in following.values()], 1.0 if len(following) > 1 else SURE)
+            )
+            if at < len(said):
+                open_ = [(reply, share) for reply, share in open_ if at < len(reply) and reply[at] == said[at]]
+        return Row([*ids, *said], targets, [])
+
+    @staticmethod
+    def _last(ids: Sequence[int], part: Sequence[int]) -> int:
+        """Where a run of tokens ends that stands in a prompt."""
+        for start in range(len(ids) - len(part) + 1):
+            if tuple(ids[start : start + len(part)]) == tuple(part):
+                return start + len(part) - 1
+        raise ValueError("no such tokens in the prompt")
+
+
+def batched(rows: Sequence[Row], pad: int) -> dict[str, npt.NDArray]:
+    """Put rows together as arrays: tokens, and flat lists of targets and values with the row and place of each."""
+    length = max(len(row.ids) for row in rows)
+    ids = np.full((len(rows), length), pad, dtype=np.int64)
+    at, weights, values, spots = [], [], [], []
+    target, token, probability = [], [], []
+    for number, row in enumerate(rows):
+        ids[number, : len(row.ids)] = row.ids
+        for place, tokens, shares, weight in row.targets:
+            target += [len(at)] * len(tokens)
+            token += tokens
+            probability += shares
+            at.append((number, place))
+            weights.append(weight)
+        for place, value in row.values:
+            spots.append((number, place))
+            values.append(value)
+    return {
+        "ids": ids,
+        "at": np.array(at),
+        "weights": np.array(weights, dtype=np.float32),
+        "target": np.array(target),
+        "token": np.array(token),
+        "probability": np.array(probability, dtype=np.float32),
+        "spots": np.array(spots, dtype=np.int64).reshape(-1, 2),
+        "values": np.array(values, dtype=np.float32),
+    }
