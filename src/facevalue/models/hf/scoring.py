@@ -220,7 +220,8 @@ class _Weighing:
         self.probs += mass * np.bincount(step.verdicts[decided], shares[decided], minlength=self.probs.size)
         if len(reply) + 1 >= self.wanted.sampling.max_tokens:
             return  # cut off while it is open: no option
-        likely = ~decided & (mass * shares >= LEAST_MASS)
+        # A model cannot be fed with tokens that stand for pictures, and says none of them.
+        likely = ~decided & vocabulary.speaking[step.tokens] & (mass * shares >= LEAST_MASS)
         self.undecided += mass * float(shares[~decided & ~likely].sum())
         for token, share in zip(step.tokens[likely].tolist(), shares[likely].tolist(), strict=True):
             self.open[(*reply, token)] = mass * share
@@ -254,7 +255,8 @@ def score_pack(growth: Growth, pack: Sequence[Scored], vocabulary: Vocabulary, h
     .. math:: P(o) = \sum_{x\ \text{open}} q(x) \sum_{t:\ xt \to o} q(t \mid x),
 
     over the whole vocabulary at each :math:`x`; which option :math:`xt` is, `OptionReader` says. The empty beginning is
-    followed, and every open one at least as likely as `LEAST_MASS`; the mass of the others is reported as undecided.
+    followed, and every open one of text that is at least as likely as `LEAST_MASS`; the mass of the others is reported
+    as undecided.
 
     Parameters
     ----------

@@ -145,6 +145,11 @@ class Vocabulary:
         return np.fromiter(silent, dtype=np.int64)
 
     @cached_property
+    def speaking(self) -> npt.NDArray[np.bool_]:
+        """Which tokens are text, shape (size,)."""
+        return np.array([bool(piece) for piece in self.pieces], dtype=np.bool_)
+
+    @cached_property
     def blank(self) -> Ints:
         """Tokens that are only what may stand before an answer."""
         blank = (
