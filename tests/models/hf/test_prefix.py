@@ -1,39 +1,194 @@
-"""Branches over a shared prefix give what plain forward passes give."""
+"""Branches over a shared prefix: what is kept, what is shared, and each silent mistake seen when it is made."""
 
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from facevalue.models.hf.chat import Group, prepare
+from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.plain import plain_logits
+from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.types import Question
 from tests.models.hf import tiny
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.loaded import load_model  # noqa: E402
-from facevalue.models.hf.plain import plain_logits  # noqa: E402
-from facevalue.models.hf.prefix import Prefix  # noqa: E402
-
-QUESTIONS = [Question(prompt=f"Who is {word}?") for word in ("competent", "warm", "more honest")]
+QUESTIONS = [Question(prompt=f"Who is {word}?") for word in ("competent", "warm", "more honest than the other")]
+FAMILIES = ("llava", "qwen2_5_vl", "idefics3")
 
 
 @pytest.fixture(scope="module")
-def llava(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder: Path = tiny.llava(tmp_path_factory.mktemp("llava"))
-    return load_model(str(folder), dtype=None, device="cpu", threads=1, compile=False)
+def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Loaded]:
+    """Builds and loads a family's tiny model once."""
+    models: dict[str, Loaded] = {}
+
+    def loaded(name: str) -> Loaded:
+        if name not in models:
+            folder: Path = tiny.BUILDERS[name](tmp_path_factory.mktemp(name))
+            models[name] = load_model(str(folder), device="cpu", threads=1)
+        return models[name]
+
+    return loaded
 
 
-def test_packed(llava: Any) -> None:
-    (group,) = prepare(llava, [tiny.picture("one")], QUESTIONS)
+def run(loaded: Loaded) -> tuple[Prefix, Group]:
+    """The prefix of the questions about one picture."""
+    (group,) = prepare(loaded, [tiny.picture("one", (60, 40))], QUESTIONS)
     assert group.inputs is not None
-    ids, parents, read = [], [], []
+    return Prefix.of(loaded, group.inputs), group
+
+
+def packed(group: Group) -> tuple[list[int], list[int], list[int]]:
+    """All suffixes of a group as one tree: ids, parents and where each ends."""
+    ids: list[int] = []
+    parents: list[int] = []
+    ends: list[int] = []
     for suffix in group.suffixes:
         parents += [-1, *range(len(ids), len(ids) + len(suffix) - 1)]
         ids += suffix
-        read.append(len(ids) - 1)
-    found = Prefix.of(llava, group.inputs).branch().grow(np.array(ids), np.array(parents), read).log_softmax(-1)
-    for row, number in enumerate(group.members):
-        plain = plain_logits(llava, group.full(number), [], [0]).log_softmax(-1)
-        assert (plain[0] - found[row]).abs().max() <= 1e-4
+        ends.append(len(ids) - 1)
+    return ids, parents, ends
+
+
+def error(loaded: Loaded, group: Group, logits: Any) -> float:
+    """Largest difference of a log-probability from plain forward passes."""
+    want = torch.cat([plain_logits(loaded, group.full(number), [], [0]) for number in group.members])
+    return float((logits.log_softmax(-1) - want.log_softmax(-1)).abs().max())
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_packed_is_plain(load: Callable[[str], Loaded], name: str) -> None:
+    prefix, group = run(load(name))
+    logits = prefix.branch().grow(*packed(group))
+    assert (logits.shape[0], logits.dtype) == (3, torch.float32)
+    assert error(load(name), group, logits) <= 1e-4
+
+
+def in_a_row(branch: Branch) -> None:
+    """The mistake of positions that go on from one suffix to the next."""
+    branch._depths = np.arange(len(branch._depths))
+
+
+def all_before(branch: Branch) -> None:
+    """The mistake of suffixes that see those before them, as in an ordinary sequence."""
+    branch._parents = np.arange(len(branch._parents)) - 1
+
+
+@pytest.mark.parametrize("mistake", [in_a_row, all_before])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_mistakes_show(
+    load: Callable[[str], Loaded], name: str, mistake: Callable[[Branch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix, group = run(load(name))
+    add = Branch._add
+
+    def wrong(branch: Branch, tokens: Any, parents: Any) -> None:
+        add(branch, tokens, parents)
+        mistake(branch)
+
+    monkeypatch.setattr(Branch, "_add", wrong)
+    assert error(load(name), group, prefix.branch().grow(*packed(group))) > 0.01
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_masks_of_numbers_would_be_wrong(
+    load: Callable[[str], Loaded], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix, group = run(load(name))
+    mask = Branch._mask
+    kinds = []
+
+    def numbers(branch: Branch, new: int) -> Any:
+        seen: Any = mask(branch, new)
+        kinds.append(seen.dtype)
+        return seen.float()
+
+    monkeypatch.setattr(Branch, "_mask", numbers)
+    assert error(load(name), group, prefix.branch().grow(*packed(group))) > 0.01
+    assert kinds == [torch.bool]
+
+
+def test_branches_share_the_prefix_and_nothing_else(load: Callable[[str], Loaded]) -> None:
+    prefix, group = run(load("llava"))
+    layers: Any = prefix.layers
+    before = [(keys.clone(), values.clone()) for keys, values in layers]
+    first, second = prefix.branch(), prefix.branch()
+    for one, other, (keys, _) in zip(first._layers, second._layers, layers, strict=True):
+        assert one.keys is other.keys is keys, "no copy"
+    ids, parents, ends = packed(group)
+    once = first.grow(ids, parents, ends)
+    first.grow([7], [ends[0]], [0])
+    assert torch.equal(second.grow(ids, parents, ends), once)
+    assert torch.equal(prefix.branch().grow(ids, parents, ends), once)
+    for (keys, values), (old_keys, old_values) in zip(layers, before, strict=True):
+        assert torch.equal(keys, old_keys)
+        assert torch.equal(values, old_values)
+
+
+def test_a_branch_is_as_before_after_an_error(load: Callable[[str], Loaded], monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = load("llava")
+    prefix, group = run(loaded)
+    ids, parents, _ = packed(group)
+    branch = prefix.branch()
+    want = prefix.branch()
+    for each in (branch, want):
+        each.grow(ids[:4], parents[:4], [])
+
+    class Full(RuntimeError):
+        """Memory has run out."""
+
+    def fail(*_: object) -> None:
+        raise Full
+
+    with monkeypatch.context() as patch:  # after the layers have taken the nodes
+        patch.setattr(loaded.model.lm_head, "forward", fail)
+        with pytest.raises(Full):
+            branch.grow(ids[4:], parents[4:], [0])
+    assert torch.equal(branch.grow(ids[4:], parents[4:], [3]), want.grow(ids[4:], parents[4:], [3]))
+
+
+def test_what_is_no_tree_is_refused(load: Callable[[str], Loaded]) -> None:
+    prefix, _ = run(load("llava"))
+    branch = prefix.branch()
+    for ids, parents, read in (
+        ([], [], []),
+        ([5], [], []),
+        ([5], [0], []),
+        ([5, 6], [1, -1], []),
+        ([5], [-2], []),
+        ([5], [-1], [1]),
+        ([5], [-1], [-1]),
+    ):
+        with pytest.raises(ValueError, match=r"node|parent"):
+            branch.grow(ids, parents, read)
+    assert branch.grow([5], [-1], [0]).shape[0] == 1
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_tree_in_any_pieces_is_its_paths(load: Callable[[str], Loaded], data: st.DataObject) -> None:
+    loaded = load("qwen2_5_vl")
+    prefix, group = run(loaded)
+    size = data.draw(st.integers(1, 12))
+    ids = data.draw(st.lists(st.integers(20, 300), min_size=size, max_size=size))
+    parents = [data.draw(st.integers(-1, node - 1)) for node in range(size)]
+    cuts = sorted({0, size, *data.draw(st.lists(st.integers(0, size), max_size=3))})
+    branch = prefix.branch()
+    rows = torch.cat(
+        [branch.grow(ids[start:end], parents[start:end], range(end - start)) for start, end in pairwise(cuts)]
+    )
+    node = data.draw(st.integers(0, size - 1))
+    path: list[int] = []
+    above = node
+    while above >= 0:
+        path.insert(0, ids[above])
+        above = parents[above]
+    start = {**group.inputs}  # type: ignore[dict-item]
+    want = plain_logits(loaded, start, path, [len(path)])[0].log_softmax(-1)
+    assert float((rows[node].log_softmax(-1) - want).abs().max()) <= 1e-4

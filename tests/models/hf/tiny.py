@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip in
 tf: Any = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
 tokenizers: Any = pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install 'facevalue[hf]'")
 torch.set_num_threads(1)
+tf.utils.logging.disable_progress_bar()
 
 LINES = [
     "Who is more competent, (a) the left person or (b) the right person?",
@@ -173,10 +175,11 @@ def _qwen(folder: Path, kind: str, model: Any, config: Any, vision: Any, text_co
     return save(folder, made, kind, images, words, "<|vision_start|><|image_pad|><|vision_end|>")
 
 
-def qwen2_vl(folder: Path) -> Path:
-    """Qwen2-VL: as many tokens as the picture has patches, positions by height and width."""
+def qwen2_vl(folder: Path, window: int | None = None) -> Path:
+    """Qwen2-VL: positions by height and width; with a window, half of the layers have it."""
     vision = tf.models.qwen2_vl.configuration_qwen2_vl.Qwen2VLVisionConfig(embed_dim=32, hidden_size=32, **QWEN_VISION)
-    text_config = tf.models.qwen2_vl.configuration_qwen2_vl.Qwen2VLTextConfig
+    slides = {"use_sliding_window": window is not None, "sliding_window": window, "max_window_layers": 1}
+    text_config = partial(tf.models.qwen2_vl.configuration_qwen2_vl.Qwen2VLTextConfig, **slides)
     return _qwen(folder, "Qwen2VLProcessor", tf.Qwen2VLForConditionalGeneration, tf.Qwen2VLConfig, vision, text_config)
 
 
@@ -212,18 +215,13 @@ def qwen3_vl(folder: Path) -> Path:
         deepstack_visual_indexes=[0, 1],
         **QWEN_VISION,
     )
-
-    def text_config(**settings: Any) -> Any:
-        return own.Qwen3VLTextConfig(head_dim=8, **settings)
-
-    kind = "Qwen3VLProcessor"
     return _qwen(
         folder,
-        kind,
+        "Qwen3VLProcessor",
         tf.Qwen3VLForConditionalGeneration,
         tf.Qwen3VLConfig,
         vision,
-        text_config,
+        partial(own.Qwen3VLTextConfig, head_dim=8),
         mrope_interleaved=True,
     )
 
@@ -380,6 +378,22 @@ def mllama(folder: Path) -> Path:
     return save(folder, model, "MllamaProcessor", images, words, "<|image|>")
 
 
+def paligemma(folder: Path) -> Path:
+    """PaliGemma, which no table lists: the prompt's tokens see each other in both directions, the reply's look back."""
+    words = tokenizer("<image>", image_token="<image>")
+    words.add_tokens([f"<loc{place:04d}>" for place in range(4)])
+    config = tf.PaliGemmaConfig(
+        vision_config=tf.SiglipVisionConfig(image_size=28, patch_size=14, projection_dim=32, **VISION),
+        text_config=tf.GemmaConfig(**text(words, head_dim=8, vocab_size=1700)),
+        image_token_index=token(words, "<image>"),
+        projection_dim=32,
+        hidden_size=32,
+    )
+    torch.manual_seed(0)
+    images = tf.SiglipImageProcessorPil(size={"height": 28, "width": 28}, image_seq_length=4)
+    return save(folder, tf.PaliGemmaForConditionalGeneration(config), "PaliGemmaProcessor", images, words, "<image>")
+
+
 BUILDERS: dict[str, Callable[[Path], Path]] = {
     build.__name__: build
     for build in (
@@ -397,4 +411,4 @@ BUILDERS: dict[str, Callable[[Path], Path]] = {
         mllama,
     )
 }
-"""A builder for each family."""
+"""A builder for each family that shares its prefix."""

@@ -175,7 +175,9 @@ def _processed(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[st
     except Exception as error:  # image processors raise what they like
         what = "the picture" if images else "the question"
         raise DataError(f"The model's processor rejects {what}: {type(error).__name__}: {error}") from error
-    return dict(made.to(loaded.device, loaded.dtype))
+    sent: dict[str, Tensor] = dict(made.to(loaded.device, loaded.dtype))
+    sent.pop("labels", None)  # PaliGemma's processor adds what is for training
+    return sent
 
 
 def _opens(loaded: Loaded, text: str) -> bool:

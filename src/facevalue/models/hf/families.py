@@ -24,16 +24,19 @@ class Family:
         position than there are tokens before it.
     around:
         Text that the processor puts before and after the special tokens of a picture.
+    causal:
+        Whether a text token is known to see nothing but what comes before it.
     """
 
     name: str
     shares: bool = True
     grid_positions: bool = False
     around: str = ""
+    causal: bool = True
 
 
-UNKNOWN = Family("unknown", shares=False)
-"""A family of which nothing is known: every question takes a plain forward pass, which is right for all of them."""
+UNKNOWN = Family("unknown", shares=False, causal=False)
+"""A family of which nothing is known: every question is run by itself, which is right for all of them."""
 
 FAMILIES: dict[str, Family] = {
     "gemma3": Family("Gemma-3", around="\n\n"),

@@ -36,7 +36,7 @@ class _Layer:
         self.keys = keys
         self.values = values
         self.is_initialized = keys is not None
-        self._own: tuple[Tensor, Tensor] | None = None
+        self.own: tuple[Tensor, Tensor] | None = None
 
     def update(self, keys: "Tensor", values: "Tensor", *_: object, **__: object) -> "tuple[Tensor, Tensor]":
         """Keep the new keys and values with the branch; return them after the prefix's and the branch's own.
@@ -45,15 +45,15 @@ class _Layer:
         """
         import torch  # noqa: PLC0415
 
-        if self._own is not None:
-            keys = torch.cat([self._own[0], keys], dim=-2)
-            values = torch.cat([self._own[1], values], dim=-2)
-        self._own = (keys, values)
+        if self.own is not None:
+            keys = torch.cat([self.own[0], keys], dim=-2)
+            values = torch.cat([self.own[1], values], dim=-2)
+        self.own = (keys, values)
         return torch.cat([self.keys, keys], dim=-2), torch.cat([self.values, values], dim=-2)
 
     def get_seq_length(self) -> int:
         """Tokens that are kept."""
-        return sum(int(keys.shape[-2]) for keys in (self.keys, self._own and self._own[0]) if keys is not None)
+        return sum(int(keys.shape[-2]) for keys in (self.keys, self.own and self.own[0]) if keys is not None)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         """Length and offset of the keys that a mask must cover."""
@@ -137,7 +137,7 @@ class Branch:
         self.prefix = prefix
         self._parents: Ints = np.zeros(0, dtype=np.int64)
         self._depths: Ints = np.zeros(0, dtype=np.int64)
-        self._cache = _cache_type()(layers=[_Layer(*pair) for pair in prefix.layers])
+        self._layers = [_Layer(*pair) for pair in prefix.layers]
 
     def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, read: Sequence[int] | Ints) -> "Tensor":
         """Feed nodes and return the logits of what follows some of them.
@@ -161,6 +161,10 @@ class Branch:
         ------
         ValueError
             No nodes, a parent that does not come before its child, or a node to read that is none of this call's.
+
+        Notes
+        -----
+        After an error, such as out of memory, the branch is as it was before the call.
         """
         import torch  # noqa: PLC0415
 
@@ -168,19 +172,26 @@ class Branch:
         tokens, wanted = np.asarray(ids, dtype=np.int64), np.asarray(read, dtype=np.int64)
         if wanted.size and (wanted.min() < 0 or wanted.max() >= len(tokens)):
             raise ValueError("a node to read is none of this call's")
+        before = (self._parents, self._depths, [layer.own for layer in self._layers])
         self._add(tokens, np.asarray(parents, dtype=np.int64))
         positions = prefix.next_position + self._depths[-len(tokens) :]
-        with torch.inference_mode():
-            out = loaded.model(
-                input_ids=torch.as_tensor(tokens, device=loaded.device)[None],
-                attention_mask=self._mask(len(tokens)),
-                position_ids=torch.as_tensor(positions, device=loaded.device)[None],
-                past_key_values=self._cache,
-                use_cache=True,
-                logits_to_keep=torch.as_tensor(wanted),
-                **carried(prefix.inputs, len(tokens)),
-            )
-            logits: Tensor = out.logits[0].float()
+        try:
+            with torch.inference_mode():
+                out = loaded.model(
+                    input_ids=torch.as_tensor(tokens, device=loaded.device)[None],
+                    attention_mask=self._mask(len(tokens)),
+                    position_ids=torch.as_tensor(positions, device=loaded.device)[None],
+                    past_key_values=_cache_type()(layers=self._layers),
+                    use_cache=True,
+                    logits_to_keep=torch.as_tensor(wanted),
+                    **carried(prefix.inputs, len(tokens)),
+                )
+                logits: Tensor = out.logits[0].float()
+        except BaseException:  # some layers may have taken the nodes: memory ran out, or somebody pressed Ctrl-C
+            self._parents, self._depths, own = before
+            for layer, kept in zip(self._layers, own, strict=True):
+                layer.own = kept
+            raise
         return logits
 
     def _add(self, tokens: Ints, parents: Ints) -> None:

@@ -1,0 +1,207 @@
+"""From questions to tokens: just those of the processor, split where the questions part."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from facevalue.errors import DataError
+from facevalue.models.hf.chat import prepare, render
+from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.types import Question
+from tests.models.hf import tiny
+
+Load = Callable[[str], Loaded]
+ONE = [tiny.picture("one", (60, 40))]
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
+    """Builds and loads a family's tiny model once."""
+    models: dict[str, Loaded] = {}
+
+    def loaded(name: str) -> Loaded:
+        if name not in models:
+            folder: Path = getattr(tiny, name)(tmp_path_factory.mktemp(name))
+            models[name] = load_model(str(folder), device="cpu", threads=1)
+        return models[name]
+
+    return loaded
+
+
+def with_template(loaded: Loaded, template: str, **changed: Any) -> Loaded:
+    """The model with another chat template."""
+
+    class Words:
+        """Its tokenizer."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(loaded.tokenizer, name)
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return loaded.tokenizer(*args, **kwargs)
+
+        def apply_chat_template(self, messages: Any, **kwargs: Any) -> Any:
+            return loaded.tokenizer.apply_chat_template(messages, chat_template=template, **kwargs)
+
+    return replace(loaded, tokenizer=Words(), **changed)
+
+
+TEXTS = st.text(alphabet=st.sampled_from("aewW ?.(\n\t\u00e9\u4eba'"), max_size=12)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(prompts=st.lists(TEXTS, min_size=1, max_size=4), system=st.none() | TEXTS, images=st.integers(0, 2))
+@pytest.mark.parametrize("name", [*tiny.BUILDERS, "paligemma"])
+def test_tokens_are_those_of_the_processor(
+    load: Load, name: str, prompts: list[str], system: str | None, images: int
+) -> None:
+    loaded = load(name)
+    shown = [tiny.picture("one", (60, 40)), tiny.picture("two", (30, 50))][
+        : min(images, 1) if name == "paligemma" else images
+    ]
+    if name == "paligemma" and not shown:
+        return  # it always wants a picture
+    questions = [
+        Question(prompt=prompt, system=system if number != 1 else None) for number, prompt in enumerate(prompts)
+    ]
+    groups = prepare(loaded, shown, questions)
+    assert sorted(number for group in groups for number in group.members) == list(range(len(questions)))
+    for group in groups:
+        for number, suffix in zip(group.members, group.suffixes, strict=True):
+            assert suffix
+            assert group.full(number)["input_ids"].tolist() == [group.prefix_ids + suffix]
+
+
+@pytest.mark.parametrize("name", tiny.BUILDERS)
+def test_the_processor_sees_the_pictures_once(load: Load, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = load(name)
+    calls = []
+    real = type(loaded.processor).__call__
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.append(kwargs["text"])
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(type(loaded.processor), "__call__", counted)
+    (group,) = prepare(loaded, ONE, [Question(prompt=f"Who is {word}?") for word in ("warm", "lazy", "honest")])
+    assert len(calls) == 1
+    assert len(group.suffixes) == 3
+
+
+def test_what_the_questions_share_is_in_the_prefix(load: Load) -> None:
+    loaded = load("llava")
+    (group,) = prepare(loaded, ONE, [Question(prompt=f"Does the person look {word}?") for word in ("warm", "lazy")])
+    start = loaded.tokenizer.decode(group.prefix_ids)
+    assert start.startswith("<s>user: <image>")
+    assert start.rstrip().endswith("look")
+    (alone,) = prepare(loaded, ONE, [Question(prompt="Who?")])
+    assert len(alone.suffixes[0]) == 1, "all but the last token"
+    (same,) = prepare(loaded, ONE, [Question(prompt="Who?"), Question(prompt="Who?", draw=1)])
+    assert same.suffixes == [alone.suffixes[0]] * 2
+
+
+def test_one_question_that_goes_on_where_another_ends(load: Load) -> None:
+    (group,) = prepare(load("llava"), [], [Question(prompt="Who"), Question(prompt="Who\nassistant: is it?")])
+    assert all(group.suffixes)
+
+
+def test_other_words_before_the_picture_make_other_groups(load: Load) -> None:
+    helpful = "You are helpful."
+    turns = (("user", "Look."), ("assistant", "Yes."))
+    questions = [
+        Question(prompt="Who?"),
+        Question(prompt="Who?", system=helpful),
+        Question(prompt="Who is it?"),
+        Question(prompt="Who is warm?", system=helpful),
+        Question(prompt="Who?", turns=turns),
+    ]
+    assert [group.members for group in prepare(load("llava"), ONE, questions)] == [[0, 2], [1, 3], [4]]
+    (blind,) = prepare(load("llava"), [], questions)  # without a picture there is nothing that must be shared
+    assert blind.members == [0, 1, 2, 3, 4]
+    assert blind.inputs is not None
+    assert set(blind.inputs) == {"input_ids", "attention_mask"}
+
+
+def test_what_goes_with_tokens_is_cut_and_pictures_are_not(load: Load) -> None:
+    for name in ("gemma3", "qwen2_vl", "mllama"):
+        (group,) = prepare(load(name), ONE, [Question(prompt="Who is warm?"), Question(prompt="Who is lazy?")])
+        assert group.inputs is not None
+        full = group.full(0)
+        for key, tensor in group.inputs.items():
+            if key in ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "cross_attention_mask"):
+                assert tensor.shape[1] == len(group.prefix_ids)
+                assert tensor.equal(full[key][:, : len(group.prefix_ids)])
+            else:
+                assert tensor.equal(full[key])
+
+
+def test_context(load: Load) -> None:
+    loaded = load("llava")
+    (group,) = prepare(loaded, ONE, [Question(prompt="Who?"), Question(prompt="word " * 1100)])
+    short = len(group.prefix_ids) + len(group.suffixes[0])
+    assert loaded.context == 1024
+    assert group.excess(0, 1024 - short, loaded.context) is None
+    why = group.excess(0, 1025 - short, loaded.context)
+    assert why is not None
+    assert f"{short} tokens of prompt" in why
+    assert "context of 1024" in why
+    assert group.excess(1, 0, loaded.context) is not None
+    assert group.excess(1, 0, None) is None
+
+
+def test_pictures_that_the_processor_rejects(load: Load) -> None:
+    with pytest.raises(DataError, match=r"rejects the picture: ValueError: .*aspect ratio"):
+        prepare(load("qwen2_vl"), [tiny.picture("thin", (1, 400))], [Question(prompt="Who?")])
+
+
+def test_the_models_own_mark_in_a_question(load: Load) -> None:
+    with pytest.raises(DataError, match="contains <image>, which is this model's mark"):
+        prepare(load("llava"), ONE, [Question(prompt="What does <image> mean?")])
+
+
+TEXT_ONLY = (
+    "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+NO_SYSTEM = tiny.TEMPLATE.replace("IMAGE", "<image>").replace(
+    "{{ bos_token }}", "{% if messages[0]['role'] == 'system' %}{{ raise_exception('No system role.') }}{% endif %}"
+)
+FORGETFUL = (
+    "{% set m = messages[-1] %}{% for part in m['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}{% endfor %}:"
+)
+TRIMS = tiny.TEMPLATE.replace("IMAGE", "<image>").replace("{{ part['text'] }}", "{{ part['text'] | trim }}")
+
+
+def test_templates_that_take_texts(load: Load) -> None:
+    loaded = with_template(load("llava"), TEXT_ONLY)
+    question = Question(prompt="Who?", system="Be kind.", turns=(("user", "Hi."), ("assistant", "Yes.")))
+    assert (
+        render(loaded, 1, question) == "system: Be kind.\nuser: Hi.\nassistant: Yes.\nuser: <image>\nWho?\nassistant:"
+    )
+    assert render(loaded, 0, Question(prompt="{'type': 1}")) == "user: {'type': 1}\nassistant:"
+
+
+def test_templates_that_trim(load: Load) -> None:
+    assert render(with_template(load("llava"), TRIMS), 1, Question(prompt=" Who?\n")).endswith("Who?assistant:")
+
+
+@pytest.mark.parametrize(("template", "says"), [(NO_SYSTEM, "No system role"), (FORGETFUL, "leaves out")])
+def test_templates_that_lose_words_are_refused(load: Load, template: str, says: str) -> None:
+    loaded = with_template(load("llava"), template)
+    assert "Who?" in render(loaded, 1, Question(prompt="Who?"))
+    with pytest.raises(DataError, match=says):
+        render(loaded, 1, Question(prompt="Who?", system="Be kind."))
+
+
+def test_an_opening_token_comes_once(load: Load) -> None:
+    loaded = load("llava")
+    for template in (None, loaded.tokenizer.chat_template.replace("{{ bos_token }}", "")):
+        asked = loaded if template is None else with_template(loaded, template)
+        (group,) = prepare(asked, ONE, [Question(prompt="Who?")])
+        assert group.prefix_ids.count(loaded.tokenizer.bos_token_id) <= 1
