@@ -85,6 +85,19 @@ def test_nothing_measured_is_null_and_one_image_has_no_interval() -> None:
     assert (b["value"], b["low"], b["high"], b["method"][:11]) == (0.5, None, None, "no interval")
 
 
+@pytest.mark.parametrize("images", [3, 40])
+def test_clusters_that_are_all_alike_give_no_interval_and_not_certainty(images: int) -> None:
+    """By t as by the bootstrap, no hit in any text would be [0, 0]."""
+    frame = pl.DataFrame({"group": "a", "image": range(images), "hits": 0, "score": 0.1, "tokens": 50})
+    rate = word_rates.by_group(frame, ["hits"], "group", "image", per="tokens").row(0, named=True)
+    mean = word_rates.by_group(frame, ["score"], "group", "image").row(0, named=True)
+    for row, value in ((rate, 0.0), (mean, pytest.approx(0.1))):
+        assert (row["value"], row["low"], row["high"], row["se"]) == (value, None, None, None)
+        assert row["method"] == "no interval: the clusters do not differ, so that their spread is unknown"
+    one = frame.with_columns(hits=(pl.col("image") == 0).cast(pl.Int64))
+    assert word_rates.by_group(one, ["hits"], "group", "image", per="tokens")["high"][0] > 0
+
+
 def test_differences_are_those_of_the_rates() -> None:
     frame = texts(4)
     rates = word_rates.by_group(frame, ["hits"], "group", "image", per="tokens", scale=1000)

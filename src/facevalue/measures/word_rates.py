@@ -5,6 +5,7 @@ length), a score to texts. The cluster is the image: several descriptions of one
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,8 @@ from facevalue.measures import comparison, inference
 from facevalue.measures.inference import Array, Estimates
 
 PER_THOUSAND = 1000.0
+FLAT = "no interval: the clusters do not differ, so that their spread is unknown"
+"""Where no cluster differs from another, as where a word never occurs: that is not known for certain."""
 
 
 def by_group(
@@ -61,7 +64,8 @@ def by_group(
     Equation
     --------
     scale · sum of the value over the group's texts / sum of `per` over the same texts; a text where either is missing
-    counts in neither. Interval as `inference.means`, of one group's own level.
+    counts in neither. Interval as `inference.means`, of one group's own level; none where no cluster differs from
+    another.
 
     Examples
     --------
@@ -75,7 +79,7 @@ def by_group(
         for number, name in enumerate(cells.groups):
             own = cells.owner == number
             sums, counts = cells.sums[own, at, None] * scale, cells.counts[own, at, None]
-            found = inference.means(sums, counts, seed, resamples, level=True)
+            found = _without_flat(inference.means(sums, counts, seed, resamples, level=True), sums, counts)
             told = {"measure": measure, "group": name, "texts_with": int(cells.with_any[number, at])}
             rows.append(told | _row(found, int(cells.texts[own, at].sum())))
     order = ("measure", "group", "value", "low", "high", "se", "n", "texts_with", "clusters", "method")
@@ -174,6 +178,15 @@ class _Cells:
         self.with_any = np.array([with_any[self.owner == number].sum(axis=0) for number in range(len(self.groups))])
         shared = table.filter(pl.len().over("cluster") > 1)["cluster"]
         self.shared: str | None = shared[0] if len(shared) else None
+
+
+def _without_flat(found: Estimates, sums: Array, counts: Array) -> Estimates:
+    """No interval and no standard error where all clusters are alike but for rounding."""
+    assert found.se is not None
+    rounding = 1e-12 * inference.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
+    flat = (found.clusters > 1) & (found.se <= rounding)
+    low, high, se = (np.where(flat, np.nan, array) for array in (found.low, found.high, found.se))
+    return replace(found, low=low, high=high, se=se, method=np.where(flat, FLAT, found.method))
 
 
 def _row(found: Estimates, texts: int) -> dict[str, object]:

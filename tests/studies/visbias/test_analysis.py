@@ -14,11 +14,14 @@ from facevalue.annotate import sentiment
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import consistency, divergence, form_graph
 from facevalue.measures.estimates import SCHEMA, EstimateTable
+from facevalue.measures.word_rates import FLAT
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.analysis_choices import add_choices
 from facevalue.studies.visbias.analysis_pairs import both_orders
+from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.dimensions import Dimension
 from facevalue.studies.visbias.gathered import Asked, Gathered
+from tests.reference import reference
 from tests.studies.visbias.simulated import answered, build, estimates, read
 
 SMALL: Mapping[str, Any] = {"forms": 2, "descriptions": 3}
@@ -38,7 +41,7 @@ def rows(frame: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFram
 
 
 def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFrame) -> None:
-    sometimes = {"marked_word_published"}  # a list that may be empty
+    sometimes = {"marked_word_published", "listed_words_published"}  # a list that may be empty; of the user's lists
     assert set(found["measure"]) | sometimes == {one.name for one in m.MEASURES}
     assert found.schema == pl.Schema(SCHEMA)
     measured = found.filter(pl.col("value").is_not_null())
@@ -135,18 +138,86 @@ def test_without_vader_sentiment_is_not_measurable_and_the_rest_is(monkeypatch: 
     assert rows(found, "tokens")["value"].null_count() == 0
 
 
-def test_words_of_the_users_lists_are_counted_by_group(tmp_path: Path) -> None:
-    lists = {"woman": {"Dark": ["calm"], "Light": ["tense"]}, "man": {"Dark": ["calm", "proud"]}}
+def listed(tmp_path: Path, lists: Mapping[str, Any]) -> pl.DataFrame:
+    """Estimates of descriptions in which dark is calm and proud, and light is quiet."""
     (tmp_path / "words.json").write_text(json.dumps(lists))
     study = build(task=["description"], descriptions=1, stereotype_words=str(tmp_path / "words.json"))
     frame = study.design.trials(range(len(study.design)))
     said = ["A calm and proud person." if tone == "dark" else "A quiet one." for tone in frame["skin_tone"]]
-    found = estimates(study, read(study, said))  # type: ignore[arg-type]
+    return estimates(study, read(study, said))  # type: ignore[arg-type]
+
+
+def test_words_of_the_users_lists_are_counted_by_group(tmp_path: Path) -> None:
+    found = listed(tmp_path, {"woman": {"Dark": ["calm"], "Light": ["tense"]}, "man": {"Dark": ["calm", "proud"]}})
     rate = rows(found, "listed_words", dimension="skin tone", group="dark", category="Dark")
     assert rate["value"].to_list() == [pytest.approx(400.0)]
     assert rows(found, "listed_words", dimension="skin tone", group="light", category="Dark")["value"].to_list() == [
         0.0
     ]
+
+
+def test_lists_of_a_gender_whatever_the_race_are_a_genders_and_ours_have_names_of_their_own(tmp_path: Path) -> None:
+    """The authors' format has lists called "gender", as ours are."""
+    found = listed(tmp_path, {"person": {"Dark": ["one"]}, "man": {"gender": ["proud"]}, "woman": {"gender": ["calm"]}})
+    names = set(rows(found, "listed_words", dimension="gender")["category"])
+    assert names == {"group words: gender", "group words: race", "Dark", "man", "woman"}
+    assert rows(found, "listed_words", dimension=None, category="man")["value"].to_list() == [pytest.approx(1000 / 17)]
+
+
+def test_a_list_may_be_called_as_any_column_is(tmp_path: Path) -> None:
+    found = listed(tmp_path, {"tokens": ["calm"], "image": ["proud"], "gender": ["quiet"], "race": ["person"]})
+    rates = rows(found, "listed_words", dimension=None).filter(~pl.col("category").str.starts_with("group words: "))
+    assert set(rates["category"]) == {"tokens", "image", "gender", "race"}
+    assert rates["value"].null_count() == 0
+
+
+def test_published_rates_are_those_of_a_groups_own_list(tmp_path: Path) -> None:
+    found = listed(tmp_path, {"man": {"Dark": ["calm"], "gender": ["proud"]}, "woman": {"gender": ["person"]}})
+    own = rows(found, "listed_words_published").drop_nulls("value").sort("category")
+    assert own.select("dimension", "group", "category", "value").rows() == [
+        ("skin tone", "dark", "Dark", pytest.approx(200.0)),
+        ("gender", "male", "man", pytest.approx(2000 / 17)),
+        ("gender", "female", "woman", pytest.approx(1000 / 17)),
+    ]
+
+
+def test_without_lists_of_the_users_nothing_is_called_published_in_table_8(tmp_path: Path) -> None:
+    study = build(task=["description"], descriptions=1)
+    found = estimates(study, answered(study))
+    assert rows(found, "listed_words").height > 0
+    assert rows(found, "listed_words_published").height == 0
+    assert not found.filter(pl.col("measure").str.starts_with("listed"))["source"].str.contains("Table 8").any()
+    nobodys = listed(tmp_path, {"hats": ["cap"]})
+    (method,) = set(rows(nobodys, "listed_words_published")["method"])
+    assert method == "not measurable: no list is called as one of these groups is"
+
+
+def test_a_word_that_never_occurs_is_no_certainty(tmp_path: Path) -> None:
+    found = rows(listed(tmp_path, {"hats": ["cap"]}), "listed_words", category="hats")
+    assert found["value"].unique().to_list() == [0.0]
+    assert found["low"].null_count() == found["high"].null_count() == found.height
+    assert set(found["method"]) == {FLAT}
+
+
+def test_table_8_comes_out_of_the_analysis_as_printed() -> None:
+    """The released descriptions and lists; which photograph a text is about is not released."""
+    path = reference("visbias", "descriptions_gpt-4o.parquet")
+    expected = [e for e in json.loads(path.with_name("expected.json").read_text()) if e["table"] == "8"]
+    said = pl.read_parquet(path).rename({"text": "description"})
+    said = said.with_columns(
+        pl.concat_str("occupation", "race", "gender", pl.col("row") % 10, separator=" ").alias("image"),
+        task=pl.lit("description"), weight=1.0, mass=1.0, na=pl.lit(None, pl.String),
+    )  # fmt: skip
+    images, lists = tuple(said["image"].unique()), str(path.with_name("stereotype_words.json"))
+    gathered = Gathered(Asked(("race", "gender"), images, (), lists), why_no_scores="not wanted here")
+    gathered.add(said)
+    table = EstimateTable("visbias", "gpt-4o")
+    add_texts(table, gathered)
+    own = rows(table.frame(), "listed_words_published")
+    found = dict(own.select("group", "value").iter_rows())
+    assert len(expected) == own.height == 7
+    for cell in expected:
+        assert found[cell["column"]] == pytest.approx(cell["value"], abs=cell["tolerance"]), cell["column"]
 
 
 def test_marked_words_name_their_group_with_counts(found: pl.DataFrame) -> None:

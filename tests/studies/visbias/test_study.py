@@ -172,6 +172,22 @@ def test_settings_that_make_no_study_are_refused(options: dict[str, Any], error:
         build(**options)
 
 
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ({"group words: gender": ["she"]}, "'group words: gender'"),
+        ({"man": {"gender": ["two words"]}}, "single words"),
+        ({"man": {"gender": {"deeper": ["proud"]}}}, "list of words"),
+    ],
+)
+def test_word_lists_that_could_not_be_counted_are_refused_before_anything_is_asked(
+    tmp_path: Path, lists: object, words: str
+) -> None:
+    (tmp_path / "words.json").write_text(json.dumps(lists))
+    with pytest.raises(DataError, match=words):
+        build(stereotype_words=str(tmp_path / "words.json"))
+
+
 def test_any_manifest_with_groups_of_ones_own_is_shown(tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.png").write_bytes(picture(number))

@@ -5,17 +5,21 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.annotate import sentiment
+from facevalue.annotate.lexicon import Lexicon
 from facevalue.measures import word_rates
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.families import adjust
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.dimensions import GROUP, UNIT, Dimension, dimensions
-from facevalue.studies.visbias.gathered import COUNTED, SCORES, TEXT, Gathered
+from facevalue.studies.visbias.gathered import ALL_WORDS, COUNTED, SCORES, TEXT, Gathered
 from facevalue.studies.visbias.recorded import SEED, estimates, not_measurable, to_array
+from facevalue.studies.visbias.word_lists import is_own
 
 TASK = "description"
 _PUBLISHED = {"pos": m.POSITIVE_PUBLISHED, "neg": m.NEGATIVE_PUBLISHED}
+_OURS, _PUBLISHED_COUNT = COUNTED
+_NO_OWN = "no list is called as one of these groups is"
 _TOO_MUCH = "all texts of a group are needed at once, and these are too many"
 
 
@@ -34,6 +38,7 @@ def add_texts(table: EstimateTable, gathered: Gathered) -> None:
             part.levels()
             part.differences()
             part.published()
+            part.published_words()
 
 
 class _Texts:
@@ -61,19 +66,19 @@ class _Texts:
             for measure in (m.POSITIVE, m.NEGATIVE):
                 not_measurable(self._table, measure, self._label(None), why)
         for listed in self._gathered.lists:
-            for prefix, measure in zip(COUNTED, (m.WORDS, m.WORDS_PUBLISHED), strict=True):
-                per = f"{prefix}{listed.name} words"
-                names = [f"{prefix}{name}" for name in listed.lists]
-                rates = word_rates.by_group(
-                    self._rows,
-                    names,
-                    GROUP,
-                    UNIT,
-                    per=per,
-                    scale=word_rates.PER_THOUSAND,
-                    seed=SEED,
-                )
-                self._level(measure, rates, prefix)
+            self._level(m.WORDS, self._rates(listed, _OURS), _OURS)
+
+    def _rates(self, listed: Lexicon, prefix: str) -> pl.DataFrame:
+        """Words of each list per 1,000 words of each group's descriptions."""
+        return word_rates.by_group(
+            self._rows,
+            [f"{prefix}{name}" for name in listed.lists],
+            GROUP,
+            UNIT,
+            per=ALL_WORDS[prefix],
+            scale=word_rates.PER_THOUSAND,
+            seed=SEED,
+        )
 
     def differences(self) -> None:
         """One group less another, for each two."""
@@ -89,12 +94,26 @@ class _Texts:
                 None,
             )
         for listed in self._gathered.lists if groups > 1 else ():
-            ours = next(iter(COUNTED))
             rates = word_rates.differences(
-                self._rows, [f"{ours}{name}" for name in listed.lists], GROUP, UNIT, per=f"{ours}{listed.name} words",
+                self._rows, [f"{_OURS}{name}" for name in listed.lists], GROUP, UNIT, per=ALL_WORDS[_OURS],
                 scale=word_rates.PER_THOUSAND, seed=SEED,
             )  # fmt: skip
-            self._between(m.DIFFERENCES[m.WORDS.name], rates, ours)
+            self._between(m.DIFFERENCES[m.WORDS.name], rates, _OURS, "" if listed is self._gathered.ours else ", yours")
+
+    def published_words(self) -> None:
+        """Each group's own words, where the user gave lists: Table 8 has no other words, and no crossed groups."""
+        theirs = self._gathered.theirs
+        if theirs is None or self._one is None or len(self._one.factors) > 1:
+            return
+        rates = self._rates(theirs, _PUBLISHED_COUNT)
+        pairs = zip(rates[GROUP], rates["measure"], strict=True)
+        own = rates.filter(
+            pl.Series([is_own(g, name.removeprefix(_PUBLISHED_COUNT)) for g, name in pairs], dtype=pl.Boolean)
+        )
+        if own.is_empty():
+            not_measurable(self._table, m.WORDS_PUBLISHED, self._label(None), _NO_OWN)
+            return
+        self._level(m.WORDS_PUBLISHED, own, _PUBLISHED_COUNT)
 
     def published(self) -> None:
         """Sentiment of all texts of a group joined into one, as in Table 7."""
@@ -121,11 +140,11 @@ class _Texts:
         labels = self._labels(found[GROUP].to_list(), found, prefix)
         self._table.add(measure, labels, estimates(found))
 
-    def _between(self, measure: Measure, found: pl.DataFrame, prefix: str | None) -> None:
+    def _between(self, measure: Measure, found: pl.DataFrame, prefix: str | None, whose: str = "") -> None:
         assert self._one is not None
         p = to_array(found["p"])
         labels = self._labels(found[GROUP].to_list(), found, prefix) | {"contrast": found["against"].to_list()}
-        family = f"{measure.name} by {self._one.name}"
+        family = f"{measure.name} by {self._one.name}{whose}"
         self._table.add(measure, labels, estimates(found), p=p, q=adjust(p, "bh"), family=family)
 
     def _labels(self, groups: Sequence[str], found: pl.DataFrame, prefix: str | None) -> dict[str, list[str | None]]:

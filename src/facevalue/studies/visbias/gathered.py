@@ -8,9 +8,9 @@ import polars as pl
 
 from facevalue.annotate import lexicon, sentiment
 from facevalue.annotate.counts import WordCounter, WordCounts
-from facevalue.annotate.lexicon import Lexicon
 from facevalue.annotate.tokens import Tokeniser, lengths
 from facevalue.errors import DataError, DependencyError
+from facevalue.studies.visbias import word_lists
 from facevalue.studies.visbias.answering import CHOICES, decoded
 from facevalue.studies.visbias.layout import SPECIES
 from facevalue.studies.visbias.tables import Attribute
@@ -19,6 +19,8 @@ TEXT = "description"
 SCORES = ("pos", "neg")
 COUNTED = {"our count: ": Tokeniser.WORDS, "published count: ": Tokeniser.STEREOTYPE}
 """How words of lists are counted, by the prefix of the columns that hold the counts."""
+ALL_WORDS = {"our count: ": "all words, our count", "published count: ": "all words, published count"}
+"""Columns of how many words each text has, by the same."""
 MOST_TEXT = 500 * 2**20
 """Bytes of descriptions that are kept for what needs all of a group's texts at once."""
 _NEEDED = ("task", "weight", "mass", "na")
@@ -82,12 +84,9 @@ class Gathered:
     _bytes: int = 0
 
     def __post_init__(self) -> None:
-        self.lists: tuple[Lexicon, ...] = (lexicon.shipped("group_words"),)
-        if self.asked.words:
-            self.lists = (*self.lists, by_group(lexicon.read(self.asked.words)))
-        names = [name for listed in self.lists for name in listed.lists]
-        if len(set(names)) < len(names):
-            raise DataError(f"{self.asked.words}: no list can be called 'gender' or 'race', as FaceValue's are.")
+        self.ours = word_lists.ours()
+        self.theirs = word_lists.theirs(self.asked.words) if self.asked.words else None
+        self.lists = (self.ours,) if self.theirs is None else (self.ours, self.theirs)
         self._words = {way: WordCounter(len(self.asked.images), way) for way in (Tokeniser.MARKED, Tokeniser.WORDS)}
         self._codes = pl.DataFrame({"image": self.asked.images, "code": np.arange(len(self.asked.images))})
 
@@ -163,11 +162,10 @@ class Gathered:
                 measured.append(sentiment.score(texts, TEXT).select(pl.col(SCORES) * 100))
             except DependencyError as error:
                 self.why_no_scores = str(error)
-        for listed in self.lists:
-            for prefix, way in COUNTED.items():
-                counted = lexicon.count(texts, TEXT, listed, way)
-                names = {"tokens": f"{listed.name} words", **{name: name for name in listed.lists}}
-                measured.append(counted.rename({name: f"{prefix}{new}" for name, new in names.items()}))
+        for prefix, way in COUNTED.items():
+            counts = [lexicon.count(texts, TEXT, word_lists.prefixed(listed, prefix), way) for listed in self.lists]
+            measured.append(counts[0].select(pl.col("tokens").alias(ALL_WORDS[prefix])))
+            measured += [counted.drop("tokens") for counted in counts]
         self._keep("texts", pl.concat(measured, how="horizontal"))
         self._keep("images", texts.select(about).unique(maintain_order=True))
         code = texts.select("image").join(self._codes, on="image", how="left", maintain_order="left")["code"]
@@ -176,24 +174,6 @@ class Gathered:
         self._bytes += int(texts[TEXT].str.len_bytes().sum())
         if self.has_all_texts:
             self._keep("said", texts)
-
-
-def by_group(lists: Lexicon) -> Lexicon:
-    """Lists of lists put together by either name, as Table 8 takes them; others as they are.
-
-    Examples
-    --------
-    >>> parts = Lexicon("a", "1", "me", {"man/Asian": ("x",), "woman/Asian": ("x", "y"), "woman/White": ("z",)})
-    >>> dict(by_group(parts).lists)
-    {'Asian': ('x', 'y'), 'White': ('z',), 'man': ('x',), 'woman': ('x', 'y', 'z')}
-    """
-    if not all("/" in name for name in lists.lists):
-        return lists
-    merged: dict[str, list[str]] = {}
-    for at in (1, 0):
-        for name in lists.lists:
-            merged.setdefault(name.split("/", 1)[at], []).append(name)
-    return lists.merged(merged)
 
 
 def _first(frame: pl.DataFrame, *names: str) -> pl.Expr:

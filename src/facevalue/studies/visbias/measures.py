@@ -79,17 +79,19 @@ NEGATIVE_PUBLISHED = _measure(
 )  # fmt: skip
 WORDS = _measure(
     "listed_words", "Words of a list per 1,000 words", "1000 x words of the list / words", "per 1,000 words", IMAGE,
-    f"{OURS}; {PAPER}, Table 8", limits=(0.0, 1000.0),
+    OURS, limits=(0.0, 1000.0),
 )  # fmt: skip
 WORDS_PUBLISHED = _measure(
-    "listed_words_published", "Words of a list per 1,000 words, cut as in the released code",
-    "1000 x words of the list / words", "per 1,000 words", IMAGE, f"{PAPER}, Table 8", limits=(0.0, 1000.0),
+    "listed_words_published", "Words of a group's own list per 1,000 words of its descriptions, as published",
+    "1000 x words of g's list / words of descriptions of g, cut as in the released code", "per 1,000 words", IMAGE,
+    f"{PAPER}, Table 8", limits=(0.0, 1000.0),
 )  # fmt: skip
 _COMPARED = (CHARACTERS, TOKENS, POSITIVE, NEGATIVE, WORDS)
 DIFFERENCES = {
     one.name: _measure(
         f"{one.name}_difference", f"{one.title}: difference between two groups", f"{one.name}(g) - {one.name}(h)",
-        "pp" if one.unit == "%" else one.unit, IMAGE, f"{OURS}; {one.source.removeprefix(f'{OURS}; ')}",
+        "pp" if one.unit == "%" else one.unit, IMAGE,
+        OURS if one.source == OURS else f"{OURS}; {one.source.removeprefix(f'{OURS}; ')}",
         comparison=True,
     )
     for one in _COMPARED

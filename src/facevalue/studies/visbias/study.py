@@ -5,7 +5,6 @@ from functools import partial
 
 import polars as pl
 
-from facevalue.annotate import lexicon
 from facevalue.design import Design
 from facevalue.stimuli.forms import Form, FormSource
 from facevalue.studies.base import Study, StudyEntry
@@ -17,6 +16,7 @@ from facevalue.studies.visbias.pictures import Pictures, located, published, rea
 from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, seeds, selection
 from facevalue.studies.visbias.sources import TaskSource
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
+from facevalue.studies.visbias.word_lists import theirs
 from facevalue.studies.visbias.wording import Wording
 from facevalue.types import OptionValue
 
@@ -60,7 +60,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     options = located(options)
     chosen = selection(options)
     if options["stereotype_words"] and manifest is None:
-        lexicon.read(str(options["stereotype_words"]))  # so that it isn't missed once everything is paid for
+        theirs(str(options["stereotype_words"]))  # so that nothing is wrong with them once everything is paid for
     pictures = read_pictures(options, chosen, manifest)
     fields = attributes(chosen.categories)
     asks_forms = any(task in ("form", "text-form") for task in chosen.tasks)
