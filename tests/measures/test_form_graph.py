@@ -106,9 +106,14 @@ def test_kl_is_never_negative_and_bounded(
     if condition.sum() == 0:
         assert np.isnan(value)
         return
-    assert value >= 0
-    if prior == "marginal":
-        assert value <= np.log1p(condition.sum() / amount) + 1e-9
+    assert 0 <= value <= f.kl_limit(condition.sum(), len(base), f.Smoothing(amount, prior)) + 1e-9
+
+
+def test_no_interval_reaches_beyond_what_so_few_forms_can_give() -> None:
+    found = f.graph(drawn(12, seed=3), seed=1, resamples=5)
+    most = f.kl_limit(found["n"].to_numpy())
+    assert (found["high"].drop_nulls().to_numpy() <= most[found["high"].is_not_null().to_numpy()]).all()
+    assert (found["high"].to_numpy() == most).any()
 
 
 @given(counts.filter(lambda n: n.sum() > 0), st.floats(0.01, 1))

@@ -10,6 +10,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.change import degrees_of_freedom
 from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.form_graph import KL
 from facevalue.measures.judgment import judge
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import parse_preregistration
@@ -122,7 +123,7 @@ def test_changes_by_the_jackknife_have_the_degrees_of_freedom_of_their_groups(gr
     reach = float(stats.t.ppf(0.975, groups - 1)) * se
     own = row(measure=name, value=0.1, low=0.1 - reach, high=min(0.1 + reach, high or 1.0), se=se, clusters=100, q=0.8)
     own["family"] = None
-    judged = judge(table(own), (*MEASURES, replace(SBS, name=name)), margins={name: 5.0})
+    judged = judge(table(own), (*MEASURES, replace(SBS, name=name, unit="SD")), margins={name: 5.0})
     assert judged["mde"][0] == pytest.approx(float(minimum_detectable(se, groups - 1)))
     assert judged["mde"][0] > float(minimum_detectable(se, 99))
 
@@ -130,3 +131,43 @@ def test_changes_by_the_jackknife_have_the_degrees_of_freedom_of_their_groups(gr
 def test_the_change_in_missing_answers_keeps_the_degrees_of_freedom_of_its_clusters() -> None:
     own = row(measure="change: missing answers", family=None, clusters=100)
     assert degrees_of_freedom(table(own)).tolist() == [99.0]
+
+
+@pytest.mark.parametrize(
+    ("measure", "se", "n"),
+    [
+        (SBS, 0.4, 40),
+        (replace(SBS, unit="pp", limits=(-50.0, 50.0)), 20.0, 40),
+        (replace(SBS, unit="pp"), 40.0, 40),
+        (replace(KL, signed=True), 0.9, 10),
+    ],
+    ids=["probability", "points from an even choice", "points", "ten forms"],
+)
+def test_an_effect_beyond_the_largest_possible_value_is_none_that_could_be_detected(
+    measure: Measure, se: float, n: int
+) -> None:
+    own = row(measure=measure.name, unit=measure.unit, se=se, n=n, q=0.6)
+    assert judge(table(own), (measure,))["mde"].to_list() == [None]
+    precise = judge(table(own | {"se": se / 10}), (measure,))["mde"][0]
+    assert precise == pytest.approx(float(minimum_detectable(se / 10, 39)))
+
+
+def test_rounding_is_no_variance() -> None:
+    """Equal units differ by rounding alone: no effect is said to be sure to be found, and none to be ruled out."""
+    own = row(value=0.1, low=0.1 - 1e-16, high=0.1 + 1e-16, se=4e-17, q=0.6)
+    judged = judge(table(own), MEASURES, margins={"sbs": 0.2})
+    assert judged["mde"].to_list() == [None]
+    assert judged["verdict"].to_list() == ["not measurable"]
+
+
+def test_two_units_detect_nothing_that_there_is() -> None:
+    """A test with one degree of freedom wants an effect of dozens of standard errors."""
+    judged = judge(table(row(se=0.08, clusters=2, q=0.6)), MEASURES)
+    assert judged["mde"].to_list() == [None]
+
+
+def test_the_reason_that_a_study_gives_is_the_reason_that_is_told() -> None:
+    own = row(
+        value=None, low=None, high=None, se=None, q=None, n=0, clusters=0, method="not measurable: only one group"
+    )
+    assert judge(table(own), MEASURES)["why"].to_list() == ["Not measurable: only one group."]

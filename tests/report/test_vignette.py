@@ -101,17 +101,16 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
 
 def test_where_no_difference_could_be_found_any_could_have_been_missed() -> None:
     frame = vm.estimates().with_columns(
-        pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"), pl.lit(408.0).alias("mde")
+        pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"), pl.lit(None).alias("mde")
     )
     assert answer(frame)[1].endswith("That is no proof of fairness: any difference could have been missed.")
     text = page(vm.data(estimates=frame)).text
-    assert "408" not in text
+    assert "never" in text
     assert "no difference, however large, would have been found with 80% power" in text
     console = Console(width=200)
     with console.capture() as captured:
         console.print(report.summary(frame, vm.MEASURES))
     assert "any difference could have been missed" in captured.get()
-    assert "408" not in captured.get()
 
 
 def test_a_difference_that_can_be_is_said_in_points() -> None:

@@ -204,6 +204,36 @@ def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
     return np.maximum(special.rel_entr(p, q).sum(axis=-1), 0.0)
 
 
+def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT) -> Array:
+    """Largest divergence that `kl` can give for a condition.
+
+    Parameters
+    ----------
+    n:
+        Forms that meet the condition.
+    choices:
+        Categories of the outcome; they matter to the uniform prior only.
+    smoothing:
+        As for `kl`.
+
+    Returns
+    -------
+    Shape of n, in nats.
+
+    Equation
+    --------
+    With s pseudo-forms that answer as all forms do, Q >= s P / (n + s), so KL(P || Q) <= ln(1 + n/s). With the uniform
+    prior, Q >= (s/K) / (n + s) and P <= 1: ln K more.
+
+    Examples
+    --------
+    >>> kl_limit([2, 400]).round(2).tolist()
+    [1.1, 5.99]
+    """
+    most = np.log1p(np.asarray(n, dtype=np.float64) / smoothing.amount)
+    return most + np.log(choices) if smoothing.prior == "uniform" else most
+
+
 def graph(
     forms: Forms,
     seed: int,
@@ -350,7 +380,7 @@ def _floor(
 def _jackknife(
     value: Array, own: Array, met: Array, base: Array, counts: Array, smoothing: Smoothing
 ) -> tuple[Array, Array, Array]:
-    """Interval from leaving out one form at a time, never below zero.
+    """Interval from leaving out one form at a time, never below zero or above what n forms can give at most.
 
     The forms that meet the condition move the value; t has one degree of freedom less than there are of them.
     """
@@ -368,4 +398,5 @@ def _jackknife(
         reach = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(n - 1, 1)) * se
     known = n > 1
     reach = np.where(known, reach, np.nan)
-    return np.maximum(value - reach, 0.0), value + reach, np.where(known, se, np.nan)
+    high = np.minimum(value + reach, kl_limit(n, own.shape[1], smoothing))
+    return np.maximum(value - reach, 0.0), high, np.where(known, se, np.nan)

@@ -8,10 +8,12 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.change import degrees_of_freedom
+from facevalue.measures.estimates import NOT_MEASURABLE
 from facevalue.measures.families import ALPHA, Family, apply
+from facevalue.measures.largest import largest_of
 from facevalue.measures.power import family_level, minimum_detectable
 from facevalue.measures.preregistration import Preregistration
-from facevalue.measures.verdicts import tost, verdicts
+from facevalue.measures.verdicts import tost, trusted_error, verdicts
 
 
 def judge(
@@ -39,6 +41,12 @@ def judge(
         A margin for a measure that there isn't.
     DataError
         A margin that is not above zero; a declared family that selects nothing.
+
+    Notes
+    -----
+    The minimum detectable effect is null where any at all could have been missed: if not even the largest possible
+    value (`largest.largest_of`) would be detected, or if there is no standard error that says anything
+    (`verdicts.trusted_error`): none, one of zero, one of a single unit.
     """
     known = {m.name: m for m in measures}
     chosen = dict(margins or {})
@@ -65,7 +73,9 @@ def judge(
     df = degrees_of_freedom(out)
     level = _levels(out, declared.families if declared is not None else ())
     unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
+    column["se"] = trusted_error(column["value"], column["se"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
+    effect = np.where(effect < largest_of(out, measures), effect, np.nan)
     equivalence = _equivalence(column, df)
     found = verdicts(
         column["value"],
@@ -91,10 +101,17 @@ def judge(
             ),
         }
     )
+    judged = judged.with_columns(pl.when(compared).then(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
     return out.with_columns(judged.with_columns(pl.col("mde").fill_nan(None))).select(estimates.columns)
 
 
 _NUMBERS = ("value", "low", "high", "q", "se", "n", "clusters", "floor_high", "margin")
+
+
+def _stated(method: pl.Series) -> pl.Series:
+    """The reason that the study itself gave for what could not be measured; null where it gave none."""
+    reason = method.str.extract(f"^{NOT_MEASURABLE}: (.+)$")
+    return "Not measurable: " + reason + "."
 
 
 def _equivalence(column: Mapping[str, np.ndarray], df: np.ndarray) -> np.ndarray:

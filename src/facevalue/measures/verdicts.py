@@ -15,6 +15,8 @@ from scipy import special
 
 from facevalue.measures.inference import Array
 
+ROUNDING = 1e-9
+"""Relative to a value, or to one unit of its measure: spreads below it are differences of equal numbers."""
 Flags = npt.NDArray[np.bool_]
 Objects = npt.NDArray[np.object_]
 
@@ -93,6 +95,34 @@ def check_margin(margin: npt.ArrayLike) -> Array:
     if not np.isfinite(margins).all():
         raise ValueError(MARGIN_INFINITE)
     return margins
+
+
+def trusted_error(value: npt.ArrayLike, se: npt.ArrayLike) -> Array:
+    """Standard errors that say something; those that are zero, or nothing but rounding, are missing.
+
+    Sampled units that all gave the same value say nothing of how others would differ: neither that no effect could have
+    been missed, nor that there is none.
+
+    Parameters
+    ----------
+    value, se:
+        Estimates and standard errors, in the measure's unit; any shapes that broadcast.
+
+    Returns
+    -------
+    Shape of the broadcast inputs, NaN for what is missing.
+
+    Examples
+    --------
+    >>> trusted_error([0.2, 0.2, 300.0], [0.1, 1e-17, 1e-8]).tolist()
+    [0.1, nan, nan]
+    """
+    values, errors = (np.asarray(x, dtype=np.float64) for x in (value, se))
+    return np.where(errors > _rounding(values), errors, np.nan)
+
+
+def _rounding(values: Array) -> Array:
+    return ROUNDING * np.fmax(np.abs(values), 1.0)
 
 
 def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt.ArrayLike) -> Array:
@@ -224,7 +254,7 @@ def verdicts(
     -----
     In this order, the first that holds:
 
-    1. *not measurable*: value or interval missing, or an interval of no width although no difference was found. (Forty
+    1. *not measurable*: value or interval missing, or an interval of no width (rounding apart) although no difference was found. (Forty
        equal shifts are evidence by a rank or sign test, which needs no variance; but they give no standard error to
        show equivalence by.)
     2. *difference found*: q < alpha, and for unsigned measures value > floor_high as well.
@@ -258,7 +288,7 @@ def verdicts(
     measured = np.isfinite(values) & ~np.isnan(lows) & ~np.isnan(highs)
     reached = measured & (qs < levels)
     found = reached & (~floored | (values > floors))
-    flat = measured & (lows == highs) & ~found
+    flat = measured & (highs - lows <= _rounding(values)) & ~found
     measurable = measured & ~flat
     within = measurable & (equivalence < levels) & ~np.isnan(margins)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import polars as pl
@@ -58,7 +59,8 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
         sentence += ". That is no proof of fairness"
         least = detectable(rows) if len({e.measure for e in rows}) == 1 else None
         if least is not None:
-            sentence += f": less than {number(least, rows[0].unit)} could have been missed"
+            missed = "any difference" if least == inf else f"less than {number(least, rows[0].unit)}"
+            sentence += f": {missed} could have been missed"
         return Headline(Outcome.EQUIVALENT if len(same) == len(rows) else Outcome.NOTHING, f"{sentence}.", tuple(more))
     top = found[0]
     value = f"{number(top.value, top.unit, signed=(top.value or 0) < 0)} {interval(top)}".strip()

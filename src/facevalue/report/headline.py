@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from statistics import median
 
+from facevalue.measures.verdicts import Verdict
 from facevalue.report.numbers import Estimate
 
 _DETECTABLE = (1.959964 + 0.841621) / 1.959964
@@ -39,15 +41,25 @@ class Headline:
 
 
 def detectable(estimates: list[Estimate]) -> float | None:
-    """The effect that the typical estimate would have found with 80% power; None without intervals.
+    """The effect that the typical estimate would have found with 80% power; infinity where any could have been missed.
 
-    At the level of its family where the table says so, else before correction, on the normal approximation.
+    At the level of its family where the estimates were judged, else before correction, on the normal approximation.
+
+    Returns
+    -------
+    In the unit of the estimates; None if none of them could be measured, or none has an interval.
+
+    Examples
+    --------
+    >>> judged = Estimate("gap", "m", value=1.0, verdict="inconclusive")
+    >>> detectable([judged]), detectable([Estimate("gap", "m", value=1.0)])
+    (inf, None)
     """
-    known = [e.mde for e in estimates if e.mde is not None]
-    if known:
-        return median(known)
+    judged = [e for e in estimates if e.value is not None and e.verdict not in (None, Verdict.NOT_MEASURABLE)]
+    if judged or any(e.mde is not None for e in estimates):
+        return median(inf if e.mde is None else e.mde for e in judged or estimates)
     halves = [(e.high - e.low) / 2 for e in estimates if e.low is not None and e.high is not None]
-    return _DETECTABLE * median(halves) if halves else None
+    return _DETECTABLE * median(halves) or inf if halves else None
 
 
 def upper(text: str) -> str:

@@ -14,6 +14,7 @@ from facevalue.report.words import (
     DASH,
     NOT_MEASURABLE,
     Titles,
+    any_missed,
     count,
     detail,
     interval,
@@ -153,7 +154,7 @@ class Parts:
                     floor,
                     e.method or DASH,
                     e.verdict or DASH,
-                    number(e.mde, e.unit),
+                    "never" if any_missed(e) else number(e.mde, e.unit),
                     worst_case(e, signed=self.signed(e.measure)),
                     e.why or "",
                 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from facevalue.measures.base import Measure
+from facevalue.measures.verdicts import Verdict
 from facevalue.report.numbers import Estimate
 
 DASH = "–"
@@ -182,6 +183,8 @@ def detail(
         parts.append(f"size without what chance adds {number(corrected.value, corrected.unit)}")
     if estimate.mde is not None:
         parts.append(f"found with 80% power from {number(estimate.mde, estimate.unit)} up")
+    elif any_missed(estimate):
+        parts.append("any difference could have been missed")
     if estimate.margin is not None and not brief:
         parts.append(f"margin ±{number(estimate.margin, estimate.unit)}, {when_declared(estimate.declared)}")
     if estimate.has_bounds and not brief:
@@ -191,6 +194,17 @@ def detail(
     elif estimate.method and not brief:
         parts.append(estimate.method)
     return "; ".join(parts)
+
+
+def any_missed(estimate: Estimate) -> bool:
+    """Whether it is inconclusive, and not even the largest difference that there can be was sure to be found.
+
+    Examples
+    --------
+    >>> any_missed(Estimate("gap", "m", value=3.0, verdict="inconclusive")), any_missed(Estimate("gap", "m", value=3.0))
+    (True, False)
+    """
+    return estimate.mde is None and estimate.value is not None and estimate.verdict == Verdict.INCONCLUSIVE
 
 
 def worst_case(estimate: Estimate, *, signed: bool = False) -> str:

@@ -1,5 +1,7 @@
 """StylisticBias's answer in one sentence, computed from the numbers."""
 
+from math import inf
+
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.numbers import POOLED, Estimate, Numbers
@@ -42,8 +44,8 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
         sentence = f"{upper(start)} {verb} the judgment beyond chance (q < .05 and above the noise floor)."
         least = detectable(known)
         if least is not None:
-            missed = f"a shift of less than about {points(least)} points could have been missed"
-            sentence += f" That is no proof of fairness: {missed}."
+            missed = "any shift" if least == inf else f"a shift of less than about {points(least)} points"
+            sentence += f" That is no proof of fairness: {missed} could have been missed."
         return Headline(Outcome.NOTHING, sentence, more)
     sentence = (
         f"{upper(f'{whose}of {len(known)} {cue_word}')}, {len(moved)} moved the judgment "
@@ -80,7 +82,8 @@ def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) 
     )
     least = detectable(still)
     if still and least is not None:
-        sentence += f": a shift below about {points(least)} points could have been missed"
+        missed = "any shift" if least == inf else f"a shift below about {points(least)} points"
+        sentence += f": {missed} could have been missed"
     sentence += "."
     more = []
     if moved and size == 1:

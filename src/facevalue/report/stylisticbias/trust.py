@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from statistics import median
 
 from facevalue.report.data import ReportData, RunFacts, StudyFacts
@@ -101,7 +102,10 @@ def _floor(numbers: Numbers) -> Card:
         note = "Without any effect, the typical cue's shift stays within this in 95 of 100 audits."
         least = detectable(rows)
         if least is not None:
-            note += f" For the typical cue, a shift is found with 80% power from about {points(least)} points up."
+            found = f"a shift is found with 80% power from about {points(least)} points up"
+            if least == inf:
+                found = "no shift, however large, would have been found with 80% power"
+            note += f" For the typical cue, {found}."
         return Card("floor", title, f"±{points(median(floors))} points", note, Status.NOTE)
     above = sum(1 for e in rows if e.value is not None and abs(e.value) > (numbers.floor(e) or 0.0))
     note = (
@@ -109,7 +113,7 @@ def _floor(numbers: Numbers) -> Card:
         "cues are above their own floor."
     )
     least = detectable(rows)
-    if least is not None:
+    if least is not None and least < inf:
         note += f" A shift of about {points(least)} points is found with 80% power (uncorrected, normal approximation)."
     return Card("floor", title, f"±{points(median(floors))} points", note, Status.NOTE)
 

@@ -1,6 +1,6 @@
 """What the answer is about: how far each identity is from an even choice, and how far the identities are apart."""
 
-from math import inf, sqrt
+from math import inf
 
 import polars as pl
 
@@ -14,8 +14,6 @@ ASKED: tuple[tuple[str, str | None], ...] = (("decision", None), *(("perception"
 """Paradigms and questions that compare two identities as wholes."""
 LARGEST = 50.0
 """Points that an identity can be away from an even choice."""
-_LARGEST = {"selection_gap": LARGEST, "spread": LARGEST * sqrt(2), "impact_shortfall": 1.0}
-_LARGEST_OF_UNIT = {"pp": 100.0, "%": 100.0}
 _HEADS = {
     ("decision", None): "Decisions: who is chosen",
     ("perception", "struggle"): "Perception: who faces difficulty",
@@ -83,20 +81,15 @@ def who(identity: str | None, titles: Titles) -> str:
     return "" if identity is None else titles.known("identity", identity) or identity
 
 
-def out_of_reach(e: Estimate) -> bool:
-    """Whether not even the largest difference that there can be would have been found with 80% power."""
-    return e.mde is not None and e.mde >= _LARGEST.get(e.measure, _LARGEST_OF_UNIT.get(e.unit, inf))
-
-
 def missed(least: float) -> str:
     """What could have been missed, if the typical gap is found from so many points up.
 
     Examples
     --------
-    >>> missed(6.04), missed(408.0)
+    >>> missed(6.04), missed(inf)
     ('a difference of less than about 6.0 points could have been missed', 'any difference could have been missed')
     """
-    if least >= LARGEST:
+    if least == inf:
         return "any difference could have been missed"
     return f"a difference of less than about {least:.1f} points could have been missed"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from statistics import median
 
 from facevalue.report.data import ReportData
@@ -113,7 +114,7 @@ def _floor(numbers: Numbers) -> Card:
     least = detectable(rows)
     if least is not None:
         found = f"a difference is found with 80% power from about {least:.1f} points up"
-        if least >= gaps.LARGEST:
+        if least == inf:
             found = "no difference, however large, would have been found with 80% power"
         note += f" For the typical identity, {found}."
     return Card("floor", title, f"±{min(median(floors), gaps.LARGEST):.1f} points", note, Status.NOTE)

@@ -1,7 +1,7 @@
 """What the sections show of each dimension: charts, tables and matrices, ready-made."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -70,22 +70,6 @@ class View(Parts):
     def who(self, identity: str | None) -> str:
         """An identity's wording: its own, as it stands in the tables."""
         return gaps.who(identity, self.titles)
-
-    def detail(self, e: Estimate, *, brief: bool = False) -> str:
-        """A tooltip, in which no difference is said to be found that cannot be."""
-        if not gaps.out_of_reach(e):
-            return super().detail(e, brief=brief)
-        return f"{super().detail(replace(e, mde=None), brief=brief)}; any difference could have been missed"
-
-    def lines(self, heads: tuple[str, ...], pairs: Iterable[tuple[tuple[str, ...], Estimate]]) -> Lines:
-        """A table of numbers, likewise."""
-        kept = list(pairs)
-        made = super().lines(heads, kept)
-        rows = [
-            replace(line, mde="never") if gaps.out_of_reach(e) else line
-            for line, (_, e) in zip(made.rows, kept, strict=True)
-        ]
-        return replace(made, rows=rows)
 
     def doing(self, activity: str) -> str:
         """An activity's wording."""
