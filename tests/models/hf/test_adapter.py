@@ -1,0 +1,290 @@
+"""`hf/...` as a model: requests in, responses out, nothing lost and nothing believed that isn't so."""
+
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import pytest
+
+from facevalue.errors import DataError, ModelError, UnknownNameError
+from facevalue.models import load
+from facevalue.models.registry import ModelOptions
+from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
+from tests.models.hf import planted, tiny
+
+torch: Any = tiny.torch
+
+from facevalue.models.hf import adapter  # noqa: E402
+from facevalue.models.hf.adapter import HFModel, decoded, fingerprint  # noqa: E402
+from facevalue.models.hf.prefix import Prefix  # noqa: E402
+
+LETTERS = (Option("(a)", "competent", "up"), Option("(b)", "honest", "down"))
+CPU = ModelOptions(device="cpu", threads=1)
+
+
+def png(picture: PIL.Image.Image, form: str = "PNG") -> Image:
+    buffer = io.BytesIO()
+    picture.save(buffer, form)
+    return Image(buffer.getvalue(), f"image/{form.lower()}")
+
+
+def shown(key: str, *images: Image) -> Stimulus:
+    return Stimulus(key, f"digest of {key}", {}, lambda: images or (png(tiny.picture(key)),))
+
+
+def ask(word: str) -> Question:
+    return Question(prompt=f"Who is more {word}, the left person or the right person?", options=LETTERS)
+
+
+def requests(stimulus: Stimulus, first: int = 0, *, exact: bool = True, count: int = 3) -> list[Request]:
+    words = ("competent", "lazy", "warm", "honest", "friendly")
+    return [
+        Request(first + at, 0, 1, stimulus, ask(words[at % 5]), Sampling(1.0, 1.0, 5), exact) for at in range(count)
+    ]
+
+
+def answers(model: Any, wanted: list[Request]) -> dict[int, Response]:
+    """Responses by trial."""
+    found = {response.trial: response for response in model.respond(iter(wanted))}
+    assert sorted(found) == [request.trial for request in wanted]
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return planted.plant(tiny.llava(tmp_path_factory.mktemp("llava")))
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Any:
+    return load(f"hf/{folder}", CPU)
+
+
+def test_exact_requests_get_probabilities_and_others_replies(model: Any) -> None:
+    stimulus = shown("one")
+    found = answers(model, [*requests(stimulus), *requests(stimulus, 3, exact=False, count=5)])
+    for trial in (0, 1, 2):
+        response = found[trial]
+        assert (response.status, response.text, response.error) == (Status.OK, None, None)
+        assert response.probs is not None
+        assert 0 < sum(response.probs) <= 1
+        assert response.completion_tokens == 0
+    for trial in range(3, 8):
+        response = found[trial]
+        assert response.status in (Status.OK, Status.TRUNCATED)
+        assert isinstance(response.text, str)
+        assert response.probs is None
+        assert 1 <= (response.completion_tokens or 0) <= 5
+        assert (response.status is Status.TRUNCATED) <= (response.completion_tokens == 5)
+    assert {response.status for response in found.values()} == {Status.OK, Status.TRUNCATED}
+    assert found[0].prompt_tokens == found[3].prompt_tokens > 5  # type: ignore[operator]
+    assert all(response.latency_ms > 0 for response in found.values())
+
+
+def test_no_picture_borrows_from_another(model: Any) -> None:
+    """Pictures and questions in any order, one, two, none or a blank at a time, give what each gives alone."""
+    blank = png(PIL.Image.new("RGB", (40, 40), "white"))
+    stimuli = [shown("one"), shown("two"), shown("none"), shown("blank", blank)]
+    stimuli[2] = Stimulus("none", "nothing", {}, lambda: ())
+    stimuli.append(shown("both", png(tiny.picture("one")), png(tiny.picture("two"))))
+    wanted = [request for at, stimulus in enumerate(stimuli) for request in requests(stimulus, 10 * at)]
+    alone = {request.trial: answers(model, [request])[request.trial].probs for request in wanted}
+    order = np.random.default_rng(3).permutation(len(wanted)).tolist()
+    mixed = {response.trial: response.probs for response in model.respond(wanted[at] for at in order)}
+    for trial, probs in alone.items():
+        assert mixed[trial] == pytest.approx(probs, abs=2e-5)
+    assert len(set(alone.values())) == len(wanted)
+
+
+def test_each_picture_is_run_once(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    of, runs = Prefix.of, []
+
+    def counted(*args: Any) -> Prefix:
+        runs.append(args)
+        return of(*args)
+
+    monkeypatch.setattr(Prefix, "of", counted)
+    answers(model, [r for at, key in enumerate(("one", "two")) for r in requests(shown(key), 10 * at, count=10)])
+    assert len(runs) == 2
+
+
+def test_the_stream_is_taken_stimulus_by_stimulus(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "_MOST_NEIGHBOURS", 4)
+    taken: list[int] = []
+
+    def stream() -> Iterator[Request]:
+        for at, key in enumerate(("one", "two", "three")):
+            for request in requests(shown(key), 10 * at, count=6):
+                taken.append(request.trial)
+                yield request
+
+    responses = model.respond(stream())
+    first = next(responses)
+    assert first.trial < 4
+    assert max(taken) <= 4
+    assert len([first, *responses]) == 18
+
+
+def test_pictures_that_cannot_be_read_are_errors_of_their_own(model: Any) -> None:
+    broken = shown("broken", Image(png(tiny.picture("one")).data[:80], "image/png"))
+    text = shown("text", Image(b"<svg/>", "image/png"))
+    tall = shown("tall", png(PIL.Image.new("L", (1, 9000))))
+
+    def missing() -> tuple[Image, ...]:
+        raise DataError("face.png is not there")
+
+    gone = Stimulus("gone", "gone", {}, missing)
+    wanted = [r for at, one in enumerate((broken, text, gone, shown("one"))) for r in requests(one, 10 * at)]
+    found = answers(model, wanted)
+    for trial, says in ((0, "image 1"), (11, "not a PNG"), (22, "face.png is not there")):
+        assert found[trial].status is Status.ERROR
+        assert says in (found[trial].error or "")
+        assert found[trial].probs is None
+    assert found[30].status is Status.OK
+    assert answers(model, requests(tall))[0].status in (Status.OK, Status.ERROR)  # never an exception
+
+
+def test_what_a_processor_makes_of_a_picture_is_an_error_with_its_reason(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rejects(*args: Any) -> Any:
+        raise ValueError("height and width must be larger than factor")
+
+    monkeypatch.setattr("facevalue.models.hf.engine.prepare", rejects)
+    found = answers(model, requests(shown("one")))
+    assert {response.status for response in found.values()} == {Status.ERROR}
+    assert "larger than factor" in (found[0].error or "")
+
+
+def test_twenty_stimuli_without_any_answer_end_the_run(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rejects(*args: Any) -> Any:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr("facevalue.models.hf.engine.prepare", rejects)
+    stream = (request for at in range(40) for request in requests(shown(str(at)), 10 * at, count=2))
+    seen = []
+    with pytest.raises(ModelError, match=r"20 stimuli in a row.*illegal memory access"):
+        seen.extend(fresh(model).respond(stream))
+    assert 38 <= len(seen) <= 40
+
+
+def fresh(model: Any) -> Any:
+    """The same model without what it has seen."""
+    model._failures = 0
+    return model
+
+
+def test_a_context_that_does_not_fit_is_an_error(model: Any) -> None:
+    long = Question(prompt="person " * 1500, options=LETTERS)
+    near = Question(prompt="Who? ", options=LETTERS)
+    stimulus = shown("one")
+    wanted = [
+        Request(0, 0, 1, stimulus, long, Sampling(), True),
+        Request(1, 0, 1, stimulus, long, Sampling(), False),
+        Request(2, 0, 1, stimulus, near, Sampling(1.0, 1.0, 1020), False),
+        Request(3, 0, 1, stimulus, near, Sampling(), True),
+    ]
+    found = answers(model, wanted)
+    for trial in (0, 1, 2):
+        assert found[trial].status is Status.ERROR
+        assert "context of 1024" in (found[trial].error or "")
+        assert found[trial].text is None
+    assert found[3].status is Status.OK
+
+
+def test_seeds_reproduce_and_trials_have_numbers_of_their_own(folder: Path, model: Any) -> None:
+    """A study asks everything with seed 1; that must not decide every trial by the same random number."""
+    one, two = shown("one"), shown("two")
+    wanted = [r for at, stimulus in enumerate((one, two)) for r in requests(stimulus, 10 * at, exact=False)]
+    texts = {trial: response.text for trial, response in answers(model, wanted).items()}
+    again = load(f"hf/{folder}", CPU)
+    assert {trial: response.text for trial, response in answers(again, wanted[::-1]).items()} == texts
+    seeds = {adapter._seed(request) for request in wanted}
+    assert len(seeds) == len(wanted)
+    assert adapter._seed(wanted[0]) == adapter._seed(wanted[0]._replace(trial=99))
+    assert adapter._seed(wanted[0]) != adapter._seed(wanted[0]._replace(seed=2))
+
+
+def test_constrained_requests_are_answered_by_options(model: Any) -> None:
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    wanted = [request._replace(constrain=True) for request in requests(shown("one"), exact=False)]
+    assert {response.text for response in answers(model, wanted).values()} <= {"(a)", "(b)"}
+    assert model.capabilities.structured
+
+
+def test_settings_tell_what_changes_the_answers(folder: Path, model: Any, tmp_path: Path) -> None:
+    settings = model.settings()
+    assert (settings["dtype"], settings["device"], settings["compile"]) == ("float32", "cpu", False)
+    assert settings["torch"] == torch.__version__
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert fingerprint(copy) == settings["weights"]
+    raw = bytearray((copy / "model.safetensors").read_bytes())
+    raw[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(raw)
+    changed = fingerprint(copy)
+    assert changed != settings["weights"]
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"vision_feature_layer": -1}))
+    assert fingerprint(copy) not in (changed, settings["weights"])
+    assert str(tmp_path) not in json.dumps(dict(settings))
+
+
+def test_findings_are_what_the_self_check_saw(folder: Path) -> None:
+    model = load(f"hf/{folder}", CPU)
+    assert isinstance(model, HFModel)
+    assert model.findings() == {}
+    answers(model, requests(shown("one")))
+    found = model.findings()
+    assert found["self_checks"] == 1
+    assert 0 <= float(found["largest_difference"]) <= float(found["tolerance"]) == 1e-4
+    model.close()
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "says"),
+    [
+        ("sim/default", ModelOptions(dtype="float32"), "--dtype is for models on this machine"),
+        ("http://127.0.0.1:9/v1#x", ModelOptions(device="cpu", compile=True), "--device and --compile are for models"),
+        ("openai/x", ModelOptions(threads=2), "--threads is for"),
+        ("hf/", ModelOptions(), "write hf/PATH_OR_ID"),
+    ],
+)
+def test_options_for_other_models_are_refused(spec: str, options: ModelOptions, says: str) -> None:
+    with pytest.raises(ModelError, match=says):
+        load(spec, options)
+
+
+def test_unknown_kinds_name_this_one() -> None:
+    with pytest.raises(UnknownNameError, match="hf/PATH_OR_ID"):
+        load("hg/model")
+
+
+# Pictures.
+
+
+def test_transparency_is_shown_on_white_and_pictures_stand_upright() -> None:
+    clear = PIL.Image.new("RGBA", (6, 4), (255, 0, 0, 0))
+    (seen,) = decoded(shown("clear", png(clear)))
+    assert seen.getpixel((0, 0)) == (255, 255, 255)
+    grey = PIL.Image.new("L", (6, 4), 80)
+    exif = PIL.Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    buffer = io.BytesIO()
+    grey.save(buffer, "JPEG", exif=exif)
+    (turned,) = decoded(shown("turned", Image(buffer.getvalue(), "image/jpeg")))
+    assert (turned.size, turned.mode) == ((4, 6), "RGB")
+
+
+def test_pictures_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "MAX_BYTES", 100)
+    with pytest.raises(DataError, match="at most"):
+        decoded(shown("one"))
+    monkeypatch.undo()
+    monkeypatch.setattr("facevalue.stimuli.images.MAX_PIXELS", 1000)
+    with pytest.raises(DataError, match="million pixels"):
+        decoded(shown("one"))
