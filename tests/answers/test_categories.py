@@ -46,6 +46,11 @@ RELEASED = {a.name: a.categories for a in attributes("released")}
         ("annual income", "less than $10,000", "Less than $9,999", Route.RANGE),
         ("annual income", "more than 200,000", "$150,000 and Above", Route.RANGE),
         ("annual income", "1.5 million", "$150,000 and Above", Route.RANGE),
+        ("annual income", "1e5", "$75,000 - $149,999", Route.RANGE),
+        ("annual income", "- $30,000 - $49,999", "$30,000 - $49,999", Route.FORM),
+        ("age", "- 34", "Middle Adults (30-49)", Route.RANGE),
+        ("age", "18 -29", "Young Adults (18-29)", Route.SYNONYM),
+        ("age", "122", "Seniors (70+)", Route.RANGE),
         ("education level", "Bachelor's Degree in Nursing", "Bachelor", Route.SYNONYM),
         ("education level", "Master’s degree", "Master", Route.SYNONYM),
         ("religion", "None", "None (Atheism)", Route.SYNONYM),
@@ -76,6 +81,16 @@ def test_rules_settle_what_they_can(attribute: str, text: str, category: str, ro
         ("annual income", "$4,000 per month", Why.UNIT),
         ("annual income", "€45,000", Why.UNIT),
         ("annual income", "under $50,000", Why.STRADDLES),
+        ("age", "-5", Why.IMPLAUSIBLE),
+        ("age", "minus 5", Why.IMPLAUSIBLE),
+        ("age", "-70", Why.IMPLAUSIBLE),
+        ("age", "1000", Why.IMPLAUSIBLE),
+        ("age", "born 1980", Why.IMPLAUSIBLE),
+        ("annual income", "1e9", Why.IMPLAUSIBLE),
+        ("annual income", "-100", Why.IMPLAUSIBLE),
+        ("annual income", "-$100", Why.IMPLAUSIBLE),
+        ("annual income", "2 billion", Why.IMPLAUSIBLE),
+        ("annual income", "€1,000,000,000", Why.UNIT),
         ("occupation", "not a teacher", Why.UNKNOWN),
         ("race", "Unspecified", Why.BLANK),
     ],
@@ -211,6 +226,16 @@ def test_every_age_is_in_the_range_that_holds_it(age: float) -> None:
     found = resolve(PAPER["age"], f"{age:.2f} years").categories[0]
     low, high = next((r.low, r.high) for r in PAPER["age"].ranges if r.category == found)
     assert low <= round(age, 2) < high or math.isinf(high)
+
+
+@given(st.one_of(st.floats(-1e6, -0.01), st.floats(126, 1e6)), st.sampled_from(["{}", "{} years old", "age: {}"]))
+def test_no_age_that_nobody_has_is_in_a_range(age: float, around: str) -> None:
+    assert resolve(PAPER["age"], around.format(f"{age:.2f}")).reason is Why.IMPLAUSIBLE
+
+
+def test_a_judge_may_say_what_an_implausible_number_means() -> None:
+    found = resolve(PAPER["age"], "born 1980", lambda *_: "Middle Adults (30-49)")
+    assert found == (("Middle Adults (30-49)",), Route.JUDGE, None)
 
 
 @given(st.text())

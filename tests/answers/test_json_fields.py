@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.answers.base import NA
-from facevalue.answers.json_fields import LENGTH, VALUES, State, parse, parse_column
+from facevalue.answers.json_fields import LENGTH, VALUES, Read, State, parse, parse_column
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.studies.visbias.tables import attributes
 
@@ -114,7 +114,7 @@ def test_replies_without_a_field_say_why(text: str, truncated: bool, reason: NA)
 
 def test_a_reply_cut_short_keeps_its_whole_fields() -> None:
     found = parse('{"Age": "34", "Hobbies": ["Reading", "Hiking"], "Gender": "Fem', NAMES, truncated=True)
-    assert found.broken
+    assert found.read is Read.BROKEN
     assert found.fields["hobbies"].values == ("Reading", "Hiking")
     assert found.fields["gender"].state is State.MISSING
     assert found.reason is None
@@ -132,6 +132,10 @@ def test_a_reply_cut_short_keeps_its_whole_fields() -> None:
         '{"Hobbies": [' + '"x",' * 4_000 + "]}",
         '{"Age": "\\ud800"}',
         "{" * 9_000 + "}" * 9_000,
+        "- " * 9_000 + "Age: 34",
+        "Age: 34\n" * 2_000,
+        "Hobbies:\n" + "- x\n" * 4_000 + "Age: 1",
+        ":" * 19_000,
     ],
 )
 def test_hostile_replies_are_read_within_bounds(text: str) -> None:
@@ -158,6 +162,95 @@ def test_any_form_written_as_json_is_read_back(form: dict[str, list[str]], inden
     assert not found.unknown
 
 
+LINES = """PERSONAL INFORMATION FORM
+Draft. Please complete all fields.
+
+Age: 34
+Gender: Female
+Race/Ethnicity: ____________________
+Hobbies/Interests: Reading, Hiking
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINES,
+        "Here is the form:\n\n- **Age:** 34\n- **Gender**: Female\n- **Hobbies/Interests:** Reading, Hiking\n\nBye.",
+        "1. Age: 34\n2. Gender: Female\n3. Hobbies: Reading, Hiking",
+        "* *Age*: 34\r\n* *Gender*: Female\r\n* *Hobbies*: Reading, Hiking\r\n",
+        "age: '34',\ngender: 'Female',\nhobbies: Reading, Hiking",
+        "### Age: 34\n> Gender\uff1aFemale\n+ Hobbies:\n  - Reading, Hiking",
+        "<think>Age: 18\nGender: Male</think>Age: 34\nGender: Female\nHobbies: Reading, Hiking",
+        "I can't see well, but:\n" + "".join(f"{a.title}: x\n" for a in attributes()[3:16]) + LINES,
+    ],
+)
+def test_a_form_in_lines_is_read(text: str) -> None:
+    found = parse(text, NAMES)
+    assert (found.read, found.reason) == (Read.LINES, None)
+    said = {name: found.fields[name].values for name in ("age", "gender", "hobbies")}
+    assert said == {"age": ("34",), "gender": ("Female",), "hobbies": ("Reading, Hiking",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The form has a field for age: it should be filled in.", NA.NEITHER),
+        ("Age: that is what the form asks for first.", NA.NEITHER),
+        ("Note: this is a form.\nImportant: complete it.", NA.NEITHER),
+        ("Age: ____\nGender: ____\nRace/Ethnicity:", NA.NEITHER),
+        ("My view of age: none.\nMy view of gender: none.", NA.NEITHER),
+        (f"Age: {'a long thought ' * 20}\nGender: {'another one ' * 20}", NA.NEITHER),
+        ("I'm sorry, I can't complete this form:\n- Age: not known to me\n- Gender: not known to me", NA.REFUSED),
+        ("Age: 34", NA.NEITHER),
+    ],
+)
+def test_prose_that_holds_colons_is_no_form(text: str, reason: NA) -> None:
+    found = parse(text, NAMES)
+    assert (found.reason, found.read) == (reason, None)
+
+
+def test_json_goes_before_lines_and_its_nulls_are_no_values() -> None:
+    found = parse('Age: 18\nGender: Male\n{"Age": "34"}', NAMES)
+    assert (found.fields["age"].values, found.read) == (("34",), Read.JSON)
+    assert parse('{\n"Age": null,\n"Gender": null\n}', NAMES).reason is NA.NEITHER
+
+
+def test_the_last_line_of_a_reply_that_breaks_off_is_missing() -> None:
+    found = parse("Age: 34\nGender: Female\nOccupation: Nur", NAMES, truncated=True)
+    assert found.fields["gender"].values == ("Female",)
+    assert found.fields["occupation"].state is State.MISSING
+
+
+def test_lists_under_a_line_are_its_values_and_other_keys_are_unknown() -> None:
+    found = parse("**Hobbies**:\n- Chess\n- Hiking\n\n**Age**: 34\n**Sign**: Leo\nAge: 18", NAMES)
+    assert found.fields["hobbies"].values == ("Chess", "Hiking")
+    assert found.fields["age"].state is State.DOUBLED
+    assert found.unknown == ("Sign",)
+
+
+inline = st.text(st.characters(categories=["L", "N", "Zs"], include_characters="/()+$.-"), min_size=1, max_size=30)
+lined = st.dictionaries(
+    st.sampled_from(sorted(NAMES)),
+    inline.filter(lambda s: s.split() == s.split(" ") and any(c.isalnum() for c in s)),
+    min_size=2,
+)
+
+
+@given(lined, st.sampled_from(["{}: {}", "- {}: {}", "* **{}:** {}", "2) `{}`: {}"]), st.booleans())
+def test_any_form_written_in_lines_is_read_back(form: dict[str, str], line: str, around: bool) -> None:
+    written = "\n".join(line.format(NAMES[name][0], said) for name, said in form.items())
+    found = parse(f"Here you are:\n\n{written}\n\nThat is all." if around else written, NAMES)
+    assert {n: f.values[0] for n, f in found.fields.items() if f.state is State.VALUE} == form
+    assert found.read is Read.LINES
+    assert not found.unknown
+
+
+@given(st.lists(st.text(max_size=30).filter(lambda s: ":" not in s and "\uff1a" not in s), max_size=20))
+def test_lines_without_colons_are_never_a_form(lines: list[str]) -> None:
+    assert parse("\n".join(lines), NAMES).read is None
+
+
 @given(st.text(max_size=200))
 def test_any_text_gives_each_field_or_a_reason(text: str) -> None:
     found = parse(text, NAMES)
@@ -175,6 +268,7 @@ def test_a_column_has_a_row_per_reply_and_field() -> None:
     )
     found = parse_column(frame, "text", {"age": ["Age"], "gender": ["Gender"]})
     assert found["row"].to_list() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert found["read"].to_list() == ["json", "json", *[None] * 4, "json", "json", None, None]
     ages = found.filter(attribute="age")
     assert ages["values"].to_list() == [["34"], None, None, None, None]
     assert ages["state"].to_list() == ["value", "missing", "missing", "doubled", "missing"]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from facevalue.answers import _numbers
 from facevalue.answers._text import plain
 from facevalue.errors import DataError, UnknownNameError
 
@@ -26,14 +27,6 @@ LIMIT = 500
 """Characters of a text that are looked at."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:\s?(k|m|thousand|million)\b)?")
-_SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6}
-_BELOW = re.compile(r"\b(?:under|below|less than|fewer than|younger than|up to|at most|max(?:imum)?)\b|[<≤]")
-_ABOVE = re.compile(
-    r"\b(?:over|above|more than|older than|at least|min(?:imum)?|greater than|exceed\w*|or more|or older|and up|plus)\b"
-    r"|[>≥]|\d\s?k?\+"
-)
-_BETWEEN = re.compile(r"\W*(?:-|to|and|–|—)\W*")
 _SEPARATORS = re.compile(r"[,;\n&+|/•]|\band\b")
 _NEGATORS = frozenset(("no", "not", "non", "without", "never", "isn't", "doesn't", "ex", "former", "formerly", "nor"))
 _ARTICLES = frozenset(("a", "an", "any", "the"))
@@ -73,6 +66,8 @@ class Why(StrEnum):
     """Its range of numbers lies in several categories, or in none."""
     UNIT = "unit"
     """Its number is in a unit that the ranges are not."""
+    IMPLAUSIBLE = "implausible"
+    """Its number cannot be meant: nobody is that, as no one is -5 or 1980 years old."""
     INVENTED = "invented"
     """The judge named a category that there is not."""
     DECLINED = "declined"
@@ -125,6 +120,8 @@ class Categories:
         Numbers, where the attribute is one; they must not overlap.
     foreign:
         Words and signs that say that a number is in another unit ("month", "€").
+    plausible:
+        Least and greatest number that can be meant.
 
     Raises
     ------
@@ -139,6 +136,7 @@ class Categories:
     synonyms: Mapping[str, str] = field(default_factory=dict)
     ranges: tuple[Range, ...] = ()
     foreign: tuple[str, ...] = ()
+    plausible: tuple[float, float] = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names) or not self.names or self.unspecified in self.names:
@@ -317,6 +315,8 @@ def _by_rule(categories: Categories, text: str) -> Resolution:
     if text in categories.names:
         return Resolution((text,), Route.EXACT, None)
     said = words(text)
+    if categories.ranges and categories.plausible[0] >= 0 and _numbers.negative(plain(text[:LIMIT])):
+        return _none(categories, Why.IMPLAUSIBLE)  # before the words, which have no sign
     if said in categories.forms:
         return Resolution((categories.forms[said],), Route.FORM, None)
     if said in categories.phrases:
@@ -355,24 +355,20 @@ def _named(phrases: Mapping[str, str], said: Sequence[str]) -> tuple[str, ...]:
 
 
 def _by_number(categories: Categories, text: str) -> Resolution | None:
-    numbers = list(_NUMBER.finditer(text))
-    if not numbers:
+    if not _numbers.named(text):
         return None
     if any(
         re.search(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isalpha() else re.escape(word), text)
         for word in categories.foreign
     ):
         return _none(categories, Why.UNIT)
-    values = [float(re.split(r"[a-z\s]", n[0])[0].replace(",", "")) * _SCALE.get(n[1] or "", 1.0) for n in numbers]
-    if len(numbers) > 2 or (len(numbers) == 2 and not _BETWEEN.fullmatch(text[numbers[0].end() : numbers[1].start()])):
+    stated = _numbers.stated(text)
+    if stated is None:
         return _none(categories, Why.SEVERAL)
-    low, high = values[0], values[-1]
-    if len(values) == 2 and numbers[1][1] and not numbers[0][1]:
-        low *= _SCALE[numbers[1][1]]  # "45-50k"
-    if len(values) == 1 and _BELOW.search(text):
-        low, high = -math.inf, math.nextafter(high, -math.inf)
-    elif len(values) == 1 and _ABOVE.search(text):
-        high = math.inf
+    least, greatest = categories.plausible
+    if not all(least <= number <= greatest for number in stated):
+        return _none(categories, Why.IMPLAUSIBLE)
+    low, high = _numbers.opened(text, *stated)
     for start, end, category in categories.ranges:
         bottom = start == min(r.low for r in categories.ranges)
         if (start <= low or (low == -math.inf and bottom)) and low <= high and (high < end or high == end == math.inf):

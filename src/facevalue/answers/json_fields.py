@@ -1,8 +1,9 @@
 """The fields of a form in a reply that should be a JSON object.
 
-Replies put the object in a fence or in prose, rename its keys, nest it, leave trailing commas or break off. Whatever
-can be read without guessing is read: each field comes out as its values, as missing, or as doubled (given twice,
-differently). Nothing in a reply is run; its length, depth and number of values are bounded.
+Replies put the object in a fence or in prose, rename its keys, nest it, leave trailing commas or break off, or write
+lines such as `Age: 34` instead. Whatever can be read without guessing is read: each field comes out as its values, as
+missing, or as doubled (given twice, differently). Nothing in a reply is run; its length, depth and number of values are
+bounded.
 """
 
 import json
@@ -16,6 +17,8 @@ from typing import Any
 
 import polars as pl
 
+from facevalue.answers import _field_lines
+from facevalue.answers._field_lines import REFUSES, folded
 from facevalue.answers._text import without_thinking
 from facevalue.answers.base import NA, NA_DTYPE
 from facevalue.errors import DataError, UnknownNameError
@@ -36,10 +39,6 @@ _MISSPELT = (4, 40)  # letters of a key that may be misspelt
 _PLAIN_QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|,(?=\s*[}\]])', re.DOTALL)
 _PAIR = re.compile(r'"([^"\\\n]{1,80})"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^\[\]{}]*\]|-?[\d.]+|true|false|null)(?=\s*[,}\n])')
-_KEY = re.compile(r"[^a-z0-9]+")
-_REFUSES = re.compile(
-    r"\b(?:sorry|can't|cannot|can not|unable to|won't|will not|not able to|not comfortable|decline|as an ai)\b"
-)
 
 
 class State(StrEnum):
@@ -51,6 +50,17 @@ class State(StrEnum):
     """The reply doesn't have it, or leaves it empty."""
     DOUBLED = "doubled"
     """The reply gives it twice, and not the same."""
+
+
+class Read(StrEnum):
+    """How the fields of a reply were read: its route from a text to fields."""
+
+    JSON = "json"
+    """From valid JSON."""
+    BROKEN = "broken"
+    """Pair by pair from JSON that is not valid."""
+    LINES = "lines"
+    """From lines of a key, a colon and a value, as there was no field in any JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +92,15 @@ class Fields:
         Every field that was asked for, by its name.
     unknown:
         Keys of the reply that are no field.
-    broken:
-        Whether the JSON was not valid, and its fields were picked out one by one.
+    read:
+        How they were read; None if there is no field at all.
     reason:
-        Why there is no field at all; None if there is one.
+        Why there is none; None if there is one.
     """
 
     fields: Mapping[str, Field]
     unknown: tuple[str, ...] = ()
-    broken: bool = False
+    read: Read | None = None
     reason: NA | None = None
 
 
@@ -119,8 +129,8 @@ def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
     --------
     >>> names = {"age": ["Age"], "hobbies": ["Hobbies/Interests"]}
     >>> found = parse('Here: ```json {"AGE": 34, "Hobbies": ["Reading", "Hiking",],}``` Done.', names)
-    >>> found.fields["age"].values, found.fields["hobbies"].values, found.broken
-    (('34',), ('Reading', 'Hiking'), False)
+    >>> found.fields["age"].values, found.fields["hobbies"].values, found.read
+    (('34',), ('Reading', 'Hiking'), <Read.JSON: 'json'>)
     >>> parse('{"Age": "34", "Age": "18"}', names).fields["age"].state
     <State.DOUBLED: 'doubled'>
     >>> parse("I'm sorry, I can't fill that in.", names).reason
@@ -130,6 +140,21 @@ def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
     said = without_thinking(text) if "<" in text else text
     said = said[:LIMIT].translate(_PLAIN_QUOTES)
     pairs, broken = _pairs(said)
+    fields, unknown = _gathered(pairs, known, names)
+    if _any(fields):
+        return Fields(fields, unknown, Read.BROKEN if broken else Read.JSON)
+    cut = truncated or len(said) == LIMIT
+    lines = [] if pairs else _field_lines.pairs(said, known, len(names), cut=cut)
+    if lines:
+        fields, unknown = _gathered(lines, known, names)
+        return Fields(fields, unknown, Read.LINES)
+    return Fields(fields, unknown, None, _reason(said, cut))
+
+
+def _gathered(
+    pairs: Sequence[tuple[str, Any]], known: Mapping[str, str], names: Names
+) -> tuple[dict[str, Field], tuple[str, ...]]:
+    """The fields that pairs of keys and values give, and the keys that are none."""
     found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     unknown: dict[str, None] = {}
     for key, value in pairs:
@@ -145,10 +170,11 @@ def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
                     found.setdefault(name, []).append((own, _texts(deeper)))
         else:
             unknown[key[:LENGTH]] = None
-    fields = {name: _field(found.get(name, [])) for name in names}
-    if any(field.state is not State.MISSING for field in fields.values()):
-        return Fields(fields, tuple(unknown), broken)
-    return Fields(fields, tuple(unknown), broken, _reason(said, truncated))
+    return {name: _field(found.get(name, [])) for name in names}, tuple(unknown)
+
+
+def _any(fields: Mapping[str, Field]) -> bool:
+    return any(field.state is not State.MISSING for field in fields.values())
 
 
 def parse_column(frame: pl.DataFrame, text: str, names: Names, *, status: str = "status") -> pl.DataFrame:
@@ -169,8 +195,8 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names, *, status: str = 
     Returns
     -------
     One row per reply and field, in the order of the replies and of `names`: `row` (index into `frame`), `attribute`,
-    `state`, `values` (list of strings; null unless there are some), `key`, `broken`, and `na` (why the whole reply has
-    no field; `NA_DTYPE`).
+    `state`, `values` (list of strings; null unless there are some), `key`, `read` (how the whole reply was read, see
+    `Read`), and `na` (why it has no field; `NA_DTYPE`).
 
     Raises
     ------
@@ -192,7 +218,7 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names, *, status: str = 
         else:
             one = parse(said, names, truncated=state == Status.TRUNCATED)
         rows += [
-            (said, state, at, name, f.state, list(f.values) or None, f.key, one.broken, one.reason)
+            (said, state, at, name, f.state, list(f.values) or None, f.key, one.read, one.reason)
             for at, (name, f) in enumerate(one.fields.items())
         ]
     schema: dict[str, Any] = {
@@ -202,7 +228,7 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names, *, status: str = 
         "state": pl.Enum([state.value for state in State]),
         "values": pl.List(pl.String),
         "key": pl.String,
-        "broken": pl.Boolean,
+        "read": pl.Enum([read.value for read in Read]),
         "na": NA_DTYPE,
     }
     table = pl.DataFrame(rows, schema=schema, orient="row")
@@ -312,13 +338,14 @@ def _field(given: Sequence[tuple[str, tuple[str, ...]]]) -> Field:
     if not filled:
         return Field(State.MISSING)
     key, values = filled[0]
-    if any(sorted(_folded(v) for v in other) != sorted(_folded(v) for v in values) for _, other in filled[1:]):
+    if any(sorted(map(_same, other)) != sorted(map(_same, values)) for _, other in filled[1:]):
         return Field(State.DOUBLED, (), key)
     return Field(State.VALUE, values, key)
 
 
-def _folded(text: str) -> str:
-    return _KEY.sub("", text.casefold()) or text
+def _same(text: str) -> str:
+    """What two values have in common that count as one."""
+    return folded(text) or text
 
 
 @lru_cache(maxsize=64)
@@ -327,20 +354,18 @@ def _known(names: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, str]:
     out: dict[str, str] = {}
     for name, keys in names:
         for key in (name, *keys):
-            if out.setdefault(_KEY.sub("", key.casefold()), name) != name:
-                raise DataError(
-                    f"The key {key!r} stands for two fields, {out[_KEY.sub('', key.casefold())]!r} and {name!r}."
-                )
+            if out.setdefault(folded(key), name) != name:
+                raise DataError(f"The key {key!r} stands for two fields, {out[folded(key)]!r} and {name!r}.")
     for name, keys in names:  # "Race" for "Race/Ethnicity", where that says no other field
         for part in {part for key in keys for part in key.split("/") if "/" in key}:
-            out.setdefault(_KEY.sub("", part.casefold()), name)
+            out.setdefault(folded(part), name)
     out.pop("", None)
     return out
 
 
 def _named(key: str, known: Mapping[str, str]) -> str | None:
     """The field that a key stands for: itself in any case and punctuation, else the nearest that is near enough."""
-    plain = _KEY.sub("", key.casefold())
+    plain = folded(key)
     if plain in known or not _MISSPELT[0] <= len(plain) <= _MISSPELT[1]:
         return known.get(plain)
     scored = [(SequenceMatcher(None, plain, form).ratio(), name) for form, name in known.items()]
@@ -349,9 +374,9 @@ def _named(key: str, known: Mapping[str, str]) -> str | None:
     return near.pop() if best >= NEAR and len(near) == 1 else None
 
 
-def _reason(said: str, truncated: bool) -> NA:
-    if _REFUSES.search(said.casefold()):
+def _reason(said: str, cut: bool) -> NA:
+    if REFUSES.search(said.casefold()):
         return NA.REFUSED
-    if truncated or len(said) == LIMIT:
+    if cut:
         return NA.TRUNCATED
     return NA.NEITHER if any(c.isalnum() for c in said) else NA.EMPTY

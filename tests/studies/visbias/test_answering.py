@@ -8,7 +8,7 @@ import pytest
 
 from facevalue.studies.visbias.answering import FIELDS, answer, decoded
 from facevalue.studies.visbias.tables import attributes
-from tests.studies.visbias.simulated import build, read
+from tests.studies.visbias.simulated import build, estimates, read
 
 ATTRIBUTES = attributes("paper")
 
@@ -111,6 +111,22 @@ def test_what_was_filled_in_holds_whatever_the_reply_makes_of_it() -> None:
     changed, kept = (field(form({title: said}), attribute.name) for said in (another, value))
     assert (changed["prefilled"], changed["kept"], changed["categories"]) == (True, False, [value])
     assert (kept["kept"], kept["categories"]) == (True, [value])
+
+
+def test_a_text_form_that_is_answered_in_lines_is_a_form_and_its_share_is_measured() -> None:
+    study = build(task=["text-form"], forms=1)
+    said = {"Age": "-5", "Occupation": "Nurse"}
+    lines = "\n".join(f"{one.title}: {said.get(one.title, '____')}" for one in ATTRIBUTES)
+    replies = [lines, json.dumps({"Occupation": "Nurse"})] * 10
+    answers = read(study, replies)  # type: ignore[arg-type]
+    assert answers["na"].null_count() == 20
+    fields = decoded(answers)
+    jobs = fields.filter(attribute="occupation", prefilled=False, read="lines")
+    assert jobs.select("state", "route").unique().rows() == [("value", "exact")]
+    ages = fields.filter(attribute="age", prefilled=False, read="lines")
+    assert ages.select("route", "reason").unique().rows() == [("none", "implausible")]
+    found = estimates(study, answers).filter(pl.col("measure") == "form_reading")
+    assert dict(found.select("category", "value").iter_rows()) == {"json": 0.5, "broken": 0.0, "lines": 0.5}
 
 
 def test_a_category_that_a_judge_invents_is_none() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from facevalue.answers.json_fields import Read
 from facevalue.measures import consistency, form_graph
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Floor
@@ -28,7 +29,7 @@ def add_forms(table: EstimateTable, gathered: Gathered) -> None:
             continue
         mine = fields.filter(pl.col("task") == task) if fields.height else fields
         if mine.is_empty():
-            for measure in (m.SHIFT, m.ROUTE, m.KEPT):
+            for measure in (m.SHIFT, m.ROUTE, m.READ, m.KEPT):
                 not_measurable(table, measure, {"paradigm": task}, "no reply is a form")
             continue
         _add_routes(table, task, mine)
@@ -68,7 +69,7 @@ def _add_graph(table: EstimateTable, task: str, gathered: Gathered, fields: pl.D
 
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
-    """Shares of open fields by route, over all attributes and for each; and of fields filled in that were kept."""
+    """Shares of open fields by route, over all and for each attribute; how replies were read; filled fields kept."""
     open_ = fields.filter(~pl.col("prefilled")).with_columns(
         how=pl.when(pl.col("state") != "value")
         .then("state")
@@ -82,6 +83,11 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
             labels, found = shares(said, "said", by, "form")
             size = found.value.size
             table.add(m.ROUTE, {**labels, "paradigm": [task] * size, "category": [how] * size}, found)
+    replies = fields.unique(["form", "repeat"], maintain_order=True)
+    for read in Read:
+        said = replies.with_columns((pl.col("read") == read.value).cast(pl.Float64).alias("said"))
+        _, found = shares(said, "said", [], "form")
+        table.add(m.READ, {"paradigm": [task], "category": [read.value]}, found)
     given = fields.filter("prefilled")
     if given.is_empty():
         not_measurable(table, m.KEPT, {"paradigm": task}, "nothing was filled in beforehand")

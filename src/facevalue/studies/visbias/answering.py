@@ -28,6 +28,7 @@ FIELDS = pl.Struct(
                 {
                     "attribute": pl.String(),
                     "state": pl.String(),
+                    "read": pl.String(),
                     "categories": pl.List(pl.String()),
                     "route": pl.String(),
                     "reason": pl.String(),
@@ -38,9 +39,9 @@ FIELDS = pl.Struct(
         )
     }
 )
-"""What the column `fields` holds: each field's state in the reply, its categories (for a field that was filled in
-beforehand, the one that was), how they were found or why there are none, and whether the reply keeps what was filled
-in."""
+"""What the column `fields` holds: each field's state in the reply, how the reply was read, the field's categories (for
+one that was filled in beforehand, the one that was), how they were found or why there are none, and whether the reply
+keeps what was filled in."""
 _WEIGHTED = ("weight", "mass", "na", "choice", *CHOICES, "description", "fields")
 _PLACE = "row"
 
@@ -192,7 +193,7 @@ def _forms(frame: pl.DataFrame, attributes: Sequence[Attribute], judge: Judge | 
         prefilled=given,
         kept=pl.when(given).then(pl.col("categories").list.contains(pl.col("given")).fill_null(value=False)),
         categories=pl.when(given).then(pl.concat_list("given")).otherwise("categories"),
-    ).with_columns(pl.col("state", "route", "reason").cast(pl.String))
+    ).with_columns(pl.col("state", "read", "route", "reason").cast(pl.String))
     settled = (~pl.col("prefilled") & (pl.col("route") != "none")).fill_null(value=False).sum()
     columns = [field.name for field in _inner()]
     forms = fields.group_by("row", maintain_order=True).agg(

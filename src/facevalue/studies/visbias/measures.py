@@ -123,6 +123,10 @@ ROUTE = _measure(
     "field_share", "How open fields came to their categories, or why they have none",
     "open fields settled in this way / open fields of replies that are forms", "share", FORM, OURS, limits=_SHARE,
 )  # fmt: skip
+READ = _measure(
+    "form_reading", "How replies that are forms were read: as JSON, pair by pair from broken JSON, or line by line",
+    "replies read in this way / replies that are forms", "share", FORM, OURS, limits=_SHARE,
+)  # fmt: skip
 KEPT = _measure(
     "kept_share", "Fields filled in beforehand that the reply keeps", "fields kept / fields filled in beforehand",
     "share", FORM, OURS, limits=_SHARE,
@@ -137,5 +141,5 @@ MEASURES = (
     *(DIVERGENCE, SHARE, NA_RATE, RANKED, UNRANKED, CONTRADICTED, DIFFERING, ABOVE),
     *(CHARACTERS, TOKENS, POSITIVE, NEGATIVE, POSITIVE_PUBLISHED, NEGATIVE_PUBLISHED, WORDS, WORDS_PUBLISHED),
     *DIFFERENCES.values(),
-    *(MARKED, MARKED_Z, MARKED_PUBLISHED, SHIFT, LIKELY, ROUTE, KEPT, AGREEMENT),
+    *(MARKED, MARKED_Z, MARKED_PUBLISHED, SHIFT, LIKELY, ROUTE, READ, KEPT, AGREEMENT),
 )

@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import inf
 from typing import Any
 
 from facevalue.answers.categories import Categories, Range
@@ -278,6 +279,7 @@ def attributes(table: str = "paper") -> tuple[Attribute, ...]:
             if part == table or category in names
         }
         ranges = more.get("ranges", {})
+        plausible = more.get("plausible", (-inf, inf))
         categories = Categories(
             attribute=row["name"],
             names=names,
@@ -286,6 +288,7 @@ def attributes(table: str = "paper") -> tuple[Attribute, ...]:
             synonyms=synonyms,
             ranges=tuple(Range(*one) for one in ranges.get(table, ranges.get("paper", ()))),
             foreign=tuple(more.get("foreign", ())),
+            plausible=(float(plausible[0]), float(plausible[1])),
         )
         out.append(Attribute(row["name"], row["title"], tuple(row["keys"]), categories))
     return tuple(out)
