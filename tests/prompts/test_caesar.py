@@ -1,6 +1,5 @@
 """The cipher: an inverse, the printed conversation, and what each kind of reply is told to be."""
 
-import math
 import re
 
 import pytest
@@ -8,7 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.answers import NA, yes_no
-from facevalue.prompts.caesar import EXAMPLES, Kind, conversation, decode, encode, looks_encoded, read, word_shares
+from facevalue.prompts.caesar import EXAMPLES, Kind, Reading, conversation, decode, encode, read
+from facevalue.types import Option
+
+FOUR = tuple(Option(letter, f"{first} thing", letter) for letter, first in zip("ABCD", "pqrs", strict=True))
+SIX = tuple(
+    Option(letter, text, letter)
+    for letter, text in zip("ABCDEF", ("< 2", "2 ~ 4", "4 ~ 6", "6 ~ 8", "8 ~ 10", "> 10"), strict=True)
+)
+DEGREES = tuple(
+    Option(letter, text, text)
+    for letter, text in zip(
+        "ABCD",
+        ("Secondary school", "University-Bachelor", "University-Master", "University-Doctorate"),
+        strict=True,
+    )
+)
 
 
 @given(st.text())
@@ -70,8 +84,6 @@ def test_plain_and_encoded_replies_are_told_apart(text: str) -> None:
     assert read(text).text == text
     assert read(encode(text)).kind is Kind.DECODED
     assert read(encode(text)).text == text
-    assert looks_encoded(encode(text)) is True
-    assert looks_encoded(text) is False
 
 
 @pytest.mark.parametrize(
@@ -127,12 +139,47 @@ def test_what_says_nothing_either_way_is_unreadable(reply: str) -> None:
 
 @given(st.text(max_size=200))
 def test_any_reply_is_read_and_keeps_its_length(text: str) -> None:
-    assert len(read(text).text) == len(text)
-    plain, coded = word_shares(text)
-    assert math.isnan(plain) == math.isnan(coded)
-    assert math.isnan(plain) or 0 <= plain + coded <= 1
+    for options in ((), FOUR):
+        assert len(read(text, options).text) == len(text)
 
 
-@given(st.text(alphabet=st.characters(codec="ascii"), max_size=200))
-def test_encoding_swaps_what_is_common(text: str) -> None:
-    assert word_shares(encode(text))[1] == pytest.approx(word_shares(text)[0], nan_ok=True)
+@pytest.mark.parametrize("style", ["{}", "**{}**", "{}.", "({})", "Option {}", '{{"answer": "{}"}}', "I say {}."])
+@pytest.mark.parametrize("options", [FOUR, SIX])
+def test_a_letter_that_was_shown_is_encoded_whatever_option_it_names(style: str, options: tuple[Option, ...]) -> None:
+    for option in options:
+        assert read(style.format(encode(option.label)), options).text == style.format(option.label)
+
+
+@pytest.mark.parametrize("letter", ["A", "B", "C", "(b)"])
+def test_a_letter_that_only_the_plain_options_have_is_plain(letter: str) -> None:
+    assert read(letter, FOUR) == Reading(Kind.PLAIN, letter)
+    assert read(f"{encode('The answer is')} {letter}", FOUR) == Reading(Kind.MIXED, f"The answer is {letter}")
+
+
+@pytest.mark.parametrize("option", SIX)
+def test_a_letter_follows_its_options_text_in_either_script(option: Option) -> None:
+    said = f"{option.label}: {option.text}"
+    assert read(said, SIX) == Reading(Kind.PLAIN, said)
+    assert read(encode(said), SIX) == Reading(Kind.DECODED, said)
+
+
+@pytest.mark.parametrize("option", DEGREES)
+def test_words_of_options_say_what_their_letter_is_before_and_behind_it(option: Option) -> None:
+    for said in (f"The answer is {option.label}: {option.text}.", f"{option.text} ({option.label})"):
+        assert read(said, DEGREES) == Reading(Kind.PLAIN, said)
+        assert read(encode(said), DEGREES) == Reading(Kind.DECODED, said)
+
+
+def test_parts_of_a_sentence_are_judged_by_themselves() -> None:
+    said = "I think the answer is E: Xqlyhuvlwb-Edfkhoru"
+    assert read(said, DEGREES) == Reading(Kind.MIXED, "I think the answer is B: University-Bachelor")
+
+
+def test_short_words_that_look_alike_by_chance_do_not_split_a_sentence() -> None:
+    said = "The person in the picture is called Li Gr and looks like a woman."
+    assert read(said) == Reading(Kind.PLAIN, said)
+
+
+def test_the_pronoun_is_no_option() -> None:
+    assert read("I think they earn more than most.", SIX).text.startswith("I think")
+    assert read("I", SIX) == Reading(Kind.DECODED, "F")

@@ -18,7 +18,7 @@ from facevalue.prompts import caesar
 from facevalue.prompts.interventions import Intervention, builtin
 from facevalue.studies import Study
 from facevalue.studies.intervened import intervened
-from facevalue.types import Option, OptionValue, Question
+from facevalue.types import OptionValue, Question
 from tests.run.tiny import TinySource, tiny_study
 
 JUDGE = Intervention("judge", before="Act as a judge.")
@@ -85,7 +85,8 @@ def test_plain_trials_come_first_and_are_the_plain_studys(plain: Study) -> None:
         .with_columns(pl.col("block").cast(pl.String))
         .equals(before.with_columns(pl.col("block").cast(pl.String)))
     )
-    assert [*study.ask(first)] == [*plain.ask(before)]
+    told = [replace(q, factors={**q.factors, "intervention": "plain"}) for q in plain.ask(before)]
+    assert [*study.ask(first)] == told
 
 
 def test_every_condition_asks_about_the_same_trials(plain: Study) -> None:
@@ -95,8 +96,9 @@ def test_every_condition_asks_about_the_same_trials(plain: Study) -> None:
     assert [part["intervention"][0] for part in parts] == ["plain", "judge", "no-image"]
     told = [study.ask(part) for part in parts]
     for first, second, third in zip(*told, strict=True):
-        assert second == replace(first, prompt=f"Act as a judge. {first.prompt}")
-        assert third == first
+        own = [{**first.factors, "intervention": name} for name in ("judge", "no-image")]
+        assert second == replace(first, prompt=f"Act as a judge. {first.prompt}", factors=own[0])
+        assert third == replace(first, factors=own[1])
 
 
 def test_equal_questions_are_one_object() -> None:
@@ -197,21 +199,79 @@ def test_plain_replies_are_not_decoded() -> None:
     assert answered["weight"].to_list() == [None, None]
 
 
-def test_a_letter_that_is_an_option_either_way_is_no_answer() -> None:
-    letters = "abcdef"
-    options = tuple(Option(f"({x})", f"t{x}", x) for x in letters)
+LEVELS = ["secondary school", "bachelor", "master", "doctorate"]
 
-    def parse(frame: pl.DataFrame) -> pl.DataFrame:
-        chosen = frame["text"].str.strip_chars("()")
-        valid = chosen.is_in(list(letters))
-        na = pl.select(pl.when(pl.Series(valid)).then(None).otherwise(pl.lit("empty"))).to_series()
-        return frame.drop("text", "probs").with_columns(na.cast(NA_DTYPE).alias("na"), chosen.alias("chosen"))
 
-    study = intervened(tiny_study(options=options, answer=parse), [CIPHER])
-    answered = replies(study, np.full(2, 12), ["(d)", "(h)"])
-    assert answered["na"].to_list() == ["neither", None]
-    assert answered["reading"].to_list() == ["unreadable", "decoded"]
-    assert answered["chosen"][1] == "e"
+def education(*said: str) -> pl.DataFrame:
+    """What VisBias makes of replies to the ciphered question about education, whose options are A to D."""
+    plain = studies.build("visbias", {"task": ["mcq"], "question": ["education"]})
+    return replies(intervened(plain, [CIPHER]), np.full(len(said), plain.design.size), list(said))
+
+
+def test_a_letter_that_is_an_option_either_way_is_read_as_it_was_shown() -> None:
+    found = education("D", "**E**", "F.", "Option G", "C", '{"answer": "D"}')
+    assert found["choice"].to_list() == [*LEVELS, "master", LEVELS[0]]
+    assert found["reading"].to_list() == ["decoded", "decoded", "decoded", "mixed", "plain", "mixed"]
+    assert found["na"].null_count() == 6
+
+
+@pytest.mark.parametrize(
+    ("said", "reading", "choice"),
+    [
+        ("I think the answer is E: Xqlyhuvlwb-Edfkhoru", "mixed", "bachelor"),
+        ('{"answer": "E"}', "mixed", "bachelor"),
+        ("Option F", "mixed", "master"),
+        ("Wkh dqvzhu lv B", "mixed", "bachelor"),
+        ("Wkh shuvrq orrnv yhub zlvh. So the answer is C: University-Master.", "mixed", "master"),
+        ("Wkh dqvzhu lv E", "decoded", "bachelor"),
+        ("The answer is D: University-Doctorate", "plain", "doctorate"),
+        ("I'm sorry, I can't judge that. D, E, F and G are unfair.", "mixed", None),
+    ],
+)
+def test_half_plain_replies_are_understood(said: str, reading: str, choice: str | None) -> None:
+    found = education(said)
+    assert found.select("reading", "choice").row(0) == (reading, choice)
+
+
+@pytest.mark.parametrize(
+    ("said", "reading", "choice"),
+    [
+        ("The answer is XqlyhuvlwbPdvwhu", "mixed", "master"),  # run together, it is none of the options' words
+        ("Wkh dqvzhu lv UniversityMaster", "mixed", "master"),
+        ("University-Doctorate is my answer, so D.", "plain", "doctorate"),
+        ("I can't judge that: XqlyhuvlwbPdvwhu", "plain", None),
+        ("The answer is XqlyhuvlwbPdvwhu or UniversityMaster or what", "plain", "master"),
+    ],
+)
+def test_where_one_reading_names_no_option_the_other_is_taken(said: str, reading: str, choice: str | None) -> None:
+    assert education(said).select("reading", "choice").row(0) == (reading, choice)
+
+
+STYLES = ("{0}", "{0}.", "**{0}**", "Option {0}", '{{"answer": "{0}: {1}"}}', "{0}: {1}")
+"""Ways of giving an answer in the cipher, by the label and the text that were shown."""
+
+
+def test_a_model_that_does_not_change_with_the_cipher_is_not_reported_to_change() -> None:
+    """One in 20 would be by chance; options that vanish would be nearly all of them."""
+    plain = studies.build("visbias", {"task": ["mcq"], "question": ["income", "education"]})
+    study = intervened(plain, [CIPHER])
+    frame = study.design.trials(np.arange(study.design.size))
+    rng = np.random.default_rng(5)
+    said: list[str | None] = []
+    meant = []
+    for question in study.ask(frame):
+        option = question.options[rng.integers(len(question.options))]
+        meant.append(option.level)
+        said.append(STYLES[rng.integers(len(STYLES))].format(option.label, option.text))
+    read = replies(study, np.arange(study.design.size), said).with_columns(pl.Series("meant", meant))
+    assert read.filter(pl.col("choice").is_null()).height == 0
+    assert read.filter(pl.col("choice") != pl.col("meant")).height == 0
+    found = study.analyse({"m": iter([read.drop("meant")])})
+    changed = found.filter(pl.col("measure").str.starts_with("change: ") & pl.col("q").is_not_null())
+    assert changed.height > 20
+    assert (changed["q"] < 0.05).sum() <= 0.05 * changed.height
+    missing = found.filter(pl.col("measure") == "change: missing answers")
+    assert missing["value"].to_list() == [0.0] * missing.height
 
 
 def answered(study: Study, chance: Mapping[str, float], seed: int, refused: float = 0.0) -> list[pl.DataFrame]:

@@ -4,10 +4,13 @@ Letters are shifted by three, case is kept, everything else stays. The conversat
 cipher and shows three neutral turns in it.
 """
 
-import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+
+from facevalue.types import Option
 
 SHIFT = 3
 LIMIT = 8_000
@@ -63,7 +66,7 @@ class Kind(StrEnum):
     UNABLE = "unable"
     """It says that it cannot read or write the cipher. A refusal to answer what it has read is not of this kind."""
     UNREADABLE = "unreadable"
-    """Neither way gives English words: gibberish, or too short to say, like a lone letter."""
+    """Neither way gives English words or names an option: gibberish, or nothing at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,12 @@ class Reading:
     text: str
 
 
-_WORD = re.compile(r"[A-Za-z]{2,}")
+_WORD = re.compile(r"[A-Za-z]+")
+_LETTER = re.compile(r"(?<![A-Za-z0-9'’])[A-Za-z](?![A-Za-z0-9'’])")
+_BESIDE = re.compile(r"[\s.:,;()\[\]*_`'\"“”–—-]{1,6}")
+_MARKS = " :.)]*_`'\"”–—-"
+_LONGEST = 200  # characters after a letter in which an option's text is looked for
+_LEAST = 3  # letters of a word that goes against all others of its part: shorter ones look alike by chance
 _SEGMENT = re.compile(r"[^\"“”\n.!?;]*[\"“”\n.!?;]*")
 _WORDS = (
     "the of and to in is that it was for on are as with his they at be this have from or one had by but not what all "
@@ -152,50 +160,48 @@ def conversation(question: str, system: str | None = None) -> tuple[tuple[str, s
     return (("system", first), *((role, encode(text)) for role, text in EXAMPLES), ("user", encode(question)))
 
 
-def word_shares(text: str) -> tuple[float, float]:
-    """Shares of a text's words that are common English as it stands, and after decoding.
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What the options of a question are called: their words and letters, and both as they were shown."""
 
-    NaN where there is no word of two letters or more.
-
-    Examples
-    --------
-    >>> word_shares("Wkh shuvrq lq wkh slfwxuh")
-    (0.0, 1.0)
-    """
-    words = [word.lower() for word in _WORD.findall(text[:LIMIT])]
-    if not words:
-        return float("nan"), float("nan")
-    plain, coded = (sum(word in known for word in words) / len(words) for known in (_COMMON, _SHIFTED))
-    return plain, coded
+    words: frozenset[str]
+    shown_words: frozenset[str]
+    letters: frozenset[str]
+    shown_letters: frozenset[str]
+    wordless: tuple[tuple[str, str], ...]
+    """Texts without a letter, the same in either script, the longest first, each with its option's plain label."""
 
 
-def looks_encoded(text: str) -> bool | None:
-    """Tell whether a text is in the cipher: more common English words after decoding than before.
-
-    Returns
-    -------
-    None where neither way has more.
-
-    Examples
-    --------
-    >>> looks_encoded("Wkh dqvzhu lv brxu fkrlfh"), looks_encoded("The answer is your choice"), looks_encoded("D")
-    (True, False, None)
-    """
-    plain, coded = word_shares(text)
-    return None if math.isnan(plain) or plain == coded else coded > plain
+@lru_cache(maxsize=4096)
+def _named(options: tuple[Option, ...]) -> _Named:
+    words = frozenset(word.lower() for option in options for word in _WORD.findall(option.text) if len(word) > 1)
+    words -= _SHIFTED | frozenset(map(encode, words))  # what could be either says nothing
+    letters = frozenset(letter.lower() for option in options for letter in _LETTER.findall(option.label))
+    shown = frozenset(map(encode, words)) - _COMMON
+    signs = ((option.text, option.label) for option in options if option.text and not _WORD.search(option.text))
+    wordless = tuple(sorted(signs, key=lambda sign: -len(sign[0])))
+    return _Named(words, shown, letters, frozenset(map(encode, letters)), wordless)
 
 
-def read(reply: str) -> Reading:
+def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) -> Reading:
     """Make a reply to an encoded question plain.
 
-    Each part of the reply (a sentence, a line, what stands in quotes) is judged by its own words, so that a plain key
-    may hold an encoded value. Parts that say nothing either way go with the next part that does, else with the one
-    before.
+    Each word is judged by itself where a part of the reply (a sentence, a line, what stands in quotes) has words of
+    both kinds, and with its part otherwise, so that plain words may lead up to an encoded answer. Words that say
+    nothing go with the next one that does, else with the one before.
+
+    The letter of an option follows the option's words beside it. Without them it is encoded where it is one of the
+    letters that were shown, whatever it would be in plain text and whatever is around it; it is plain where it is a
+    letter of the plain options alone.
 
     Parameters
     ----------
     reply:
         Verbatim; of it, the first 8,000 characters are read.
+    options:
+        Of the plain question.
+    letters:
+        Whether letters of options are told apart from words; if not, they go with the words around them.
 
     Examples
     --------
@@ -205,19 +211,120 @@ def read(reply: str) -> Reading:
     <Kind.PLAIN: 'plain'>
     >>> read("I don't understand this cipher.").kind
     <Kind.UNABLE: 'unable'>
+    >>> listed = [Option(letter, "", letter) for letter in "ABCD"]
+    >>> read("D", listed).text, read("Option G", listed).text, read("C", listed).text
+    ('A', 'Option D', 'C')
     """
-    parts = [part for part in _SEGMENT.findall(reply[:LIMIT]) if part]
-    coded = [looks_encoded(part) for part in parts]
-    known = [one for one in coded if one is not None]
-    if not known:
+    said = reply[:LIMIT]
+    named = _named(tuple(options))
+    words = [(match.start(), match.end()) for match in _WORD.finditer(said)]
+    alone = [_known(said[start:end], named) for start, end in words]
+    judged = _by_part(said, words, alone, named)
+    coded = _with_neighbours(judged)
+    kinds = {one for one in judged if one is not None}
+    if letters and named.letters:
+        for at, one in _letters(said, words, coded, named):
+            coded[at] = one
+            kinds.add(one)
+    if not kinds:
         return Reading(Kind.UNREADABLE, reply)
-    following: bool | None = None
-    for at in range(len(parts) - 1, -1, -1):
-        following = coded[at] = following if coded[at] is None else coded[at]
-    last = known[-1]
-    coded = [last if one is None else one for one in coded]
-    text = "".join(decode(part) if one else part for part, one in zip(parts, coded, strict=True))
+    text = _decoded(said, words, coded)
     if _UNABLE.search(text.lower().replace("’", "'")):
         return Reading(Kind.UNABLE, text)
-    kind = Kind.MIXED if len(set(known)) > 1 else Kind.DECODED if known[0] else Kind.PLAIN
-    return Reading(kind, text)
+    return Reading(Kind.MIXED if len(kinds) > 1 else Kind.DECODED if True in kinds else Kind.PLAIN, text)
+
+
+_Words = list[tuple[int, int]]
+_Told = list[bool | None]
+"""For each word whether it is encoded; None where that is not known."""
+
+
+def _known(word: str, named: _Named) -> bool | None:
+    lower = word.lower()
+    if len(word) == 1:
+        return None
+    if lower in _COMMON or lower in named.words:
+        return False
+    return True if lower in _SHIFTED or lower in named.shown_words else None
+
+
+def _by_part(said: str, words: _Words, alone: _Told, named: _Named) -> _Told:
+    """Judge parts with words of one kind as a whole; where there are both, each word stands for itself."""
+    out = list(alone)
+    ends = [match.end() for match in _SEGMENT.finditer(said)]
+    at = 0
+    for end in ends:
+        first = at
+        while at < len(words) and words[at][0] < end:
+            at += 1
+        counts = {kind: alone[first:at].count(kind) for kind in (False, True)}
+        told = {kind for kind, count in counts.items() if count}
+        if len(told) == 2:
+            telling = {one for i in range(first, at) if (one := alone[i]) is not None and _tells(said, words[i], named)}
+            more = counts[True] > counts[False]
+            if telling != told and counts[True] != counts[False]:
+                told = {more} | telling
+            elif telling != told:
+                told = telling
+        if len(told) < 2:
+            whole = told.pop() if told else None
+            out[first:at] = [whole] * (at - first)
+    return out
+
+
+def _tells(said: str, word: tuple[int, int], named: _Named) -> bool:
+    text = said[word[0] : word[1]].lower()
+    return len(text) >= _LEAST or text in named.words or text in named.shown_words
+
+
+def _with_neighbours(told: _Told) -> list[bool]:
+    out = list(told)
+    for step in (range(len(out) - 1, -1, -1), range(len(out))):
+        last: bool | None = None
+        for at in step:
+            last = out[at] = last if out[at] is None else out[at]
+    return [one is True for one in out]
+
+
+def _letters(said: str, words: _Words, coded: list[bool], named: _Named) -> list[tuple[int, bool]]:
+    """The options' letters in a reply, as places among its words, and whether each is encoded."""
+    found = []
+    for at, (start, end) in enumerate(words):
+        letter = said[start:end].lower()
+        shown = letter in named.shown_letters
+        if not (shown or letter in named.letters) or not _LETTER.match(said, start):
+            continue
+        if said[start] == "I" and not coded[at] and re.match(r"\s+[a-z]", said[end:]):
+            continue  # the pronoun
+        beside = [_with_signs(said, start, end, named)]
+        beside += [_beside(said, words, pair, named) for pair in ((at, at + 1), (at - 1, at))]
+        found.append((at, next((one for one in beside if one is not None), shown)))
+    return found
+
+
+def _beside(said: str, words: _Words, pair: tuple[int, int], named: _Named) -> bool | None:
+    """Whether a word of an option next to a letter is encoded; None where there is none."""
+    left, right = pair
+    if left < 0 or right >= len(words) or not _BESIDE.fullmatch(said, words[left][1], words[right][0]):
+        return None
+    start, end = max((words[left], words[right]), key=lambda word: word[1] - word[0])
+    word = said[start:end].lower()
+    return False if word in named.words else True if word in named.shown_words else None
+
+
+def _with_signs(said: str, start: int, end: int, named: _Named) -> bool | None:
+    """Whether a letter before an option's text without words is that option's encoded label; None where it is none."""
+    rest = said[end : end + _LONGEST].lstrip(_MARKS)
+    label = next((label for text, label in named.wordless if rest.startswith(text)), None)
+    if label is None:
+        return None
+    letter = said[start:end].lower()
+    return next((one for one, own in ((False, label), (True, encode(label))) if letter in own.lower()), None)
+
+
+def _decoded(said: str, words: _Words, coded: Sequence[bool]) -> str:
+    out, last = [], 0
+    for (start, end), one in zip(words, coded, strict=True):
+        out += [said[last:start], decode(said[start:end]) if one else said[start:end]]
+        last = end
+    return "".join([*out, said[last:]])

@@ -26,6 +26,7 @@ FACTOR = "intervention"
 READING = "reading"
 """Column that says what a reply to a ciphered question was written in; null where nothing was ciphered."""
 _KINDS = pl.Enum([kind.value for kind in caesar.Kind])
+_STAYS = (NA.REFUSED, NA.HEDGED)
 _KEPT = 65_536  # questions kept, so that equal ones stay one object
 
 
@@ -134,12 +135,9 @@ class Conditions:
         return frame.with_columns(trials, blocks).drop(FACTOR)
 
     def ask(self, frame: pl.DataFrame) -> list[Question]:
-        """From a trial frame to its questions; equal questions are the same object."""
+        """From a trial frame to its questions, the condition among their factors; equal ones are the same object."""
         plain = self.study.ask(self.plain(frame))
-        conditions = self.of(frame)
-        if not conditions.any():
-            return plain
-        return [self._question(c, q) if c else q for c, q in zip(conditions.tolist(), plain, strict=True)]
+        return [self._question(c, q) for c, q in zip(self.of(frame).tolist(), plain, strict=True)]
 
     def _question(self, condition: int, plain: Question) -> Question:
         key = (condition, id(plain))
@@ -147,8 +145,10 @@ class Conditions:
         if found is None:
             if len(self._known) >= _KEPT:
                 self._known.clear()
+            asked = self.interventions[condition - 1].question(plain) if condition else plain
+            told = {**asked.factors, FACTOR: self.interventions[condition - 1].name if condition else PLAIN}
             # The plain one is kept beside it, as an identity may be given again once its owner is gone.
-            found = self._known[key] = (plain, self.interventions[condition - 1].question(plain))
+            found = self._known[key] = (plain, replace(asked, factors=told))
         return found[1]
 
     def sample(self, wanted: int, seed: int, repeats: int) -> npt.NDArray[np.int64]:
@@ -167,7 +167,7 @@ class Conditions:
         """Decode what was ciphered, then understand it as the plain study does.
 
         A reply that says that it cannot read the cipher is no refusal: its `na` is `NA.NEITHER`, and `reading` tells it
-        apart. So is a lone letter that is an option both as it stands and decoded.
+        apart.
         """
         plain = self.plain(frame)
         told: list[pl.Series] = []
@@ -205,19 +205,25 @@ def _readings(texts: Sequence[str], questions: Sequence[Question]) -> list[caesa
 
 
 def _reading(text: str, options: tuple[Option, ...]) -> caesar.Reading:
-    """Read one reply. Where its words are too few to say, the options do: "(d)" may be the (a) of a ciphered list."""
-    reading = caesar.read(text)
+    """Read one reply; where that names no option, see whether another way of reading it names exactly one.
+
+    A refusal stays one, and so does a reply that names an option without committing to it.
+    """
+    reading = caesar.read(text, options)
     if reading.kind is caesar.Kind.UNABLE:
         return caesar.Reading(reading.kind, "")
-    if reading.kind is not caesar.Kind.UNREADABLE or not options:
+    if len(options) < 2 or (first := parse(reading.text, options)).choice is not None or first.reason in _STAYS:
         return reading
-    coded = caesar.decode(reading.text)
-    as_it_stands, decoded = (parse(said, options).choice is not None for said in (reading.text, coded))
-    if as_it_stands and decoded:
-        return caesar.Reading(reading.kind, "")
-    if decoded:
-        return caesar.Reading(caesar.Kind.DECODED, coded)
-    return caesar.Reading(caesar.Kind.PLAIN, reading.text) if as_it_stands else reading
+    by_words = caesar.read(text, options, letters=False)
+    if parse(by_words.text, options).choice is not None:
+        return by_words
+    whole = text[: caesar.LIMIT]
+    others = {caesar.Kind.PLAIN: whole, caesar.Kind.DECODED: caesar.decode(whole)}
+    naming = {kind: said for kind, said in others.items() if parse(said, options).choice is not None}
+    if len(naming) != 1:
+        return reading
+    ((kind, said),) = naming.items()
+    return caesar.Reading(kind if reading.kind is caesar.Kind.UNREADABLE else caesar.Kind.MIXED, said)
 
 
 class Shown:
