@@ -12,16 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facevalue.cli.run import execute
 from facevalue.errors import DataError, FaceValueError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models import load
 from facevalue.models._request_hash import RequestHashes
 from facevalue.models.replay import ReplayModel
+from facevalue.prompts.interventions import chosen
 from facevalue.run import RunSettings, run
 from facevalue.run.asking import draw_seed
+from facevalue.run.export import export
+from facevalue.run.stored import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.reader import count_drawn
-from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
+from facevalue.studies import Study, build
+from facevalue.studies.intervened import intervened
+from facevalue.types import Option, OptionValue, Question, Request, Response, Sampling, Status, Stimulus
 from tests.run.tiny import TinyModel, failed, mixed, tiny_study
 
 OPTIONS = (Option("(a)", "kind", "up"), Option("(b)", "rude", "down"))
@@ -206,26 +212,107 @@ def test_a_trial_whose_factors_differ_is_of_another_study(tmp_path: Path) -> Non
     assert "something else" in found[1].error
 
 
-def test_an_exported_table_is_replayed(tmp_path: Path) -> None:
-    from facevalue.cli.run import execute
-    from facevalue.run.export import export
-    from facevalue.run.stored import StoredRun
-    from facevalue.studies import build
+def stored(study: Study, folder: Path) -> StoredRun:
+    """A run of a simulated model; the ones that refuse and ramble are among the answers."""
+    execute(study, load("sim/default"), folder, RunSettings())
+    return StoredRun.open(folder)
 
-    options: dict[str, str | int | float | bool | list[str]] = {
-        "faces": "2",
-        "scenarios": ["wealthy"],
-        "attributes": ["eyewear"],
-        "seeds": ["1", "2"],
-    }
-    study = build("stylisticbias", options)
-    execute(study, load("sim/default"), tmp_path / "first", RunSettings())
-    for ending in ("parquet", "csv"):
-        rows = export(StoredRun.open(tmp_path / "first"), tmp_path / f"wide.{ending}")
-        summary = run(study, ReplayModel(tmp_path / f"wide.{ending}"), tmp_path / ending)
-        assert (summary.asked, summary.errors) == (rows, 0)
-        first, second = (read_responses(tmp_path / name)["text"] for name in ("first", ending))
-        assert first.equals(second)
+
+VISBIAS: dict[str, OptionValue] = {
+    "occupation": ["cook"], "race": ["dark", "light"], "pairs": 3, "descriptions": 2, "forms": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("name", "options", "done"),
+    [
+        (
+            "stylisticbias",
+            {"faces": "2", "scenarios": ["wealthy"], "attributes": ["eyewear"], "seeds": ["1", "2"]},
+            ("no-image",),
+        ),
+        ("vignette", {"dimension": ["age"], "gender": ["male"], "activity": ["cooking", "eating"]}, ()),
+        ("visbias", {**VISBIAS, "species": "drawn"}, ()),
+        ("visbias", {**VISBIAS, "images": "composite"}, ("cipher", "no-image")),
+    ],
+)
+def test_an_exported_table_is_replayed(
+    tmp_path: Path, name: str, options: dict[str, OptionValue], done: tuple[str, ...], ending: str
+) -> None:
+    study = intervened(build(name, options), chosen(done))
+    sample = RunSettings(sample=1500 if study.design.size > 3000 else None)
+    execute(study, load("sim/default"), tmp_path / "first", sample)
+    rows = export(StoredRun.open(tmp_path / "first"), tmp_path / f"wide.{ending}")
+    summary = run(study, ReplayModel(tmp_path / f"wide.{ending}"), tmp_path / "again", sample)
+    assert (summary.asked, summary.errors) == (rows, 0)
+    first, second = (read_responses(tmp_path / folder)["text"] for folder in ("first", "again"))
+    assert first.equals(second)
+
+
+@pytest.mark.parametrize(
+    ("task", "columns"),
+    [
+        ("mcq", ["occupation", "skin_tone", "gender", "question"]),
+        ("mcq", ["image", "question", "task"]),
+        ("mcq", ["image", "prompt"]),
+        ("yesno", ["image_1", "image_2", "order", "question"]),
+        ("description", ["image", "draw"]),
+        ("form", ["form"]),
+        ("text-form", ["filled"]),
+    ],
+)
+def test_tables_by_factors_as_the_design_names_them_are_replayed(tmp_path: Path, task: str, columns: list[str]) -> None:
+    study = build("visbias", {**VISBIAS, "task": [task]})
+    export(stored(study, tmp_path / "first"), tmp_path / "wide.parquet")
+    pl.read_parquet(tmp_path / "wide.parquet").select(*columns, "text").write_csv(tmp_path / "short.csv")
+    summary = run(study, ReplayModel(tmp_path / "short.csv"), tmp_path / "again")
+    assert summary.errors == 0
+    first, second = (read_responses(tmp_path / folder)["text"] for folder in ("first", "again"))
+    assert first.equals(second)
+
+
+def test_conditions_are_told_apart_by_factors(tmp_path: Path) -> None:
+    study = intervened(build("visbias", {**VISBIAS, "task": ["mcq"]}), chosen(("cipher",)))
+    export(stored(study, tmp_path / "first"), tmp_path / "wide.parquet")
+    wide = pl.read_parquet(tmp_path / "wide.parquet")
+    wide.select("image", "question", "intervention", "text").write_csv(tmp_path / "short.csv")
+    assert run(study, ReplayModel(tmp_path / "short.csv"), tmp_path / "again").errors == 0
+    first, second = (read_responses(tmp_path / folder)["text"] for folder in ("first", "again"))
+    assert first.equals(second)
+
+
+def test_an_answer_to_one_question_is_not_given_to_the_others(tmp_path: Path) -> None:
+    study = build("visbias", {**VISBIAS, "task": ["mcq"]})
+    rows = [f"cook,{tone},{gender},income,B" for tone in ("dark", "light") for gender in ("female", "male")]
+    path = tmp_path / "income.csv"
+    path.write_text("\n".join(["occupation,skin_tone,gender,question,text", *rows]))
+    summary = run(study, ReplayModel(path), tmp_path / "run")
+    assert summary.errors == 3 * summary.requests // 4
+    frame = study.design.trials(range(study.design.size))
+    asked = frame["question"].cast(pl.String)
+    answered = read_responses(tmp_path / "run")["text"].is_not_null()
+    assert answered.to_list() == (asked == "income").to_list()
+
+
+@pytest.mark.parametrize("columns", ["occupation,skin_tone,gender", "image"])
+def test_a_table_that_lacks_what_tells_requests_apart_is_refused(tmp_path: Path, columns: str) -> None:
+    study = build("visbias", {**VISBIAS, "task": ["mcq"]})
+    frame = study.design.trials(range(study.design.size)).unique("image").select(columns.split(","))
+    path = tmp_path / "short.csv"
+    frame.with_columns(text=pl.lit("B")).write_csv(path)
+    with pytest.raises(DataError, match=r"one answer that fits several requests.*question"):
+        run(study, ReplayModel(path), tmp_path / "run")
+
+
+def test_one_answer_serves_trials_that_ask_the_very_same(tmp_path: Path) -> None:
+    """Without a picture, an answer to a question is one, however many people are not shown."""
+    study = intervened(build("visbias", {**VISBIAS, "task": ["mcq"]}), chosen(("no-image",)))
+    path = tmp_path / "none.csv"
+    questions = ("income", "education", "politics", "religion")
+    path.write_text("\n".join(["intervention,question,text", *(f"no-image,{name},B" for name in questions)]))
+    summary = run(study, ReplayModel(path), tmp_path / "run")
+    assert summary.errors == summary.requests // 2
 
 
 @pytest.mark.parametrize(

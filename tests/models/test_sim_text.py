@@ -35,7 +35,7 @@ def comparison(trial: int, *, exact: bool = False, **shown: str | None) -> Reque
 
 
 def form(trial: int, **filled: str) -> Request:
-    return request(trial, asked={"scenario": "form", "fields": json.dumps(FIELDS)}, filled=json.dumps(filled))
+    return request(trial, asked={"scenario": "form", "form_fields": json.dumps(FIELDS)}, filled=json.dumps(filled))
 
 
 def test_texts_depend_on_seed_trial_and_image_and_not_on_batches() -> None:

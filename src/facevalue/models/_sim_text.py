@@ -21,8 +21,10 @@ Uniforms = Callable[[Codes, Codes, int], Array]
 """From trials, repeats and the number of a stream to uniform draws."""
 
 YES_NO = ("no", "yes")
-FIELDS = "fields"
+FIELDS = "form_fields"
 """Factor of a question that lists the fields of a form with their choices, as JSON."""
+ABOUT = "asked_about"
+"""Factor of a comparison that says which of two people it is about, "1" or "2"; the first if there is none."""
 FILLED = "filled"
 """Factor of a stimulus that says what is filled in already, as JSON."""
 RELUCTANCE = 2.0
@@ -65,15 +67,19 @@ class Writer:
     def leaning(self, requests: Sequence[Request]) -> Array:
         """Utilities of the answers to comparisons, in the order in which each question lists them.
 
-        Each of two people has a standing of their own in what is asked. The one whose factors end in `_1` is shown
-        first and is asked about.
+        Each of two people has a standing of their own in what is asked. The one who is asked about is shown first; the
+        question's factor `asked_about` says whether that is the one whose factors end in `_1` or in `_2`.
 
         Returns
         -------
         Shape (requests, 2).
         """
         scenarios = list(dict.fromkeys(_scenario(request) for request in requests))
-        people = [_person(request.stimulus.factors, part) for request in requests for part in ("1", "2")]
+        people = [
+            _person(request.stimulus.factors, part)
+            for request in requests
+            for part in (("2", "1") if request.question.factors.get(ABOUT) == "2" else ("1", "2"))
+        ]
         standing = self._utilities(people, scenarios, ("more",))[:, :, 0].reshape(len(requests), 2, len(scenarios))
         asked = [scenarios.index(_scenario(request)) for request in requests]
         own = standing[np.arange(len(requests)), :, asked]

@@ -96,11 +96,14 @@ class ReplayModel:
         ------
         UnknownNameError
             No column of the table is a factor of the study.
+        DataError
+            One answer of a table fits several requests: it lacks a column that tells them apart.
         ModelError
             No request had a recorded answer: they are of another study, or of other settings.
         """
         stream, asked = iter(requests), 0
         before = Counter(self.misses)
+        self._answers.begin()
         first: dict[str, str] = {}
         while batch := list(islice(stream, _BATCH)):
             found = self._by_request(batch) if self._source.by == "request" else map(self._by_table, batch)
@@ -128,6 +131,22 @@ class ReplayModel:
             return ""
         return f" Columns that are no factors of the study were not looked at: {', '.join(unused)}."
 
+    def _once(self, request: Request, row: Row) -> None:
+        """Give an answer out to one thing that is asked, however many trials ask it.
+
+        A table that lacks a factor would otherwise have one answer stored for all of that factor's levels.
+        """
+        (asked,) = self._hashes.of([request])
+        trial, other = self._answers.given(row, request.trial, asked)
+        if other == asked:
+            return
+        lacking = [name for name in _factors(request) if name not in self._source.columns]
+        raise DataError(
+            f"{self._path.name} has one answer that fits several requests, such as trial {trial} and trial "
+            f"{request.trial}: it lacks a column that tells them apart. Add what was recorded of "
+            f"{', '.join(lacking) or 'the trial'}, or leave out of the study what the table is not about."
+        )
+
     def _by_request(self, batch: Sequence[Request]) -> Iterator[Sequence[Row] | str]:
         for request, wanted in zip(batch, self._hashes.of(batch), strict=True):
             own = (wanted, request.trial, request.repeat)
@@ -140,28 +159,33 @@ class ReplayModel:
 
     def _by_table(self, request: Request) -> Sequence[Row] | str:
         factors = _factors(request)
-        columns = [place for place, name in enumerate(self._source.columns) if name in factors]
+        named = {place: name for place, name in enumerate(self._source.columns) if name in factors}
         if self._source.by == "factors":
-            if not columns:
+            if not named:
                 name = next(iter(self._source.columns))
                 raise UnknownNameError(f"factor in {self._path.name} (of the study's):", name, factors)
-            self._answers.index(columns)
-            same = " AND ".join(f"c{place} IS ?" for place in columns)
-            levels = [factors[self._source.columns[place]] for place in columns]
-            return self._answers.of(f"{same} AND repeat = ?", (*levels, request.repeat))
+            self._answers.index(tuple(named))
+            rows = self._answers.at({place: factors[name] for place, name in named.items()}, request.repeat)
+            if len(rows) == 1:
+                self._once(request, rows[0])
+            return rows
         rows = self._answers.of("trial = ? AND repeat = ?", (request.trial, request.repeat))
-        if rows and columns:
-            for name, level in zip(
-                (self._source.columns[place] for place in columns), self._answers.levels(rows[0], columns), strict=True
-            ):
-                # An exported table has the wording of the prompt where the factor's level would stand.
-                if level != factors[name] and not (name == "prompt" and level == request.question.prompt):
-                    return _OTHER
+        if rows and named:
+            found = self._answers.levels(rows[0], tuple(named))
+            if any(level not in factors[name] for name, level in zip(named.values(), found, strict=True)):
+                return _OTHER
         return rows
 
 
-def _factors(request: Request) -> Mapping[str, str | None]:
-    return {**request.stimulus.factors, **request.question.factors}
+def _factors(request: Request) -> Mapping[str, tuple[str | None, ...]]:
+    """Levels of a request, by factor; what is shown is named as the design names it, whatever the question calls so.
+
+    A column `prompt` may have the prompt's wording, as exported tables do, where the design has a name for it.
+    """
+    levels = {**request.question.factors, **request.stimulus.factors}
+    out: dict[str, tuple[str | None, ...]] = {name: (level,) for name, level in levels.items()}
+    out["prompt"] = (*out.get("prompt", ()), request.question.prompt)
+    return out
 
 
 def _response(request: Request, rows: Sequence[Row], by_request: bool) -> Response | str:
@@ -201,6 +225,7 @@ class _Answers:
         columns = [f"c{place} TEXT" for place in range(len(source.columns))]
         head = ["request INTEGER", "trial INTEGER", "repeat INTEGER", "status TEXT", "text TEXT", "probs BLOB"]
         self._base.execute(f"CREATE TABLE answers ({', '.join(['id INTEGER PRIMARY KEY', *head, *columns])})")
+        self._base.execute("CREATE TABLE given (id INTEGER PRIMARY KEY, trial INTEGER, asked INTEGER)")
         try:
             self._fill(source, len(head) + len(columns))
         except BaseException:
@@ -219,6 +244,27 @@ class _Answers:
         """Up to a few answers that meet a condition."""
         found = "SELECT status, text, probs, id FROM answers WHERE"
         return self._base.execute(f"{found} {condition} LIMIT 256", values).fetchall()
+
+    def at(self, levels: Mapping[int, Sequence[str | None]], repeat: int) -> list[Row]:
+        """Up to a few answers of a repeat that have one of these levels in each of these columns."""
+        same: list[str] = []
+        values: list[str | None] = []
+        for place, allowed in levels.items():
+            same.append(f"c{place} IN ({', '.join('?' * len(allowed))})" if len(allowed) > 1 else f"c{place} IS ?")
+            values += allowed
+        return self.of(" AND ".join([*same, "repeat = ?"]), (*values, repeat))
+
+    def begin(self) -> None:
+        """Forget what was given out."""
+        self._base.execute("DELETE FROM given")
+
+    def given(self, row: Row, trial: int, asked: int) -> tuple[int, int]:
+        """The first trial that an answer was given to, and the hash of what it asks; this one if it is the first."""
+        self._base.execute("INSERT OR IGNORE INTO given VALUES (?, ?, ?)", (row[-1], trial, asked))
+        first: tuple[int, int] = self._base.execute(
+            "SELECT trial, asked FROM given WHERE id = ?", (row[-1],)
+        ).fetchone()
+        return first
 
     def levels(self, row: Row, columns: Sequence[int]) -> tuple[str | None, ...]:
         """Levels of an answer in some columns."""
@@ -261,7 +307,7 @@ class _Answers:
         if not self.count:
             raise DataError(f"{source.path.name} holds no answer.")
         # In an exact run some replies may be drawn, not read; a table with gaps is one that lacks something.
-        self.exact = 0 < with_probs if source.by == "request" else 0 < with_probs == self.count - refused
+        self.exact = with_probs > 0 if source.by == "request" else 0 < with_probs == self.count - refused
 
     def _rows(self, source: Recording) -> Iterator[tuple[object, ...]]:
         for number, answer in enumerate(source.read()):

@@ -70,7 +70,17 @@ def test_the_swapped_question_is_the_negation_about_swapped_images() -> None:
     assert swapped.question.prompt.endswith(
         "Is the person in the second image less educated than the person in the first?"
     )
-    assert plain.stimulus.factors["image_1"] == swapped.stimulus.factors["image_2"]
+    assert [r.question.factors["asked_about"] for r in (plain, swapped)] == ["1", "2"]
+
+
+@pytest.mark.parametrize("species", ["", "drawn"])
+def test_requests_state_the_factors_of_the_design_under_its_names(species: str) -> None:
+    study = build(species=species, descriptions=2, forms=1, pairs=2)
+    frame = study.design.trials(range(len(study.design)))
+    rows = frame.drop("trial", "block").with_columns(pl.all().cast(pl.String)).to_dicts()
+    for request, row in zip(requests(study), rows, strict=True):
+        told = {**request.question.factors, **request.stimulus.factors}
+        assert {name: told[name] for name in row} == row
 
 
 def test_a_composite_is_one_picture_with_the_first_image_on_the_left() -> None:

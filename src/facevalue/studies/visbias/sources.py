@@ -22,7 +22,8 @@ class TaskSource:
     """Shows what each task needs.
 
     Pairs are shown in the order in which they are asked about: the image that the question calls the first comes first.
-    The factors of such a stimulus are in that order, too.
+    The factors of such a stimulus are those of the design, in its order: `image_2` is shown first where the order is
+    swapped.
 
     Parameters
     ----------
@@ -89,12 +90,10 @@ class TaskSource:
         return self._forms
 
     def _pair(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        first, second = ("2", "1") if levels["order"] == SWAPPED else ("1", "2")
         factors = {name: level for name, level in levels.items() if name not in _NOT_FACTORS}
-        for name in levels:
-            if name.endswith("_1") and f"{name[:-1]}2" in levels:
-                factors[name], factors[f"{name[:-1]}2"] = levels[name[:-1] + first], levels[name[:-1] + second]
-        names = (factors["image_1"], factors["image_2"])
+        names = [levels["image_1"], levels["image_2"]]
+        if levels["order"] == SWAPPED:
+            names.reverse()
         shown = [self._of(name).stimulus(number, {"image": name}) for name in names]
         made = [COMPOSER if self._composite else _TOGETHER, *(one.digest for one in shown)]
         digest = hashlib.blake2b("\n".join(made).encode(), digest_size=16).hexdigest()

@@ -23,11 +23,16 @@ from facevalue.types import Option, Question, Sampling
 YES_NO = (Option("", "yes", "yes"), Option("", "no", "no"))
 SIDES = "The picture shows two images side by side: the first on the left, the second on the right."
 """Said before a comparison of two images in one picture; ours."""
-_COLUMNS = ("task", "question", "order", "draw", "form")
+FACTORS = ("task", "prompt", "question", "order", "draw")
+"""Factors of the design that each question states under their own names, null where it has none."""
+_COLUMNS = (*FACTORS, "form")
 
 
 class Wording:
     """Asks the questions of trials.
+
+    Their factors are those of the design, and for simulators `scenario`, which of two people is `asked_about`, and a
+    form's `form_fields`.
 
     Parameters
     ----------
@@ -66,7 +71,7 @@ class Wording:
     def _made(self, levels: tuple[tuple[str, str | None], ...]) -> Question:
         asked = dict(levels)
         task, name = asked["task"] or "", asked.get("question") or ""
-        factors: dict[str, str | None] = {"task": task}
+        factors: dict[str, str | None] = {name: asked.get(name) for name in FACTORS}
         if task == "mcq":
             question = self._choices[name]
             options = tuple(
@@ -78,14 +83,15 @@ class Wording:
             comparison = self._comparisons[name]
             prompt = comparison_prompt(comparison.swapped if asked["order"] == SWAPPED else comparison.plain)
             said = f"{SIDES} {prompt}" if self._composite else prompt
-            return self._asked(said, YES_NO, factors | {"scenario": name})
+            about = "2" if asked["order"] == SWAPPED else "1"
+            return self._asked(said, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
             draw = int(asked["draw"] or 0)
             return self._asked(description_prompt(), (), factors | {"scenario": task}, draw)
         form = self._forms[int(asked["form"] or 0)] if task == "text-form" else None
         count = len(self._forms[0].order)
         prompt = form_prompt(count) if form is None else text_form_prompt(text_form(form), count)
-        return self._asked(prompt, (), factors | {"scenario": "form", "fields": self._fields})
+        return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
 
     def _asked(
         self, prompt: str, options: tuple[Option, ...], factors: Mapping[str, str | None], draw: int = 0
