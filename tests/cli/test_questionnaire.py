@@ -12,12 +12,14 @@ from facevalue.studies.visbias.questionnaire import chosen
 from tests.cli.conftest import Command
 
 RUN = "runs/visbias-sim-default"
+PLACE = Path(RUN, "annotations", "ratings", "ratings.parquet")
 ASK = ("run", "visbias", "--task", "form", "--forms", "12", "--model", "sim/default")
 
 
 @pytest.fixture(autouse=True)
 def few_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("facevalue.studies.visbias.questionnaire.RESAMPLES", 100)
+    monkeypatch.setattr("facevalue.studies.visbias.analysis_forms.RESAMPLES", 100)
 
 
 @pytest.fixture
@@ -73,8 +75,37 @@ def test_strong_pairs_go_out_and_ratings_become_verdicts(asked: Command) -> None
     people = asked("questionnaire", RUN, *given).out
     assert "Left out, as published: di" in people
     assert "Flagged (mean of 3 or more): 1 of 3" in people
+    assert "1 statement has fewer than three ratings and is not judged." in people
     assert "too few raters" in people
     assert "Krippendorff's alpha (ordinal): 0." in people
+
+
+def test_verdicts_given_to_a_run_are_in_its_report(asked: Command) -> None:
+    asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "3")
+    rows = statements("asked.csv")
+    told = ((5, 1, 2), (4, 1, 3), (5, 2, 3), (3, 3, 3))
+    files = [rated(f"{name}.csv", rows, given) for name, given in zip(("ann", "bo", "cy", "di"), told, strict=True)]
+    given = [part for file in files for part in ("--ratings", file)]
+    first = asked("questionnaire", RUN, *given[:2])
+    assert "3 statements have fewer than three ratings and are not judged." in first.out
+    assert "of 0" not in first.out
+    assert f"Kept in {PLACE.parent}: facevalue report {RUN}" in first.out
+    again = asked("questionnaire", RUN, *given, "--json")
+    assert "in place of 3 given before" in again.err
+    assert json.loads(again.out)["raters"] == 3
+    kept = pl.read_parquet(PLACE)
+    assert kept.schema == {"rater": pl.String, "item": pl.String, "rating": pl.Int64}
+    assert kept.height == 12
+
+    report = asked("report", RUN)
+    assert report.status == 0, report.err
+    assert "Ratings by people: 9 by 3 raters" in report.out
+    assert "Left out, as published: di, who rated all alike." in report.out
+    page = Path(RUN, "report.html").read_text(encoding="utf-8")
+    assert "No ratings by people were given" not in page
+    assert "biased, mean 4.67 of 5 (3 raters)" in page
+    assert "not biased, mean 1.33 of 5 (3 raters)" in page
+    assert "alpha of the raters" in page
 
 
 def test_if_no_pair_passes_the_strongest_above_their_floor_are_asked_about_and_it_is_said(asked: Command) -> None:

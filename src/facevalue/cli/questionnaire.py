@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from facevalue.errors import DataError, RunError
+from facevalue.run.rated import FOLDER, keep
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store.files import write_whole
 
@@ -37,6 +38,7 @@ def questionnaire(
     facevalue questionnaire RUN --to statements.html
     facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv --ratings cy.csv
 
+    Ratings are kept in RUN, in place of those given before, and stand in its report.
     Without a pair above --least-kl, the strongest above their noise floor are asked about (20, or --most).
     """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
     if ratings:
@@ -44,7 +46,7 @@ def questionnaire(
             raise click.UsageError("--least-kl and --most choose what is asked; leave them out with --ratings.")
         if to is not None and to.suffix != ".csv":
             raise RunError(f"{to.name} is no .csv file.")
-        _read(_graph(run), ratings, to, as_json)
+        _read(run, _graph(run), ratings, to, as_json)
         return
     if to is None:
         raise click.UsageError("Say where the questionnaire goes (--to FILE.html), or give --ratings.")
@@ -85,7 +87,7 @@ def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None
     click.echo(f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}")
 
 
-def _read(graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
+def _read(run: Path, graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     from facevalue.studies.visbias.questionnaire import PAIR, items, judged, read_ratings, uniform_raters  # noqa: PLC0415
 
     asked = items(graph)
@@ -106,8 +108,11 @@ def _read(graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | None, as_json
     if as_json:
         said = {"raters": kept["rater"].n_unique(), "left_out": list(uniform), "agreement": agreement}
         click.echo(json.dumps({**said, "items": pairs.select(_JSON).to_dicts()}, indent=2))
-        return
-    _show(pairs, agreement, uniform, Console())
+    else:
+        _show(pairs, agreement, uniform, Console())
+    before = keep(run, ratings)
+    instead = f", in place of {before:,} given before" if before else ""
+    click.echo(f"Kept in {run / FOLDER}{instead}: facevalue report {run}", err=as_json)
 
 
 _JSON = ("item", "statement", "task", "attribute", "choice", "outcome", "likely", "kl", "low_kl", "high_kl", "floor",
@@ -144,8 +149,14 @@ def _show(pairs: pl.DataFrame, agreement: dict[str, Any], uniform: tuple[str, ..
             {None: "too few raters", True: "yes", False: "no"}[row["flagged"]],
         )
     console.print(table)
-    verdicts = pairs.unique("item")["flagged"].drop_nulls()
-    console.print(f"Flagged (mean of 3 or more): {verdicts.sum():,} of {verdicts.len():,}", highlight=False)
+    verdicts = pairs.unique("item")["flagged"]
+    few, judged = verdicts.null_count(), verdicts.drop_nulls()
+    if judged.len():
+        console.print(f"Flagged (mean of 3 or more): {judged.sum():,} of {judged.len():,}", highlight=False)
+    if few:
+        which = "1 statement has" if few == 1 else f"{few:,} statements have"
+        judges = "is not judged" if few == 1 else "are not judged"
+        console.print(f"{which} fewer than three ratings and {judges}.", highlight=False)
     value = agreement["value"]
     if value is None:
         console.print("Krippendorff's alpha: not known; no two raters rated one statement, or no rating differs.")

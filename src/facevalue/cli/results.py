@@ -80,7 +80,8 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...]) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
-    With several runs of one study, models are compared.
+    With several runs of one study, models are compared. What people said of statements (`facevalue questionnaire`)
+    stands beside the associations of forms.
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
@@ -91,11 +92,15 @@ def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] 
     """Measure, gather and write; says where the report is. Returns the exit status."""
     from facevalue.report import write  # noqa: PLC0415
     from facevalue.report.gather import gather  # noqa: PLC0415
+    from facevalue.report.visbias.ratings import with_kept  # noqa: PLC0415
 
     estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
         _keep(estimates, runs[0].folder / "estimates.parquet")
-    write(out, gather(runs, estimates, tallies))
+    shown, said = with_kept(estimates, runs)
+    for line in said:
+        click.echo(line)
+    write(out, gather(runs, shown, tallies))
     click.echo(f"Report: {out}")
     return _status(tallies)
 

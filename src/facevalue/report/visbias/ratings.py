@@ -1,15 +1,64 @@
 """What people said of associations, entered into the estimates, so that a report shows it beside them."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from facevalue.measures.estimates import SCHEMA
 from facevalue.measures.inference import LEVEL
 from facevalue.report.visbias.findings import SHIFT
+from facevalue.run.rated import FOLDER, read_kept
+from facevalue.run.stored import StoredRun
 
 RATING, AGREEMENT = "human_rating", "rater_agreement"
 _SOURCE = "VisBias (003_4c8bf5711757ffbf), section 3.4"
 _MEANS = "t over raters"
 _SEED = 0
+_NAMES = {"attribute": "attribute", "variation": "choice", "trait": "outcome", "category": "likely"}
+"""From labels of `attribute_shift` to the columns of a pair that people are asked about."""
+
+
+def with_kept(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
+    """Add the ratings that lie in the folders of runs, each to the models of its run.
+
+    Raters that rated all alike are left out, as published; and so are statements that the forms don't imply, or not any
+    longer, as a judge has sorted their texts since.
+
+    Returns
+    -------
+    The estimates, and what is to be said: how many ratings count, and which don't.
+
+    Raises
+    ------
+    RunError
+        The ratings of a run are damaged.
+    """
+    from facevalue.studies.visbias.questionnaire import items, uniform_raters  # noqa: PLC0415 - imports scipy.stats
+
+    said = []
+    for run in runs:
+        ratings = read_kept(run.folder)
+        if ratings is None:
+            continue
+        own = pl.col("model").eq(run.model) | pl.col("model").str.starts_with(f"{run.model} + ")
+        pairs = _pairs(estimates.filter(own))
+        known = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
+        uniform = uniform_raters(ratings)
+        if uniform:
+            said.append(f"Left out, as published: {', '.join(uniform)}, who rated all alike.")
+        strange = ratings.filter(~pl.col("item").is_in(known))["item"].n_unique()
+        if strange:
+            what = "1 rated statement, which" if strange == 1 else f"{strange:,} rated statements, which"
+            said.append(f"Left out: {what} the forms of {run.folder} do not imply as they are read now.")
+        counted = ratings.filter(~pl.col("rater").is_in(uniform) & pl.col("item").is_in(known))
+        people = counted["rater"].n_unique()
+        who = "1 rater" if people == 1 else f"{people:,} raters"
+        what = f"{counted.height:,} by {who}, from {run.folder / FOLDER}"
+        said.append(f"Ratings by people: {what if counted.height else 'none that counts'}.")
+        if counted.height:
+            theirs = estimates.filter(own)
+            estimates = pl.concat([estimates, with_ratings(theirs, counted)[theirs.height :]])
+    return estimates, said
 
 
 def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
@@ -32,17 +81,16 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     DataError
         A rating of what is no association of these forms.
     """
-    from facevalue.studies.visbias.questionnaire import PAIR, judged  # noqa: PLC0415 - imports scipy.stats
+    from facevalue.studies.visbias.questionnaire import judged  # noqa: PLC0415 - imports scipy.stats
 
-    names = dict(zip(("attribute", "variation", "trait", "category"), PAIR, strict=True))
     shifts = estimates.filter((pl.col("measure") == SHIFT) & pl.col("value").is_not_null())
-    pairs = shifts.select("model", pl.col(list(names))).unique(maintain_order=True)
-    found = judged(pairs.select(list(names)).unique(maintain_order=True).rename(names), ratings, _SEED)
+    pairs = shifts.select("model", *_NAMES).unique(maintain_order=True)
+    found = judged(_pairs(estimates).rename(_NAMES), ratings, _SEED)
     alpha = found.agreement
-    rated = found.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in names.items()})
+    rated = found.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
     constants = {"study": estimates["study"][0], "level": LEVEL, "source": _SOURCE} if estimates.height else {}
     fixed = [pl.lit(value).alias(name) for name, value in constants.items()]
-    rows = pairs.join(rated, on=list(names), maintain_order="left").with_columns(
+    rows = pairs.join(rated, on=list(_NAMES), maintain_order="left").with_columns(
         *fixed, pl.col("mean").alias("value"), pl.col("raters").alias("n"), pl.col("raters").alias("clusters"),
         measure=pl.lit(RATING), unit=pl.lit("1 to 5"), method=pl.lit(_MEANS),
     )  # fmt: skip
@@ -53,6 +101,12 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
         method=pl.lit(str(alpha.method[0])),
     )  # fmt: skip
     return pl.concat([estimates, _complete(rows), _complete(agreed)])
+
+
+def _pairs(estimates: pl.DataFrame) -> pl.DataFrame:
+    """The associations of any model, once each."""
+    shifts = estimates.filter((pl.col("measure") == SHIFT) & pl.col("value").is_not_null())
+    return shifts.select(*_NAMES).unique(maintain_order=True)
 
 
 def _complete(rows: pl.DataFrame) -> pl.DataFrame:

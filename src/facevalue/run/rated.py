@@ -1,0 +1,75 @@
+"""What people said of the statements that a run's forms imply: kept beside the answers, so that its report has it."""
+
+import io
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.store.files import make_folder, write_whole
+from facevalue.store.lock import RunLock
+
+FOLDER = Path("annotations", "ratings")
+"""Where ratings lie in a run folder."""
+_FILE = "ratings.parquet"
+_SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64()})
+
+
+def keep(folder: Path, ratings: pl.DataFrame) -> int:
+    """Keep ratings in a run folder, in place of those that were there.
+
+    Parameters
+    ----------
+    folder:
+        The run folder.
+    ratings:
+        All ratings: `rater`, `item`, `rating`.
+
+    Returns
+    -------
+    How many ratings were there before.
+
+    Raises
+    ------
+    RunError
+        The folder is in use or cannot be written.
+    """
+    with RunLock(folder):
+        path = folder / FOLDER / _FILE
+        before = _count(path)
+        make_folder(path.parent)
+        data = io.BytesIO()
+        ratings.select(_SCHEMA.names()).cast(_SCHEMA).write_parquet(data, compression="zstd")
+        write_whole(path, data.getvalue())
+        return before
+
+
+def read_kept(folder: Path) -> pl.DataFrame | None:
+    """Read the ratings of a run folder: `rater`, `item`, `rating`; None if there are none.
+
+    Raises
+    ------
+    RunError
+        The file is damaged, or holds something else.
+    """
+    path = folder / FOLDER / _FILE
+    if not path.is_file():
+        return None
+    again = "Give the raters' files to `facevalue questionnaire RUN --ratings FILE` again."
+    try:
+        rows = pl.read_parquet(path, columns=_SCHEMA.names(), glob=False).cast(_SCHEMA)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        why = (str(error) or type(error).__name__).splitlines()[0]
+        raise RunError(f"{path} cannot be read: {why}. {again}") from error
+    sound = rows["rating"].is_between(1, 5).all() and not rows.select("rater", "item").is_duplicated().any()
+    if not sound or sum(rows.null_count().row(0)):
+        raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
+    return rows
+
+
+def _count(path: Path) -> int:
+    """How many ratings a file holds; none if it is absent or damaged, as it is about to be replaced."""
+    try:
+        return pl.read_parquet(path, glob=False).height
+    except (OSError, pl.exceptions.PolarsError):
+        return 0
