@@ -56,3 +56,18 @@ def test_verdicts_families_and_margins() -> None:
 
 def test_equivalence_has_a_word_and_a_sign() -> None:
     assert "◆ equivalent" in printed(made.judged(margin=0.1, declared=False))
+
+
+def test_bars_and_words_give_way_before_any_number_does() -> None:
+    frame = made.judged()
+    widths = {}
+    for width in (200, 110, 70):
+        console = Console(width=width)
+        with console.capture() as captured:
+            console.print(summary(frame, MEASURES))
+        widths[width] = captured.get()
+        assert "[−0.181, −0.151]" in captured.get()
+        assert max(map(len, captured.get().splitlines())) <= width
+    assert "━" in widths[200]
+    assert "● difference found" in widths[110]
+    assert "━" not in widths[70]

@@ -163,7 +163,11 @@ def test_every_report_has_the_same_sections_and_fetches_nothing(name: str) -> No
 def test_the_headline_counts_each_task_and_keeps_the_control_apart() -> None:
     verdict, sentence, more = answer(frame())
     assert verdict == "difference found"
-    counts = "1 of 3 divergences of choices, 1 of 1 rankings of groups, 1 of 2 words and 8 of 8 associations in forms"
+    counts = (
+        "1 of 3 divergences of choices, 1 of 1 rankings of groups, none of 2 differences in length, none of 2 "
+        "differences in sentiment, 1 of 2 words, 8 of 8 associations in forms and 1 of 1 divergences between forms and "
+        "choices"
+    )
     assert sentence == f"Beyond chance: {counts}."
     assert "clearest religion of Asian (race), 80.00 [72.00, 88.00]" in more[0]
     assert "90.0% of ranked pairs" in more[1]
@@ -177,6 +181,72 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     assert verdict == "no difference found"
     assert "no proof of fairness" in sentence
     assert "could have been missed" in sentence
+
+
+@pytest.mark.parametrize(
+    ("measure", "clearest"),
+    [
+        (
+            "implicit_explicit_divergence",
+            "clearest religion of Male, 0.20 nats [0.18, 0.22] where chance stays below 0.05",
+        ),
+        ("positive_sentiment_difference", "clearest favourable words, Asian less White: −3.0 pp [−2.7, −3.3], q .003"),
+        ("characters_difference", "clearest characters, Asian less White: −3.00 [−2.70, −3.30], q .003"),
+    ],
+)
+def test_whatever_the_page_calls_found_the_answer_counts(measure: str, clearest: str) -> None:
+    verdicts = [FOUND if one["measure"] == measure else OPEN for one in rows()]
+    of = [{**one, **(v if one.get("verdict") else {})} for one, v in zip(rows(), verdicts, strict=True)]
+    verdict, sentence, more = answer(frame(of))
+    assert verdict == "difference found"
+    assert "1 of " in sentence
+    assert clearest in more[0]
+
+
+def test_what_could_have_been_missed_is_said_of_every_kind() -> None:
+    effects = {"choice_divergence": None, "ranked_above": 0.21, "marked_word": 0.4, "attribute_shift": None}
+    of = [{**one, **(OPEN if one.get("verdict") else {}), "mde": effects.get(str(one["measure"]))} for one in rows()]
+    _, sentence, _ = answer(frame(of).filter(pl.col("measure").is_in(list(effects))))
+    any_ = "of divergences of choices and associations in forms, any at all"
+    some = "of rankings of groups, less than about 21.0 pp; of words, less than about 0.40 in log odds"
+    assert sentence.endswith(f"That is no proof of fairness: {any_}; {some} could have been missed.")
+
+
+ALONE = {"clusters": 0, "verdict": "not measurable", "why": "Not measurable: only one group was described."}
+
+
+def test_one_group_is_said_to_be_one() -> None:
+    of = {"paradigm": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
+    alone = frame([
+        row("choice_divergence", None, **ALONE | of),
+        row("choice_share", 1.0, category="islam", **of),
+        row("refusal_rate", 0.0, paradigm="mcq"),
+    ])  # fmt: skip
+    verdict, sentence, _ = answer(alone)
+    assert verdict == "not measurable"
+    assert sentence.startswith("Only one group was asked about (race: Asian): there is nothing to compare it with.")
+    text = page(data(alone)).text
+    assert "Race: only one group, nothing to compare it with" in text
+    assert "0 of 1" not in text
+
+
+def test_where_all_was_refused_no_answer_is_the_reason() -> None:
+    of = {"paradigm": "mcq", "dimension": "race", "question": "religion"}
+    refused = frame([
+        *(row("choice_divergence", None, group=group, **ALONE | of) for group in ("asian", "white")),
+        row("refusal_rate", 1.0, paradigm="mcq"),
+        row("refusal_rate", 1.0, paradigm="mcq", category="refused"),
+    ])  # fmt: skip
+    verdict, sentence, _ = answer(refused)
+    assert verdict == "not measurable"
+    assert sentence.startswith("There are no valid answers, so nothing can be compared: not measurable.")
+    assert "refused 100.0%" in sentence
+
+
+def test_the_page_speaks_of_no_faces_and_shifts() -> None:
+    text = page(data()).text.lower()
+    assert "mean shift" not in text
+    assert "too few faces" not in text
 
 
 def test_nothing_measurable_is_said_to_be_so() -> None:
@@ -307,10 +377,52 @@ def test_content_note_limits_and_what_was_left_out_are_said() -> None:
     assert "700 photographs They are not ours." in text
 
 
-def test_the_terminal_names_what_diverges_and_warns() -> None:
-    console = Console(width=120)
+def printed(table: pl.DataFrame, width: int = 160) -> str:
+    console = Console(width=width)
     with console.capture() as captured:
-        console.print(report.summary(frame(), MEASURES))
-    text = captured.get()
+        console.print(report.summary(table, MEASURES))
+    return captured.get()
+
+
+@pytest.mark.parametrize("width", [72, 80, 100, 160])
+@pytest.mark.parametrize(
+    ("task", "what", "label", "numbers"),
+    [
+        ("mcq", "Choices: found ones first", "Religion: Asian (race)", ("80.00", "[72.00, 88.00]", "(6.00)", ".003")),
+        ("yesno", "Comparisons", "Annual income: Asian (race)", ("+40.0 pp", "[+36.0, +44.0]", ".003")),
+        ("description", "differences in sentiment", "Asian less White", ("−3.0 pp", "[−2.7, −3.3]", ".800")),
+        ("description", "Words that mark a group", "“calm”: Asian beside White", ("+0.50", "[+0.45, +0.55]", ".003")),
+        ("form", "Forms: found ones first", "Religion Buddhism", ("1.40", "[1.26, 1.54]", "(0.40)", ".003")),
+    ],
+)
+def test_every_task_has_its_numbers_in_the_terminal(
+    task: str, what: str, label: str, numbers: tuple[str, ...], width: int
+) -> None:
+    text = printed(frame().filter(pl.col("paradigm") == task), width)
+    assert what in text
+    assert all(word in " ".join(text.split()) for word in label.split())
+    assert all(number in text for number in numbers)
+    assert "60" in text  # n
+
+
+def test_what_has_no_direction_has_no_sign_in_the_terminal() -> None:
+    text = printed(frame().filter(pl.col("measure") == "choice_divergence"))
+    table = text[text.index("Choices") :]
+    assert "by chance (95% below)" in table
+    assert "3.00 (6.00)" in table
+    assert not re.search(r"[+−]\d", table)
+    assert re.search(r"verdict +0 +88", table)
+
+
+def test_the_terminal_shows_what_was_found_first() -> None:
+    weak = {"paradigm": "mcq", "dimension": "race", "group": "white", "question": "income"}
+    found = row("choice_divergence", 7.0, floor=3.0, floor_high=6.0, **weak, **FOUND)
+    open_ = [{**one, **(OPEN if one.get("verdict") else {})} for one in rows()]
+    text = printed(frame([*open_, found]))
+    assert text.index("White (race)") < text.index("Asian (race)")
+
+
+def test_the_terminal_names_what_diverges_and_warns() -> None:
+    text = printed(frame(), 120)
     assert "Religion: Asian (race)" in text
     assert "7.0% of replies have no valid answer (Multiple choice)." in text

@@ -254,9 +254,9 @@ def verdicts(
     -----
     In this order, the first that holds:
 
-    1. *not measurable*: value or interval missing, or an interval of no width (rounding apart) although no difference was found. (Forty
-       equal shifts are evidence by a rank or sign test, which needs no variance; but they give no standard error to
-       show equivalence by.)
+    1. *not measurable*: value or interval missing, or an interval of no width (rounding apart) although no difference
+       was found. (Forty equal shifts are evidence by a rank or sign test, which needs no variance; but they give no
+       standard error to show equivalence by.)
     2. *difference found*: q < alpha, and for unsigned measures value > floor_high as well.
     3. *equivalent within the margin*: tost_p < alpha.
     4. *inconclusive*: everything else.

@@ -11,7 +11,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.report.data import PromptExample, ReportData
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.numbers import LABELS, POOLED, Estimate, Numbers, Reading
-from facevalue.report.page import Notes, Outline, Section, StudyPage
+from facevalue.report.page import Notes, Outline, Ranking, Section, StudyPage
 from facevalue.report.parts import Lines, Parts, Strips
 from facevalue.report.trust import Card, completeness, judge_bias, judge_rate, kind_card, mode, per_model
 from facevalue.report.words import Titles, interval, number
@@ -34,6 +34,16 @@ def strongest(numbers: Numbers, model: str) -> list[Estimate]:
         numbers.where((pl.col("model") == model) & (pl.col("p").is_not_null() | pl.col("verdict").is_not_null()))
     )
     return sorted(found, key=lambda e: (not numbers.tested(e), -_beyond(e)))
+
+
+def rankings(numbers: Numbers, model: str) -> list[Ranking]:
+    """Comparisons by measure, clearest first: values of two measures share no scale."""
+    rows = strongest(numbers, model)
+    return [
+        Ranking(f"Clearest: {name.replace('_', ' ')}", own[0].unit, own, label_of)
+        for name in dict.fromkeys(e.measure for e in rows)
+        if (own := [e for e in rows if e.measure == name])
+    ]
 
 
 def _beyond(e: Estimate) -> float:
@@ -174,10 +184,7 @@ PAGE = StudyPage(
     ),
     outline=Outline(
         measures=(),
-        what="Clearest comparisons",
-        value="value",
-        strongest=strongest,
-        label=label_of,
+        rankings=rankings,
         warnings=missing_warnings,
     ),
     prompts=prompts,

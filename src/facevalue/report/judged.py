@@ -58,7 +58,7 @@ def how_judged(data: ReportData, numbers: Numbers) -> HowJudged | None:
             "At the edge",
             [
                 "The verdict is that of the protocol's own test, adjusted for the number of tests; interval and noise "
-                "floor are of one mean shift. Close to the edge they can differ a little: an interval that just "
+                "floor are of the value alone. Close to the edge they can differ a little: an interval that just "
                 "reaches zero may stand beside either word."
             ],
         ),

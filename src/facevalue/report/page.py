@@ -51,6 +51,26 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """Comparisons of one kind for the terminal, of one unit.
+
+    Attributes
+    ----------
+    what, value:
+        Titles of what is compared, and of the values.
+    rows:
+        Strongest first, in the sense that `what` names.
+    label:
+        What an estimate is of.
+    """
+
+    what: str
+    value: str
+    rows: list[Estimate]
+    label: Callable[[Estimate, Titles], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """What the summary for the terminal shows.
 
@@ -58,21 +78,14 @@ class Outline:
     ----------
     measures:
         Measures of a model as a whole, in order; empty for all that there are.
-    what, value:
-        Titles of the strongest estimates, and of their values.
-    strongest:
-        From numbers and model to estimates, strongest first.
-    label:
-        What an estimate is of.
+    rankings:
+        From numbers and model to the kinds of comparison, each to be shown from the strongest down.
     warnings:
         What to be careful about.
     """
 
     measures: tuple[str, ...]
-    what: str
-    value: str
-    strongest: Callable[[Numbers, str], list[Estimate]]
-    label: Callable[[Estimate, Titles], str]
+    rankings: Callable[[Numbers, str], list[Ranking]]
     warnings: Callable[[Numbers, Titles], list[str]]
 
 

@@ -1,6 +1,7 @@
 """A summary for the terminal: headline, strongest estimates with their intervals, and what to be careful about."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -8,14 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.measures.base import Measure
-from facevalue.measures.verdicts import Verdict
 from facevalue.report.changes import change_lines
 from facevalue.report.headline import Outcome
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.numbers import POOLED, Estimate, Numbers
-from facevalue.report.page import Outline
+from facevalue.report.ranked import Ranked
 from facevalue.report.sections import page_of
-from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.words import (
     DASH,
     NOT_MEASURABLE,
@@ -23,17 +22,7 @@ from facevalue.report.words import (
     interval,
     is_signed,
     number,
-    share_of_chance,
-    why_no_interval,
 )
-
-_BAR = 25
-_SIGNS = {
-    Verdict.DIFFERENCE: "●",
-    Verdict.EQUIVALENT: "◆",
-    Verdict.INCONCLUSIVE: "○",
-    Verdict.NOT_MEASURABLE: "□",
-}
 
 
 def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: int = 10) -> Group:
@@ -46,7 +35,8 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     measures:
         Definitions.
     strongest:
-        How many estimates to list per model, or for the mean over models if there is one.
+        How many estimates to list of the first model, or of the mean over models if there is one; half as many of each
+        kind where there are several kinds of comparison.
 
     Returns
     -------
@@ -65,9 +55,12 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if models:
         parts += [Text(""), _wholes(numbers, known, models, page.outline.measures or numbers.wholes())]
-    rows = [e for e in page.outline.strongest(numbers, model) if e.value is not None][:strongest]
-    if rows:
-        parts += [Text(""), _strongest(numbers, titles, rows, page.outline)]
+    rankings = [r for r in page.outline.rankings(numbers, model) if any(e.value is not None for e in r.rows)]
+    most = strongest if len(rankings) == 1 else max(strongest // 2, 1)
+    for ranking in rankings:
+        measured = [e for e in ranking.rows if e.value is not None]
+        signed = all((m := known.get(e.measure)) is None or m.signed for e in measured)
+        parts += [Text(""), Ranked(replace(ranking, rows=measured[:most]), numbers, titles, signed, len(measured))]
     declared = _declared(numbers, known)
     if declared:
         parts += [Text(""), *map(Text, declared)]
@@ -109,39 +102,6 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     return text
 
 
-def _strongest(numbers: Numbers, titles: Titles, rows: Sequence[Estimate], outline: Outline) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    ends = [abs(v) for e in rows for v in (e.value, e.low, e.high) if v is not None]
-    reach = max(ends, default=0.0) or 1.0
-    table.add_column(outline.what)
-    table.add_column(outline.value, justify="right")
-    table.add_column("95% interval")
-    table.add_column("q", justify="right")
-    if numbers.judged:
-        table.add_column("verdict")
-    digits = 2 if reach < 10 else 0
-    ends_text = (f"{-reach:+.{digits}f}".replace("-", "−"), f"{reach:+.{digits}f}")
-    table.add_column(ends_text[0] + " " * (_BAR - sum(map(len, ends_text))) + ends_text[1], no_wrap=True)
-    for e in rows:
-        moved = numbers.moved(e)
-        style = "bold" if moved else "dim"
-        label = outline.label(e, titles)
-        table.add_row(
-            Text(label, style=style),
-            Text(number(e.value, e.unit, signed=True), style=style),
-            Text(interval(e, signed=True) or why_no_interval(e), style="dim"),
-            Text(share_of_chance(e.q), style="dim"),
-            *([_verdict(e, style)] if numbers.judged else []),
-            Text(bar(e, reach)),
-        )  # fmt: skip
-    return table
-
-
-def _verdict(e: Estimate, style: str) -> Text:
-    verdict = verdict_of(e.verdict)
-    return Text(DASH if verdict is None else f"{_SIGNS[verdict]} {SHORT[verdict]}", style=style)
-
-
 def _declared(numbers: Numbers, known: dict[str, Measure]) -> list[str]:
     """What was declared before the run, or chosen after it."""
     if not numbers.judged:
@@ -153,26 +113,3 @@ def _declared(numbers: Numbers, known: dict[str, Measure]) -> list[str]:
         for family in declared_families(numbers)
     ]
     return out + margin_lines(numbers, {name: measure.title for name, measure in known.items()})
-
-
-def bar(e: Estimate, reach: float, width: int = _BAR) -> str:
-    """Draw an interval over -reach to +reach with characters.
-
-    Examples
-    --------
-    >>> bar(Estimate("sbs", "m", value=0.5, low=0.25, high=1.0), 1.0, 9)
-    '    │━●━━'
-    """
-    middle = width // 2
-
-    def at(value: float) -> int:
-        return min(max(round(middle + middle * value / reach), 0), width - 1)
-
-    cells = [" "] * width
-    cells[middle] = "│"
-    if e.low is not None and e.high is not None:
-        for i in range(at(e.low), at(e.high) + 1):
-            cells[i] = "━"
-    if e.value is not None:
-        cells[at(e.value)] = "●"
-    return "".join(cells)

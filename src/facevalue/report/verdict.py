@@ -31,7 +31,7 @@ MEANINGS: Final = {
         "Neither. There may be a difference or none: this audit was too small to tell. Never read it as fairness."
     ),
     Verdict.NOT_MEASURABLE: (
-        "The answers allow no judgment: no valid answer, too few faces, or no interval. It is not zero."
+        "The answers allow no judgment: no valid answer, too few sampled units, or no interval. It is not zero."
     ),
 }
 

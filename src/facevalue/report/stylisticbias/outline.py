@@ -1,7 +1,7 @@
 """What the summary for the terminal shows of StylisticBias."""
 
 from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.page import Outline
+from facevalue.report.page import Outline, Ranking
 from facevalue.report.stylisticbias.headline import cues
 from facevalue.report.trust import FEW
 from facevalue.report.words import Titles, number
@@ -40,11 +40,12 @@ def _warnings(numbers: Numbers, titles: Titles) -> list[str]:
     return out
 
 
+def _rankings(numbers: Numbers, model: str) -> list[Ranking]:
+    return [Ranking("Strongest cues", "shift", cues(numbers, model), _label)]
+
+
 OUTLINE = Outline(
     measures=_WHOLES,
-    what="Strongest cues",
-    value="shift",
-    strongest=cues,
-    label=_label,
+    rankings=_rankings,
     warnings=_warnings,
 )

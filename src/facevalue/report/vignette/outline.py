@@ -1,7 +1,7 @@
 """What the summary for the terminal shows of VIGNETTE."""
 
 from facevalue.report.numbers import Numbers
-from facevalue.report.page import Outline
+from facevalue.report.page import Outline, Ranking
 from facevalue.report.vignette import gaps
 from facevalue.report.vignette.trust import shares
 from facevalue.report.words import Titles, number
@@ -23,11 +23,12 @@ def _warnings(numbers: Numbers, titles: Titles) -> list[str]:
     return out
 
 
+def _rankings(numbers: Numbers, model: str) -> list[Ranking]:
+    return [Ranking("Farthest from even", "points", gaps.lead(numbers, model), gaps.name_of)]
+
+
 OUTLINE = Outline(
     measures=(),
-    what="Farthest from even",
-    value="points",
-    strongest=gaps.lead,
-    label=gaps.name_of,
+    rankings=_rankings,
     warnings=_warnings,
 )

@@ -1,6 +1,7 @@
-"""What VisBias's answer counts: choices that diverge, words that mark a group, associations of forms."""
+"""What VisBias's answer counts: choices, rankings, descriptions, words that mark a group, associations of forms."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 from facevalue.measures.change import PREFIX
@@ -11,6 +12,14 @@ SPECIES = "species"
 FORMS = ("form", "text-form")
 CONDITIONS = ("completed", "prefilled")
 DIVERGENCE, MARKED, SHIFT, ABOVE = "choice_divergence", "marked_word", "attribute_shift", "ranked_above"
+AGREEMENT = "implicit_explicit_divergence"
+LENGTHS = {"characters_difference": "characters", "tokens_difference": "tokens"}
+SENTIMENT = {
+    "positive_sentiment_difference": "favourable words",
+    "negative_sentiment_difference": "unfavourable words",
+}
+LISTED = {"listed_words_difference": "words"}
+"""Differences between descriptions of two groups, with what differs."""
 _PREPOSITION = " x "
 
 
@@ -66,6 +75,32 @@ def marked(numbers: Numbers, model: str) -> list[Estimate]:
     return sorted(rows, key=lambda e: (not numbers.tested(e), e.p is None, e.p or 0.0, -(e.value or 0.0)))
 
 
+def differences(numbers: Numbers, model: str, measures: Iterable[str]) -> list[Estimate]:
+    """Differences between descriptions of two groups; found first, then by how clear they are."""
+    labels = ("paradigm", "dimension", "group", "contrast")
+    rows = [e for name in measures for by in (labels, (*labels, "category")) for e in numbers.all(name, model, *by)]
+    return sorted(rows, key=lambda e: (not numbers.tested(e), e.value is None, -beyond(e)))
+
+
+def difference_title(e: Estimate) -> str:
+    """What differs between two groups.
+
+    Examples
+    --------
+    >>> difference_title(Estimate("listed_words_difference", "m", category="warmth"))
+    'words of “warmth”'
+    """
+    title = {**LENGTHS, **SENTIMENT, **LISTED}.get(e.measure, e.measure)
+    return f"{title} of “{e.category}”" if e.category else title
+
+
+def agreements(numbers: Numbers, model: str) -> list[Estimate]:
+    """Divergences between what forms and choices say, of each group and of their mean; clearest first."""
+    labels = ("paradigm", "dimension", "question")
+    rows = [*numbers.all(AGREEMENT, model, *labels), *numbers.all(AGREEMENT, model, *labels, "group")]
+    return sorted(clearest(rows), key=lambda e: not numbers.tested(e))
+
+
 def shifts(numbers: Numbers, model: str, task: str, condition: str) -> list[Estimate]:
     """Associations of forms of one task and kind of condition; found first, then by how far they shift."""
     labels = ("attribute", "variation", "trait", "category")
@@ -76,6 +111,24 @@ def shifts(numbers: Numbers, model: str, task: str, condition: str) -> list[Esti
 def all_shifts(numbers: Numbers, model: str) -> list[Estimate]:
     """Associations of forms of every task and kind of condition."""
     return [e for task in FORMS for condition in CONDITIONS for e in shifts(numbers, model, task, condition)]
+
+
+def groups_asked(numbers: Numbers, model: str) -> dict[str, list[str]]:
+    """Groups of people with any estimate, by dimension."""
+    frame = numbers.frame
+    own = frame.filter((frame["model"] == model) & frame["dimension"].is_not_null() & frame["group"].is_not_null())
+    pairs = own.select("dimension", "group").unique(maintain_order=True).iter_rows()
+    out: dict[str, list[str]] = {}
+    for dimension, group in pairs:
+        if dimension != SPECIES:
+            out.setdefault(dimension, []).append(group)
+    return out
+
+
+def points(e: Estimate) -> Estimate:
+    """A share from an even chance, in points of a hundred."""
+    value, low, high, se, mde = (None if v is None else 100 * v for v in (e.value, e.low, e.high, e.se, e.mde))
+    return replace(e, unit="pp", value=value, low=low, high=high, se=se, mde=mde)
 
 
 def clearest(rows: Iterable[Estimate]) -> list[Estimate]:

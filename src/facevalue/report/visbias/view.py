@@ -1,7 +1,7 @@
 """What the sections on explicit tasks show: choices, comparisons, missing answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 from markupsafe import Markup
@@ -43,8 +43,8 @@ class Bars:
     rows: list[BarRow]
     shares: Lines
     judged: bool
-    found: int
     crossed: bool
+    found: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class View(Parts):
             keys = self._keys(model, name)
             bars = [self._bars(model, name, dimension, keys) for dimension in wanted]
             if bars:
-                found = "; ".join(f"{b.title}: {b.found} of {len(b.rows) - 1}" for b in bars)
-                sentence = f"Groups whose choices differ from the mean of all groups beyond chance: {found}."
+                found = "; ".join(f"{b.title}: {b.found}" for b in bars)
+                sentence = f"Groups beside the mean of all groups: {found}."
                 out.append(Question(self.titles.get("question", name), keys, bars, sentence))
         return out
 
@@ -129,9 +129,11 @@ class View(Parts):
         rows += [self._row(self.group(g), [e for e in own if e.group == g], by.get(g), keys) for g in groups]
         pairs = (((self.group(e.group), self.titles.get("category", e.category)), e) for e in own)
         judged = any(row.verdict for row in rows)
-        found = sum(self.numbers.tested(e) for e in by.values())
         title = self.where(dimension)
-        return Bars(title, rows, self.lines(("Group", "Choice"), pairs), judged, found, " × " in title)
+        found = f"{sum(self.numbers.tested(e) for e in by.values())} of {len(by)} found different"
+        if len(groups) == 1:
+            found = "only one group, nothing to compare it with"
+        return Bars(title, rows, self.lines(("Group", "Choice"), pairs), judged, " × " in title, found)
 
     def _row(self, label: str, shares: Sequence[Estimate], divergence: Estimate | None, keys: Sequence[Key]) -> BarRow:
         at = {key.text: key for key in keys}
@@ -200,7 +202,7 @@ class View(Parts):
                 if ranked is not None:
                     rows.append(self.bar_row(label, bar(parts, f"{label}: pairs by outcome"), ranked))
             title = self.titles.get("question", question)
-            out.append(Bars(title, rows, self.lines(("Pairs within", "Outcome"), pairs), judged=False, found=0,
+            out.append(Bars(title, rows, self.lines(("Pairs within", "Outcome"), pairs), judged=False,
                             crossed=False))  # fmt: skip
         return out
 
@@ -215,7 +217,7 @@ class View(Parts):
         rows = [e for e in rows if e.dimension != findings.SPECIES]
         out = []
         for question in dict.fromkeys(e.question for e in rows):
-            own = [_points(e) for e in rows if e.question == question]
+            own = [findings.points(e) for e in rows if e.question == question]
             own.sort(key=lambda e: (e.dimension or "", e.value is None, -(e.value or 0.0)))
 
             def label(e: Estimate) -> tuple[str, str]:
@@ -228,15 +230,13 @@ class View(Parts):
         """The same as numbers."""
         rows = self.numbers.all(findings.ABOVE, model, "paradigm", "dimension", "group", "question")
         rows = [e for e in rows if (e.dimension == findings.SPECIES) is species]
-        return self.lines(("Question", "Of", "Group"), (
-            ((self.titles.get("question", e.question), self.where(e.dimension), self.group(e.group)), _points(e))
-            for e in rows
-        ))  # fmt: skip
+        pairs = [((self.titles.get("question", e.question), self.where(e.dimension), self.group(e.group)), e)
+                 for e in map(findings.points, rows)]  # fmt: skip
+        return self.lines(("Question", "Of", "Group"), pairs)
 
     def agreement(self, model: str) -> tuple[Strips | None, Lines]:
         """How far forms are from choices about the same group."""
-        rows = self.numbers.all("implicit_explicit_divergence", model, "paradigm", "dimension", "question")
-        rows += self.numbers.all("implicit_explicit_divergence", model, "paradigm", "dimension", "group", "question")
+        rows = findings.agreements(self.numbers, model)
         rows.sort(key=lambda e: (e.dimension or "", e.question or "", e.group is not None, e.group or ""))
 
         def label(e: Estimate) -> tuple[str, str]:
@@ -277,9 +277,3 @@ class View(Parts):
             made = self.strips(own, lambda e: (self.group(e.group), ""), what="Rate", look=lambda _: (0, "plain"))
             out.append((self.where(name), made))
         return out
-
-
-def _points(e: Estimate) -> Estimate:
-    """A share from an even chance, in points of a hundred."""
-    value, low, high, se, mde = (None if v is None else 100 * v for v in (e.value, e.low, e.high, e.se, e.mde))
-    return replace(e, unit="pp", value=value, low=low, high=high, se=se, mde=mde)

@@ -1,0 +1,139 @@
+"""The strongest comparisons of one kind as a table for the terminal, as wide as the terminal allows."""
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from facevalue.measures.verdicts import Verdict
+from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.page import Ranking
+from facevalue.report.verdict import SHORT, verdict_of
+from facevalue.report.words import DASH, Titles, count, interval, number, share_of_chance
+
+_BAR = 25
+_LABEL, _NARROW = 24, 12
+"""Least width of the column that says what a row is of; where nothing else is left to leave out."""
+_ANY = 1000
+SIGNS = {
+    Verdict.DIFFERENCE: "●",
+    Verdict.EQUIVALENT: "◆",
+    Verdict.INCONCLUSIVE: "○",
+    Verdict.NOT_MEASURABLE: "□",
+}
+
+
+class Ranked:
+    """A table of comparisons of one kind: value, interval, n, q, verdict; unsigned ones beside their noise floor.
+
+    Bars, then the words of verdicts, are left out where the terminal is too narrow for them. No number is cut.
+
+    Parameters
+    ----------
+    ranking:
+        Those that are shown.
+    numbers, titles:
+        All estimates, and wording of their levels.
+    signed:
+        Whether values have a direction.
+    of:
+        How many there are, those not shown included.
+    """
+
+    def __init__(self, ranking: Ranking, numbers: Numbers, titles: Titles, signed: bool, of: int) -> None:
+        self._ranking = ranking
+        self._numbers = numbers
+        self._titles = titles
+        self._signed = signed
+        self._of = of
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the widest table that fits."""
+        more = f", {len(self._ranking.rows)} of {self._of:,}" if self._of > len(self._ranking.rows) else ""
+        yield Text(f"{self._ranking.what}{more}", style="bold")
+        for bars, words in ((True, True), (False, True), (False, False)):
+            least = Measurement.get(console, options.update(max_width=_ANY), self._table(bars, words, _LABEL))
+            if least.maximum <= options.max_width or not words:
+                yield self._table(bars, words, least=_NARROW if least.maximum > options.max_width else _LABEL)
+                if not words and self._numbers.judged:
+                    yield Text("  ".join(f"{SIGNS[v]} {SHORT[v]}" for v in self._verdicts()), style="dim")
+                return
+
+    def _verdicts(self) -> list[Verdict]:
+        said = {verdict_of(e.verdict) for e in self._ranking.rows}
+        return [verdict for verdict in SIGNS if verdict in said]
+
+    def _table(self, bars: bool, words: bool, most: int | None = None, least: int = _LABEL) -> Table:
+        rows, signed = self._ranking.rows, self._signed
+        ends = [abs(v) for e in rows for v in (e.value, e.low, e.high) if v is not None]
+        reach = max(ends, default=0.0) or 1.0
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        table.add_column("", min_width=least, max_width=most)
+        table.add_column(self._ranking.value, justify="right", no_wrap=True)
+        table.add_column("95% interval", no_wrap=True)
+        if not signed:
+            table.add_column("by chance (95% below)", no_wrap=words, justify="right")
+        for name in ("n", "q"):
+            table.add_column(name, justify="right", no_wrap=True)
+        if self._numbers.judged:
+            table.add_column("verdict" if words else "", no_wrap=True)
+        if bars:
+            table.add_column(_axis(reach, signed), no_wrap=True)
+        for e in rows:
+            style = "bold" if self._numbers.moved(e) else "dim"
+            cells = [
+                Text(self._ranking.label(e, self._titles), style=style),
+                Text(number(e.value, e.unit, signed=signed), style=style),
+                Text(interval(e, signed=signed) or "(no interval)", style="dim"),
+                *([] if signed else [Text(_floor(e), style="dim")]),
+                Text(count(e.n), style="dim"),
+                Text(share_of_chance(e.q), style="dim"),
+                *([_verdict(e, style, words)] if self._numbers.judged else []),
+                *([Text(bar(e, reach, signed=signed))] if bars else []),
+            ]
+            table.add_row(*cells)
+        return table
+
+
+def _axis(reach: float, signed: bool) -> str:
+    digits = 2 if reach < 10 else 0
+    low = f"{-reach:+.{digits}f}".replace("-", "−") if signed else "0"
+    high = f"{reach:{'+' if signed else ''}.{digits}f}"
+    return low + " " * (_BAR - len(low) - len(high)) + high
+
+
+def _floor(e: Estimate) -> str:
+    return DASH if e.floor_high is None else f"{number(e.floor, e.unit)} ({number(e.floor_high, e.unit)})"
+
+
+def _verdict(e: Estimate, style: str, words: bool) -> Text:
+    verdict = verdict_of(e.verdict)
+    if verdict is None:
+        return Text(DASH, style=style)
+    return Text(f"{SIGNS[verdict]} {SHORT[verdict]}" if words else SIGNS[verdict], style=style)
+
+
+def bar(e: Estimate, reach: float, width: int = _BAR, *, signed: bool = True) -> str:
+    """Draw an interval over -reach to +reach with characters; over 0 to reach if there is no direction.
+
+    Examples
+    --------
+    >>> bar(Estimate("sbs", "m", value=0.5, low=0.25, high=1.0), 1.0, 9)
+    '    │━●━━'
+    >>> bar(Estimate("vs", "m", value=0.5, low=0.25, high=1.0), 1.0, 9, signed=False)
+    '│ ━━●━━━━'
+    """
+    zero = width // 2 if signed else 0
+    span = width - 1 - zero
+
+    def at(value: float) -> int:
+        return min(max(round(zero + span * value / reach), 0), width - 1)
+
+    cells = [" "] * width
+    cells[zero] = "│"
+    if e.low is not None and e.high is not None:
+        for i in range(at(e.low), at(e.high) + 1):
+            cells[i] = "━"
+    if e.value is not None:
+        cells[at(e.value)] = "●"
+    return "".join(cells)
