@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from facevalue import studies
 from facevalue.errors import DataError, ModelError, RunError
 from facevalue.run import RunSettings, run
 from tests.run.tiny import TinyModel, TinySource, failed, mixed, tiny_study
@@ -32,6 +33,18 @@ def test_no_probabilities(tmp_path: Path) -> None:
 def test_no_options(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="asks for free text"):
         run(tiny_study(options=()), TinyModel(probabilities="full"), tmp_path / "run", RunSettings(exact=True))
+
+
+def test_blocks_that_have_options_are_named_by_the_setting_that_asks_for_them_alone(tmp_path: Path) -> None:
+    study = studies.build("visbias", {"forms": 1, "species": "drawn"})
+    with pytest.raises(
+        RunError, match=r"'description' of visbias asks for free text.* \(--task mcq,yesno\), or run it"
+    ):
+        run(study, TinyModel(probabilities="full"), tmp_path / "run", RunSettings(exact=True))
+    assert not (tmp_path / "run").exists()
+    alone = studies.build("visbias", {"task": ["form"], "forms": 1})
+    with pytest.raises(RunError, match=r"which has no option probabilities\. Run it sampled\.$"):
+        run(alone, TinyModel(probabilities="full"), tmp_path / "run", RunSettings(exact=True))
 
 
 def test_too_many_repeats(tmp_path: Path) -> None:

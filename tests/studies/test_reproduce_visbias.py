@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from facevalue.annotate import vader
-from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.errors import DataError, FaceValueError
 from facevalue.studies.reproduction import Cell, Reproduction
 from facevalue.studies.visbias import released_answers
 from facevalue.studies.visbias.reproduce import _printed, reproduce
@@ -123,6 +123,16 @@ def test_any_of_the_papers_models_is_read_and_missing_files_leave_tables_out(tmp
     assert all(cell.same is None and cell.note == "no answers about this group" for cell in politics)
 
 
+def test_a_file_without_a_column_is_said_to_lack_it(tmp_path: Path) -> None:
+    (tmp_path / "mcq.csv").write_text("model,race,gender,question,answer\ngpt-4v,asian,male,income,A\n")
+    with pytest.raises(DataError, match=r"mcq\.csv lacks the column 'choice'\. Its columns: model, race, .*answer\."):
+        reproduce(tmp_path)
+    (tmp_path / "mcq.csv").unlink()
+    pl.DataFrame({"said": ["x"], "text": ["y"]}).write_parquet(tmp_path / "descriptions_gpt-4v.parquet")
+    with pytest.raises(DataError, match=r"lacks the columns 'race', 'gender'\. Its columns: said, text\."):
+        reproduce(tmp_path)
+
+
 def test_a_model_that_the_paper_does_not_have_is_left_out_and_named(tmp_path: Path) -> None:
     made(tmp_path, "llava-v1.6-13b")
     (tmp_path / "form.jsonl").write_text('{"model": "qwen", "Age": ["0-17"]}\n')
@@ -143,7 +153,7 @@ def test_without_vader_only_table_7_is_left_out(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("mcq.csv", "model,race,gender,qestion,choice\n", "Did you mean 'qestion'"),
+        ("mcq.csv", "model,race,gender,qestion,choice\n", "lacks the column 'question'. Is it 'qestion'"),
         ("mcq.csv", "model,race,gender,question,choice\ngpt-4v,green,male,income,A\n", "Unknown race 'green'"),
         ("mcq.csv", "model,race,gender,question,choice\ngpt-4v,black,male,income,Q\n", "Unknown choice"),
         (
@@ -172,7 +182,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     pl.DataFrame({"txt": ["a"], "race": ["black"], "gender": ["male"]}).write_parquet(
         tmp_path / "descriptions_gpt-4o.parquet"
     )
-    with pytest.raises(UnknownNameError, match="Did you mean 'txt'"):
+    with pytest.raises(DataError, match=r"lacks the column 'text'\. Is it 'txt'"):
         reproduce(tmp_path)
 
 

@@ -53,12 +53,13 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         return can
     frame = study.design.trials(firsts)
     if exact:
-        for name, question in zip(frame["block"], study.ask(frame), strict=True):
-            if not question.options:
-                raise RunError(
-                    f"Block {name!r} of {study.name} asks for free text, which has no option probabilities. "
-                    "Run it sampled."
-                )
+        free = pl.Series([not question.options for question in study.ask(frame)])
+        if free.any():
+            name = frame.filter(free)["block"][0]
+            raise RunError(
+                f"Block {name!r} of {study.name} asks for free text, which has no option probabilities. "
+                f"{_with_options(study, frame.filter(~free), frame.filter(free))}"
+            )
     if images:
         rows = frame.select(stimulus_columns(study)).to_dicts()
         for number, levels in zip(study.design.stimulus_numbers(firsts).tolist(), rows, strict=True):
@@ -69,6 +70,20 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
                     f"takes {_images(can.images_per_request) if can.images_per_request else 'none'}."
                 )
     return can
+
+
+def _with_options(study: Study, there: pl.DataFrame, free: pl.DataFrame) -> str:
+    """What to do about blocks without options: ask the others alone, if a setting can say so, or sample."""
+    if there.is_empty():
+        return "Run it sampled."
+    for name in study.options:
+        if name not in there.columns or there[name].null_count() or free[name].null_count():
+            continue
+        kept = there[name].cast(pl.String).unique(maintain_order=True).to_list()
+        if not set(kept) & set(free[name].cast(pl.String)):
+            return f"Ask only what has options (--{name.replace('_', '-')} {','.join(kept)}), or run it sampled."
+    blocks = ", ".join(there["block"].cast(pl.String))
+    return f"Run it sampled; only {blocks} could be exact."
 
 
 def _images(count: int) -> str:

@@ -6,6 +6,7 @@ Any of them may be missing, and each may hold any of the models. docs/reproduce.
 
 import json
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import polars as pl
@@ -104,9 +105,7 @@ def texts(path: Path) -> pl.DataFrame:
         frame = pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, error) from None
-    for name in ("race", "gender", "text"):
-        if name not in frame.columns:
-            raise UnknownNameError(f"column of {path.name}:", name, frame.columns)
+    _has(path, frame, ("race", "gender", "text"))
     if frame["text"].dtype != pl.String or frame.is_empty():
         raise DataError(f"{path.name} holds no texts.")
     frame = frame.sort("row") if "row" in frame.columns else frame
@@ -145,10 +144,17 @@ def _csv(path: Path, columns: Sequence[str]) -> pl.DataFrame:
         frame = pl.read_csv(path, infer_schema=False, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, error) from None
-    for name in columns:
-        if name not in frame.columns:
-            raise UnknownNameError(f"column of {path.name}:", name, frame.columns)
+    _has(path, frame, columns)
     return frame.select(columns)
+
+
+def _has(path: Path, frame: pl.DataFrame, columns: Sequence[str]) -> None:
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        names = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+        near = [known for name in missing for known in get_close_matches(name, frame.columns, n=1)]
+        hint = f" Is it {near[0]!r}?" if near else ""
+        raise DataError(f"{path.name} lacks the {names}.{hint} Its columns: {', '.join(frame.columns[:40]) or 'none'}.")
 
 
 def _damaged(path: Path, error: Exception) -> DataError:
