@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,27 +10,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.models.hf.chat import prepare, render
-from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.chat import _expanded, prepare, render
+from facevalue.models.hf.loaded import Loaded
 from facevalue.types import Question
 from tests.models.hf import tiny
 
-Load = Callable[[str], Loaded]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # in PaliGemma's processor
+Load = Callable[..., Loaded]
 ONE = [tiny.picture("one", (60, 40))]
 
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
     """Builds and loads a family's tiny model once."""
-    models: dict[str, Loaded] = {}
-
-    def loaded(name: str) -> Loaded:
-        if name not in models:
-            folder: Path = getattr(tiny, name)(tmp_path_factory.mktemp(name))
-            models[name] = load_model(str(folder), device="cpu", threads=1)
-        return models[name]
-
-    return loaded
+    return tiny.loader(tmp_path_factory)
 
 
 def with_template(loaded: Loaded, template: str, **changed: Any) -> Loaded:
@@ -91,6 +86,35 @@ def test_the_processor_sees_the_pictures_once(load: Load, name: str, monkeypatch
     (group,) = prepare(loaded, ONE, [Question(prompt=f"Who is {word}?") for word in ("warm", "lazy", "honest")])
     assert len(calls) == 1
     assert len(group.suffixes) == 3
+
+
+def test_where_marks_cannot_be_replaced_the_processor_is_asked_again(load: Load) -> None:
+    # Line breaks that Gemma-3's processor puts around a picture merge with those of the question.
+    loaded = load("gemma3")
+    unaware = replace(loaded, family=replace(loaded.family, around=""))
+    questions = [Question(prompt=prompt) for prompt in ("Who?", "\nWho?", "\n\nWho?")]
+    (group,) = prepare(unaware, ONE, questions)
+    for number, suffix in zip(group.members, group.suffixes, strict=True):
+        assert group.full(number)["input_ids"].tolist() == [group.prefix_ids + suffix]
+    assert group.suffixes == prepare(loaded, ONE, questions)[0].suffixes
+
+
+@pytest.mark.parametrize("changed", [{"special": False}, {"lstrip": True}, {"rstrip": True}])
+def test_marks_that_may_merge_with_their_neighbours_are_not_replaced(changed: dict[str, bool]) -> None:
+    plain: Any = SimpleNamespace(special=True, lstrip=False, rstrip=False)
+    odd: Any = SimpleNamespace(**{**vars(plain), **changed})
+    rows = [[1, 5, 7], [1, 5, 8, 9]]
+    for known, want in (({5: plain, 6: plain}, [[1, 6, 5, 5, 7], [1, 6, 5, 5, 8, 9]]), ({5: plain, 6: odd}, None)):
+        loaded: Any = SimpleNamespace(tokenizer=SimpleNamespace(added_tokens_decoder=known))
+        assert _expanded(loaded, [1, 6, 5, 5, 7], rows, 5) == want
+    assert _expanded(loaded, [2, 6, 5, 5, 7], rows, 5) is None, "what comes before differs"
+
+
+def test_a_picture_at_the_very_end_is_not_cut(load: Load) -> None:
+    loaded = with_template(load("llava"), "{{ messages[-1]['content'][-1]['text'] }}<image>")
+    (group,) = prepare(loaded, ONE, [Question(prompt="Who?"), Question(prompt="Who?", draw=1)])
+    assert group.inputs is None
+    assert group.full(1)["input_ids"].tolist() == [group.prefix_ids + group.suffixes[1]]
 
 
 def test_what_the_questions_share_is_in_the_prefix(load: Load) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from facevalue.models.hf.chat import Group, prepare
+from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.families import FAMILIES, next_position, window_of
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.plain import extended, plain_batch, plain_logits
@@ -37,30 +37,8 @@ Load = Callable[..., Loaded]
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
-    """Builds a family's tiny model once and loads it once for each number format."""
-    folders: dict[str, Path] = {}
-    models: dict[tuple[str, str | None], Loaded] = {}
-
-    def loaded(name: str, dtype: str | None = None) -> Loaded:
-        if name not in folders:
-            folders[name] = getattr(tiny, name)(tmp_path_factory.mktemp(name))
-        if (name, dtype) not in models:
-            models[name, dtype] = load_model(str(folders[name]), dtype=dtype, device="cpu", threads=1)
-        return models[name, dtype]
-
-    return loaded
-
-
-def packed(group: Group) -> tuple[list[int], list[int], list[int]]:
-    """All suffixes of a group as one tree: ids, parents and where each ends."""
-    ids: list[int] = []
-    parents: list[int] = []
-    ends: list[int] = []
-    for suffix in group.suffixes:
-        parents += [-1, *range(len(ids), len(ids) + len(suffix) - 1)]
-        ids += suffix
-        ends.append(len(ids) - 1)
-    return ids, parents, ends
+    """Builds and loads a family's tiny model once."""
+    return tiny.loader(tmp_path_factory)
 
 
 def shared(loaded: Loaded, images: Sequence[Any], questions: Sequence[Question]) -> Any:
@@ -68,7 +46,7 @@ def shared(loaded: Loaded, images: Sequence[Any], questions: Sequence[Question])
     rows: dict[int, Any] = {}
     for group in prepare(loaded, images, questions):
         assert group.inputs is not None, "this family shares"
-        logs = Prefix.of(loaded, group.inputs).branch().grow(*packed(group)).log_softmax(-1)
+        logs = Prefix.of(loaded, group.inputs).branch().grow(*tiny.packed(group.suffixes)).log_softmax(-1)
         rows |= dict(zip(group.members, logs, strict=True))
     return torch.stack([rows[number] for number in range(len(questions))])
 
@@ -154,7 +132,7 @@ def test_no_cross_talk(load: Load, name: str) -> None:
     groups = {(show, number): prepare(loaded, shows[show], [QUESTIONS[number]])[0] for show, number in work}
     prefixes = {at: Prefix.of(loaded, group.inputs) for at, group in groups.items() if group.inputs is not None}
     for show, number in work:
-        found = prefixes[show, number].branch().grow(*packed(groups[show, number])).log_softmax(-1)
+        found = prefixes[show, number].branch().grow(*tiny.packed(groups[show, number].suffixes)).log_softmax(-1)
         assert gap(found[0], alone[show][number]) <= ROUNDING
 
 
@@ -165,7 +143,7 @@ def test_replies_grow_on(load: Load, name: str) -> None:
     (group,) = prepare(loaded, PICTURES["one"], QUESTIONS[:2])
     assert group.inputs is not None
     branch = Prefix.of(loaded, group.inputs).branch()
-    ids, parents, ends = packed(group)
+    ids, parents, ends = tiny.packed(group.suffixes)
     branch.grow(ids, parents, [])
     first = branch.grow([50, 60, 50, 60], [ends[0], ends[0], ends[1], ends[1]], range(4))
     second = branch.grow([70, 71], [len(ids) + 1, len(ids) + 2], [1, 0])
@@ -204,7 +182,7 @@ def test_windows_slide(tmp_path: Path, build: Callable[[Path, int], Path], windo
     group = prepare(loaded, PICTURES["one"], QUESTIONS[:2])[0]
     assert group.inputs is not None
     branch = Prefix.of(loaded, group.inputs).branch()
-    ids, parents, ends = packed(group)
+    ids, parents, ends = tiny.packed(group.suffixes)
     branch.grow(ids, parents, [])
     reply = [50, 51, 52, 53, 54, 55, 56]
     grown = branch.grow(reply, [ends[1], *range(len(ids), len(ids) + 6)], [6])
@@ -218,6 +196,7 @@ def test_windows_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert gap(shared(loaded, PICTURES["one"], QUESTIONS), plain(loaded, PICTURES["one"], QUESTIONS)) > 0.01
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_unknown_families_are_led_by_their_own_code(load: Load) -> None:
     loaded = load("paligemma")
     (note,) = loaded.notes

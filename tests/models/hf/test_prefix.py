@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facevalue.models.hf.chat import Group, prepare
-from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.types import Question
@@ -20,21 +19,14 @@ from tests.models.hf import tiny
 torch: Any = tiny.torch
 
 QUESTIONS = [Question(prompt=f"Who is {word}?") for word in ("competent", "warm", "more honest than the other")]
+Load = Callable[..., Loaded]
 FAMILIES = ("llava", "qwen2_5_vl", "idefics3")
 
 
 @pytest.fixture(scope="module")
-def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Loaded]:
+def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
     """Builds and loads a family's tiny model once."""
-    models: dict[str, Loaded] = {}
-
-    def loaded(name: str) -> Loaded:
-        if name not in models:
-            folder: Path = tiny.BUILDERS[name](tmp_path_factory.mktemp(name))
-            models[name] = load_model(str(folder), device="cpu", threads=1)
-        return models[name]
-
-    return loaded
+    return tiny.loader(tmp_path_factory)
 
 
 def run(loaded: Loaded) -> tuple[Prefix, Group]:
@@ -44,18 +36,6 @@ def run(loaded: Loaded) -> tuple[Prefix, Group]:
     return Prefix.of(loaded, group.inputs), group
 
 
-def packed(group: Group) -> tuple[list[int], list[int], list[int]]:
-    """All suffixes of a group as one tree: ids, parents and where each ends."""
-    ids: list[int] = []
-    parents: list[int] = []
-    ends: list[int] = []
-    for suffix in group.suffixes:
-        parents += [-1, *range(len(ids), len(ids) + len(suffix) - 1)]
-        ids += suffix
-        ends.append(len(ids) - 1)
-    return ids, parents, ends
-
-
 def error(loaded: Loaded, group: Group, logits: Any) -> float:
     """Largest difference of a log-probability from plain forward passes."""
     want = torch.cat([plain_logits(loaded, group.full(number), [], [0]) for number in group.members])
@@ -63,9 +43,9 @@ def error(loaded: Loaded, group: Group, logits: Any) -> float:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_packed_is_plain(load: Callable[[str], Loaded], name: str) -> None:
+def test_packed_is_plain(load: Load, name: str) -> None:
     prefix, group = run(load(name))
-    logits = prefix.branch().grow(*packed(group))
+    logits = prefix.branch().grow(*tiny.packed(group.suffixes))
     assert (logits.shape[0], logits.dtype) == (3, torch.float32)
     assert error(load(name), group, logits) <= 1e-4
 
@@ -83,7 +63,7 @@ def all_before(branch: Branch) -> None:
 @pytest.mark.parametrize("mistake", [in_a_row, all_before])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_mistakes_show(
-    load: Callable[[str], Loaded], name: str, mistake: Callable[[Branch], None], monkeypatch: pytest.MonkeyPatch
+    load: Load, name: str, mistake: Callable[[Branch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix, group = run(load(name))
     add = Branch._add
@@ -93,13 +73,11 @@ def test_mistakes_show(
         mistake(branch)
 
     monkeypatch.setattr(Branch, "_add", wrong)
-    assert error(load(name), group, prefix.branch().grow(*packed(group))) > 0.01
+    assert error(load(name), group, prefix.branch().grow(*tiny.packed(group.suffixes))) > 0.01
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_masks_of_numbers_would_be_wrong(
-    load: Callable[[str], Loaded], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_masks_of_numbers_would_be_wrong(load: Load, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     prefix, group = run(load(name))
     mask = Branch._mask
     kinds = []
@@ -110,18 +88,18 @@ def test_masks_of_numbers_would_be_wrong(
         return seen.float()
 
     monkeypatch.setattr(Branch, "_mask", numbers)
-    assert error(load(name), group, prefix.branch().grow(*packed(group))) > 0.01
+    assert error(load(name), group, prefix.branch().grow(*tiny.packed(group.suffixes))) > 0.01
     assert kinds == [torch.bool]
 
 
-def test_branches_share_the_prefix_and_nothing_else(load: Callable[[str], Loaded]) -> None:
+def test_branches_share_the_prefix_and_nothing_else(load: Load) -> None:
     prefix, group = run(load("llava"))
     layers: Any = prefix.layers
     before = [(keys.clone(), values.clone()) for keys, values in layers]
     first, second = prefix.branch(), prefix.branch()
     for one, other, (keys, _) in zip(first._layers, second._layers, layers, strict=True):
         assert one.keys is other.keys is keys, "no copy"
-    ids, parents, ends = packed(group)
+    ids, parents, ends = tiny.packed(group.suffixes)
     once = first.grow(ids, parents, ends)
     first.grow([7], [ends[0]], [0])
     assert torch.equal(second.grow(ids, parents, ends), once)
@@ -131,10 +109,10 @@ def test_branches_share_the_prefix_and_nothing_else(load: Callable[[str], Loaded
         assert torch.equal(values, old_values)
 
 
-def test_a_branch_is_as_before_after_an_error(load: Callable[[str], Loaded], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_is_as_before_after_an_error(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = load("llava")
     prefix, group = run(loaded)
-    ids, parents, _ = packed(group)
+    ids, parents, _ = tiny.packed(group.suffixes)
     branch = prefix.branch()
     want = prefix.branch()
     for each in (branch, want):
@@ -153,7 +131,7 @@ def test_a_branch_is_as_before_after_an_error(load: Callable[[str], Loaded], mon
     assert torch.equal(branch.grow(ids[4:], parents[4:], [3]), want.grow(ids[4:], parents[4:], [3]))
 
 
-def test_what_is_no_tree_is_refused(load: Callable[[str], Loaded]) -> None:
+def test_what_is_no_tree_is_refused(load: Load) -> None:
     prefix, _ = run(load("llava"))
     branch = prefix.branch()
     for ids, parents, read in (
@@ -172,7 +150,7 @@ def test_what_is_no_tree_is_refused(load: Callable[[str], Loaded]) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_tree_in_any_pieces_is_its_paths(load: Callable[[str], Loaded], data: st.DataObject) -> None:
+def test_any_tree_in_any_pieces_is_its_paths(load: Load, data: st.DataObject) -> None:
     loaded = load("qwen2_5_vl")
     prefix, group = run(loaded)
     size = data.draw(st.integers(1, 12))

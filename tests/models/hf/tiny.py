@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -412,3 +412,30 @@ BUILDERS: dict[str, Callable[[Path], Path]] = {
     )
 }
 """A builder for each family that shares its prefix."""
+
+
+def loader(factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Return a function from a builder's name, and a number format, to its model, built and loaded once."""
+    from facevalue.models.hf.loaded import load_model
+
+    folders: dict[str, Path] = {}
+
+    @cache
+    def load(name: str, dtype: str | None = None) -> Any:
+        if name not in folders:
+            folders[name] = globals()[name](factory.mktemp(name))
+        return load_model(str(folders[name]), dtype=dtype, device="cpu", threads=1)
+
+    return load
+
+
+def packed(suffixes: Sequence[list[int]]) -> tuple[list[int], list[int], list[int]]:
+    """Suffixes as one tree: ids, parents and where each ends."""
+    ids: list[int] = []
+    parents: list[int] = []
+    ends: list[int] = []
+    for suffix in suffixes:
+        parents += [-1, *range(len(ids), len(ids) + len(suffix) - 1)]
+        ids += suffix
+        ends.append(len(ids) - 1)
+    return ids, parents, ends

@@ -91,7 +91,7 @@ def prepare(loaded: Loaded, images: "Sequence[Image]", questions: Sequence[Quest
     """
     texts = [render(loaded, len(images), question) for question in questions]
     mark = _mark(loaded)
-    rows = [_tokens(loaded, _around(loaded, text)) for text in texts]
+    rows = _tokens(loaded, [_around(loaded, text) for text in texts])
 
     def full(number: int) -> "dict[str, Tensor]":
         return _processed(loaded, images, texts[number])
@@ -185,9 +185,14 @@ def _opens(loaded: Loaded, text: str) -> bool:
     return not (loaded.tokenizer.bos_token and text.startswith(loaded.tokenizer.bos_token))
 
 
-def _tokens(loaded: Loaded, text: str) -> Row:
-    row: Row = loaded.tokenizer(text, add_special_tokens=_opens(loaded, text))["input_ids"]
-    return row
+def _tokens(loaded: Loaded, texts: list[str]) -> list[Row]:
+    rows: dict[int, Row] = {}
+    for opens in (False, True):  # many texts at once are several times faster
+        places = [place for place, text in enumerate(texts) if _opens(loaded, text) is opens]
+        if places:
+            made = loaded.tokenizer([texts[place] for place in places], add_special_tokens=opens)["input_ids"]
+            rows |= dict(zip(places, made, strict=True))
+    return [rows[place] for place in range(len(texts))]
 
 
 def _mark(loaded: Loaded) -> int | None:

@@ -114,6 +114,7 @@ def load_model(
             use_safetensors=True,
             trust_remote_code=False,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # refused below, with a name
             **wanted,
         )
     except torch.OutOfMemoryError as error:
@@ -122,9 +123,11 @@ def load_model(
         ) from error
     except Exception as error:  # safetensors, transformers and accelerate each raise their own
         raise ModelError(f"The weights of {path} cannot be loaded: {first_line(error)}") from error
-    missing = sorted(found["missing_keys"])
-    if missing:  # they would be filled with random numbers
+    # Random numbers would stand in for both.
+    if missing := sorted(found["missing_keys"]):
         raise ModelError(f"{path} lacks {len(missing)} of the model's weights, such as {missing[0]}.")
+    if other := sorted(str(name) for name, *_ in found["mismatched_keys"]):
+        raise ModelError(f"{len(other)} weights of {path} have not the shape that its config.json says: {other[0]}.")
     model.eval()
     family, notes = _sharing(family, config, model)
     if compile:  # the encoder of pictures sees a new shape with every picture, and would be compiled anew
@@ -166,11 +169,13 @@ def _where(path: str) -> str:
     folder = Path(path).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise ModelError(f"{path} holds no model: there is no config.json in it.{_near(folder / 'config.json')}")
+            inside = sorted(entry.parent.name for entry in folder.glob("*/config.json"))
+            hint = f" There is one in {inside[0]!r}." if inside else ""
+            raise ModelError(f"{path} holds no model: there is no config.json in it.{hint}")
         if not any(folder.glob("*.safetensors")):
-            pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pth"))
-            why = "only as pickles, which are never read: save it with safetensors" if pickled else "at all"
-            raise ModelError(f"{path} holds no weights{' ' + why if pickled else ''}: there is no .safetensors in it.")
+            if any(folder.glob("*.bin")) or any(folder.glob("*.pth")):
+                raise ModelError(f"{path} holds its weights as pickles, which are never read: save it as safetensors.")
+            raise ModelError(f"{path} holds no weights: there is no .safetensors in it.")
         return str(folder)
     if path.count("/") != 1 or path.startswith((".", "/", "~")) or path.endswith("/"):
         raise ModelError(f"There is no folder {path}.{_near(folder)} Ids of the hub are written OWNER/MODEL.")
@@ -195,6 +200,10 @@ def _config(path: str) -> Any:
     try:
         config = transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
+        if "custom code" in str(error):
+            raise ModelError(
+                f"{path} brings code of its own, which is never run: use a model of transformers."
+            ) from error
         hint = "" if Path(path).is_dir() else f" There is no folder of that name either.{_near(Path(path))}"
         raise ModelError(f"The configuration of {path} cannot be read: {first_line(error)}{hint}") from error
     kind = config.model_type

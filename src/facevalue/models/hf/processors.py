@@ -32,7 +32,12 @@ def load_processor(path: str, model_type: str) -> Any:
     except ImportError as error:
         raise ModelError(f"The processor of {path} needs a package that is missing: {first_line(error)}") from error
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ModelError(f"The processor of {path} cannot be loaded: {first_line(error)}") from error
+        why = first_line(error)
+        if "image processor" in why:
+            why = "there is no preprocessor_config.json or processor_config.json that says how pictures are prepared"
+        elif "tokenizer" in why:
+            why = "there is no tokenizer in it that can be read"
+        raise ModelError(f"The processor of {path} cannot be loaded: {why}.") from error
     if getattr(processor, "image_processor", None) is None or getattr(processor, "tokenizer", None) is None:
         raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
     return processor

@@ -1,0 +1,239 @@
+"""Loading: what a model says of itself, and one clear sentence for everything that cannot be used."""
+
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from facevalue.errors import DependencyError, FaceValueError, UnknownNameError
+from facevalue.models.hf.chat import prepare
+from facevalue.models.hf.families import UNKNOWN, family_of
+from facevalue.models.hf.loaded import _sharing, load_model
+from facevalue.models.hf.plain import plain_logits
+from facevalue.models.hf.prefix import Prefix
+from facevalue.types import Question
+from tests.models.hf import tiny
+
+torch: Any = tiny.torch
+
+
+@pytest.fixture(scope="module")
+def llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.llava(tmp_path_factory.mktemp("models") / "llava-tiny")
+
+
+@pytest.fixture
+def copy(llava: Path, tmp_path: Path) -> Path:
+    """A folder to break."""
+    return Path(shutil.copytree(llava, tmp_path / "llava-copy"))
+
+
+def refusal(path: Path | str, **options: Any) -> str:
+    """Why a model is not loaded."""
+    with pytest.raises(FaceValueError) as caught:
+        load_model(str(path), **{"device": "cpu", **options})
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_is_loaded(llava: Path) -> None:
+    loaded = load_model(str(llava), device="cpu")
+    assert loaded.family.name == "LLaVA-1.5"
+    assert (loaded.dtype, loaded.device.type, loaded.context) == (torch.float32, "cpu", 1024)
+    assert loaded.tokenizer.convert_ids_to_tokens(sorted(loaded.stop_ids)) == ["</s>"]
+    assert loaded.notes == ()
+    assert not loaded.model.training
+    assert load_model(str(llava), device="cpu", dtype="bfloat16").dtype == torch.bfloat16
+
+
+def test_spread_by_layers(llava: Path) -> None:
+    loaded = load_model(str(llava), device="auto", dtype="float32")
+    (group,) = prepare(loaded, [tiny.picture("one")], [Question(prompt="Who?"), Question(prompt="Is it?")])
+    assert group.inputs is not None
+    last = len(group.suffixes[0]) - 1
+    found = Prefix.of(loaded, group.inputs).branch().grow(group.suffixes[0], range(-1, last), [last])
+    want = plain_logits(loaded, group.full(0), [], [0])
+    assert float((found.log_softmax(-1) - want.log_softmax(-1)).abs().max()) <= 1e-4
+
+
+def test_a_reply_ends_where_the_template_says(copy: Path) -> None:
+    words = tiny.tf.AutoTokenizer.from_pretrained(copy)
+    words.add_special_tokens({"additional_special_tokens": ["<turn_end>"]})
+    words.save_pretrained(copy)
+    template = tiny.TEMPLATE.replace("{{ eos_token }}", "<turn_end>").replace("IMAGE", "<image>")
+    (copy / "chat_template.jinja").write_text(template)
+    loaded = load_model(str(copy), device="cpu")
+    assert set(loaded.tokenizer.convert_ids_to_tokens(sorted(loaded.stop_ids))) == {"</s>", "<turn_end>"}
+
+
+def test_threads(llava: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        load_model(str(llava), device="cpu", threads=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert "one or more" in refusal(llava, threads=0)
+
+
+def test_folders_that_are_not_there(llava: Path) -> None:
+    assert str(llava) in refusal(llava.parent / "llava-tny")
+    assert "There is no folder" in refusal(llava / "nothing" / "here")
+    assert "OWNER/MODEL" in refusal("llava")
+    assert f"There is one in {llava.name!r}" in refusal(llava.parent)
+
+
+def test_ids_that_cannot_be_had(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(llava.parent.parent)
+    said = refusal(f"{llava.parent.name}/llava-tinny")
+    assert "no folder of that name either" in said
+    assert f"{llava.parent.name}/llava-tiny'" in said
+
+
+@pytest.mark.parametrize(
+    ("without", "says"),
+    [
+        (["config.json"], "there is no config.json in it"),
+        (["model.safetensors"], "holds no weights"),
+        (["chat_template.jinja"], "has no chat template"),
+        (["processor_config.json"], "how pictures are prepared"),
+        (["tokenizer.json", "tokenizer_config.json"], "no tokenizer"),
+    ],
+)
+def test_files_that_are_missing(copy: Path, without: list[str], says: str) -> None:
+    for name in without:
+        (copy / name).unlink()
+    assert says in refusal(copy)
+
+
+def test_weights_that_are_pickled(copy: Path) -> None:
+    (copy / "model.safetensors").unlink()
+    (copy / "pytorch_model.bin").write_bytes(b"anything")
+    assert "as pickles, which are never read" in refusal(copy)
+
+
+def test_weights_that_are_damaged(copy: Path) -> None:
+    file = copy / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:1000])
+    assert "The weights of" in refusal(copy)
+
+
+def test_weights_of_which_some_are_missing(copy: Path) -> None:
+    # They would silently be random numbers.
+    safe = pytest.importorskip("safetensors.torch")
+    weights = safe.load_file(copy / "model.safetensors")
+    lost = next(name for name in weights if "layers.1" in name and "mlp" in name and "vision" not in name)
+    del weights[lost]
+    safe.save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    assert "lacks 1 of the model's weights" in refusal(copy)
+
+
+def test_weights_of_another_shape(copy: Path) -> None:
+    config = json.loads((copy / "config.json").read_text())
+    config["text_config"]["intermediate_size"] = 128
+    (copy / "config.json").write_text(json.dumps(config))
+    assert "have not the shape that its config.json says" in refusal(copy)
+
+
+def test_text_only_models(tmp_path: Path) -> None:
+    words = tiny.tokenizer()
+    tiny.tf.LlamaForCausalLM(tiny.tf.LlamaConfig(**tiny.text(words))).save_pretrained(tmp_path)
+    words.save_pretrained(tmp_path)
+    assert "text-only model (llama): it cannot be shown a picture" in refusal(tmp_path)
+
+
+def test_models_of_other_kinds(copy: Path) -> None:
+    for kind, says in (("clip", "doesn't answer questions about pictures"), ("no_such_kind", "cannot be read")):
+        (copy / "config.json").write_text(json.dumps({"model_type": kind}))
+        assert says in refusal(copy)
+    (copy / "config.json").write_text("{")
+    assert "cannot be read" in refusal(copy)
+
+
+def test_code_that_comes_with_a_model_is_not_run(copy: Path) -> None:
+    ran = copy / "ran"
+    (copy / "evil.py").write_text(f"import pathlib\npathlib.Path({str(ran)!r}).touch()\nclass Evil: pass\n")
+    config = {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Evil", "AutoModelForImageTextToText": "evil.Evil"}}
+    (copy / "config.json").write_text(json.dumps(config))
+    assert "code of its own, which is never run" in refusal(copy)
+    assert not ran.exists()
+
+
+def test_processors_that_transformers_does_not_have(copy: Path) -> None:
+    settings = json.loads((copy / "processor_config.json").read_text())
+    settings["processor_class"] = "EvilProcessor"
+    (copy / "processor_config.json").write_text(json.dumps(settings))
+    assert "'EvilProcessor'" in refusal(copy)
+
+
+def test_processors_that_need_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny.smolvlm(tmp_path)
+    settings = json.loads((folder / "processor_config.json").read_text())
+    settings["processor_class"] = "SmolVLMProcessor"
+    (folder / "processor_config.json").write_text(json.dumps(settings))
+    monkeypatch.setattr("transformers.models.smolvlm.processing_smolvlm.num2words", None)
+    assert "pip install num2words" in refusal(folder)
+
+
+def test_formats_and_devices(llava: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'float16' or 'bfloat16'|Did you mean 'bfloat16'"):
+        load_model(str(llava), dtype="bflaot16")
+    assert "There is no device 'gpu'" in refusal(llava, device="gpu")
+    count = torch.cuda.device_count()
+    assert "write cpu or auto" in refusal(llava, device=f"cuda:{count}")
+
+
+def test_without_the_libraries(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(DependencyError, match=r"pip install 'facevalue\[hf\]'"):
+        load_model(str(llava))
+
+
+class Text(SimpleNamespace):
+    """The configuration of a language model."""
+
+    model_type = "llava"
+
+    def get_text_config(self) -> "Text":
+        return self
+
+
+@pytest.mark.parametrize(
+    ("config", "attention", "says"),
+    [
+        (Text(layer_types=["full_attention", "linear_attention"]), "sdpa", "linear_attention"),
+        (Text(use_bidirectional_attention=True), "sdpa", "both directions"),
+        (Text(), "eager", "masks of Booleans"),
+    ],
+)
+def test_what_a_known_family_cannot_share(config: Text, attention: str, says: str) -> None:
+    # Eager attention adds a mask to the scores, so that True and False would mean 1 and 0.
+    decoder = SimpleNamespace(config=SimpleNamespace(_attn_implementation=attention))
+    model = SimpleNamespace(get_decoder=lambda: decoder)
+    family, (note,) = _sharing(family_of("llava"), config, model)
+    assert family == replace(family_of("llava"), shares=False)
+    assert says in note
+
+
+def test_unknown_families_say_so() -> None:
+    family, (note,) = _sharing(UNKNOWN, Text(model_type="something_new"), None)
+    assert family == UNKNOWN
+    assert "'something_new'" in note
+
+
+@pytest.mark.slow
+def test_compiled(llava: Path) -> None:
+    loaded, plain = load_model(str(llava), device="cpu", compile=True), load_model(str(llava), device="cpu")
+    for name in ("one", "two"):
+        (group,) = prepare(loaded, [tiny.picture(name)], [Question(prompt="Who?"), Question(prompt="Is it?")])
+        assert group.inputs is not None
+        last = len(group.suffixes[0]) - 1
+        found = Prefix.of(loaded, group.inputs).branch().grow(group.suffixes[0], range(-1, last), [last])
+        want = plain_logits(plain, group.full(0), [], [0])
+        assert float((found.log_softmax(-1) - want.log_softmax(-1)).abs().max()) <= 1e-4
