@@ -19,6 +19,7 @@ _COMMANDS = {
     "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit simulated models whose bias is known."),
     "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
+    "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),
     "judge": ("facevalue.cli.judge:judge", "Have a model sort what forms say and no rule sorts."),
     "reproduce": ("facevalue.cli.reproduce:reproduce", "Recompute what a paper prints, cell by cell."),
     "demo": ("facevalue.cli.demo:demo", "A whole audit without key or network."),

@@ -1,0 +1,297 @@
+"""`facevalue attention`: where a local model looked when it answered, as arrays and as maps over the pictures."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+import polars as pl
+from markupsafe import Markup
+
+from facevalue.errors import DataError, RunError
+from facevalue.report.markup import tag
+from facevalue.report.trust import KINDS
+from facevalue.run.asking import Asking
+from facevalue.run.stored import StoredRun
+from facevalue.stimuli.base import Kind
+from facevalue.store import read_responses
+from facevalue.store.files import make_folder, write_whole
+from facevalue.types import Question, Stimulus
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from facevalue.models.hf.attention import Attended, Sides
+
+MOST_TRIALS = 100
+_LOCAL = "hf/"
+NOTES = (
+    "A map of attention is no explanation of cause. It shows where a model looked; other attention may give the same "
+    "answer, and what a model looks at need not be what decides.",
+    "A side is half of the picture, not the outline of a person; where two pictures of different widths were put side "
+    "by side, their border is not in the middle. 'Even' is the share that a side would have if every part of the "
+    "picture that was shown had the same.",
+    "Probability: that a reply begins with the option as the prompt writes it. Other ways to write it, which a run's "
+    "exact probabilities count, are left out.",
+)
+_STYLE = (
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "img{max-width:100%;display:block;margin:.6rem 0}table{border-collapse:collapse;margin:.6rem 0}"
+    "td,th{border-bottom:1px solid #ccc;padding:.2rem .8rem .2rem 0;text-align:left}"
+    "pre{white-space:pre-wrap;background:#f4f4f4;padding:.6rem}.note{border-left:4px solid #886;padding-left:.8rem}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """One trial, ready to be asked again."""
+
+    trial: int
+    question: Question
+    stimulus: Stimulus
+    pictures: "list[Image]"
+    pair: bool
+    people: tuple[str, str]  # left, right; empty where the study doesn't say
+
+    @property
+    def halves(self) -> bool:
+        return self.pair and len(self.pictures) in (1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """One map of a trial, and what the index says of it."""
+
+    name: str
+    option: str
+    probability: float | None
+    sides: "Sides | None"
+    on_pictures: float | None
+    files: tuple[str, ...]
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--trials", required=True, metavar="12,40", help="Trial numbers, as `facevalue export` has them.")
+@click.option("--model", metavar="hf/PATH", help="Another local model than the run asked.")
+@click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to write.")
+def attention(run: Path, trials: str, model: str | None, folder: Path) -> None:
+    """Say what a local model looks at in the pictures of some trials of RUN when it answers.
+
+    For each trial: the mean attention from the answer to the picture, how much of it each head gives, and for each
+    option a map of what is relevant for it, as arrays (.npz) and as pictures; for pairs also the share of each side.
+    """
+    opened = StoredRun.open(run)
+    numbers = _numbers(trials, opened)
+    path = _path(model, opened)
+    shown = list(_shown(opened, numbers))
+    from facevalue.models.hf.attention import AttentionReader  # noqa: PLC0415 - torch takes seconds to import
+    from facevalue.models.hf.loaded import DTYPES, load_model  # noqa: PLC0415
+
+    asked = opened.facts.model_settings.get("dtype") if model is None else None
+    reader = AttentionReader(load_model(path, dtype=str(asked) if asked in DTYPES else None))
+    make_folder(folder)
+    done = []
+    for one in shown:
+        try:
+            found = reader.read(one.pictures, one.question)
+        except DataError as error:
+            raise DataError(f"Trial {one.trial}: {error}") from error
+        done.append((one, _written(folder, one, found)))
+        click.echo(f"Trial {one.trial}: {', '.join(file for each in done[-1][1] for file in each.files)}")
+    name = f"{_LOCAL}{path}"
+    write_whole(folder / "index.csv", _table(name, done).encode())
+    write_whole(folder / "index.html", _page(opened, name, done).encode())
+    click.echo(f"All of them: {folder / 'index.html'}")
+
+
+def _numbers(text: str, run: StoredRun) -> list[int]:
+    """Return the trials that were asked for, each once; all have a stored response."""
+    try:
+        numbers = list(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: write numbers, such as 12,40", param_hint="--trials") from None
+    if len(numbers) > MOST_TRIALS:
+        raise click.BadParameter(f"{len(numbers)} trials: at most {MOST_TRIALS} at a time", param_hint="--trials")
+    for number in numbers:
+        if not 0 <= number < run.study.design.size:
+            raise RunError(f"There is no trial {number}: {run.folder} has trials 0 to {run.study.design.size - 1:,}.")
+        if not read_responses(run.folder, number, number).height:
+            raise RunError(
+                f"Trial {number} was not asked in {run.folder}: `facevalue export` lists those that were, in the "
+                "column trial."
+            )
+    return numbers
+
+
+def _path(model: str | None, run: StoredRun) -> str:
+    """Return where the model's weights are."""
+    spec = model or run.model
+    if spec.startswith(_LOCAL) and spec != _LOCAL:
+        return spec.removeprefix(_LOCAL)
+    if model is not None:
+        raise click.BadParameter(f"{model!r}: attention can be had of local models: hf/PATH", param_hint="--model")
+    raise RunError(
+        f"{run.folder} asked {run.model}, whose attention cannot be had from here: name a local model with "
+        "--model hf/PATH. The maps are then that model's."
+    )
+
+
+def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_Shown]:
+    """Yield what each trial shows and says."""
+    from facevalue.models.hf.adapter import decoded  # noqa: PLC0415
+
+    study = run.study
+    asking = Asking(study, run.facts.exact)
+    for number in numbers:
+        chunk = asking.chunk(np.array([number]), np.ones((1, 1), dtype=np.bool_))
+        for _, _, stimulus in asking.stimuli(chunk):
+            pictures = decoded(stimulus)
+            if not pictures:
+                raise DataError(f"Trial {number} shows no picture, so there is nothing to look at.")
+            levels = study.design.trials([number]).row(0, named=True)
+            pair = _paired(levels)
+            yield _Shown(number, chunk.questions[0], stimulus, pictures, bool(pair), _people(run, number, pair))
+
+
+def _paired(levels: Mapping[str, object]) -> list[str]:
+    """Return the factors of which a pair has two levels, `NAME_1` and `NAME_2`; none for a single picture."""
+    names = [name.removesuffix("_1") for name in levels if name.endswith("_1")]
+    return [name for name in names if levels[f"{name}_1"] is not None and levels.get(f"{name}_2") is not None]
+
+
+def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
+    """Return who is on the left and on the right, where the study says so in its answers (`left_first`)."""
+    said = read_responses(run.folder, number, number).select("repeat", "status", "text", "probs")
+    factors = run.study.design.trials(np.full(said.height, number))
+    row = run.study.answer(pl.concat([factors, said], how="horizontal")).row(0, named=True)
+    if not pair or row.get("left_first") is None:
+        return "", ""
+    first, second = (", ".join(str(factors.row(0, named=True)[f"{name}_{n}"]) for name in pair) for n in (1, 2))
+    return (first, second) if row["left_first"] else (second, first)
+
+
+def _written(folder: Path, one: _Shown, found: "Attended") -> list[_Map]:
+    """Write a trial's arrays and pictures."""
+    from facevalue.models.hf import overlays  # noqa: PLC0415
+    from facevalue.models.hf.attention import sides  # noqa: PLC0415
+
+    def shares(values: "np.typing.NDArray[np.float32]") -> "Sides | None":
+        return sides(values, found.regions, len(one.pictures)) if one.halves else None
+
+    def save(name: str, title: str, values: "np.typing.NDArray[np.float32]") -> tuple[str, ...]:
+        names = []
+        for number, picture in enumerate(one.pictures):
+            which = f"-picture-{number + 1}" if len(one.pictures) > 1 else ""
+            mine, small = found.regions.picture == number, overlays.fitted(picture)
+            shown = overlays.spread(values[mine], found.regions.boxes[mine], small.size)
+            names.append(_png(folder / f"trial-{one.trial}-{name}{which}.png", overlays.overlay(small, shown, title)))
+        return tuple(names)
+
+    share = float(found.mean.sum())
+    maps = [
+        _Map("attention", "", None, shares(found.mean), share, save(
+            "attention", f"Trial {one.trial}: mean attention of the answer, all layers and heads", found.mean)),
+        _Map("heads", "", None, None, share, (_png(folder / f"trial-{one.trial}-heads.png", overlays.heads(
+            found.by_head, f"Trial {one.trial}: attention of the answer to the picture, by head")),)),
+    ]  # fmt: skip
+    for number, option in enumerate(found.options, 1):
+        title = f"Trial {one.trial}: relevancy for option {number}, {option.label[:40]}"
+        files = save(f"relevancy-{number}", title, option.relevancy)
+        maps.append(_Map("relevancy", option.label, option.probability, shares(option.relevancy), None, files))
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        boxes=found.regions.boxes,
+        picture=found.regions.picture,
+        attention=found.attention,
+        mean=found.mean,
+        by_layer=found.by_layer,
+        by_head=found.by_head,
+        options=np.array([option.label for option in found.options]),
+        probability=np.array([option.probability for option in found.options]),
+        relevancy=np.stack([option.relevancy for option in found.options]),
+    )
+    write_whole(folder / f"trial-{one.trial}.npz", buffer.getvalue())
+    return maps
+
+
+def _png(path: Path, picture: "Image") -> str:
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    write_whole(path, buffer.getvalue())
+    return path.name
+
+
+def _table(model: str, done: Sequence[tuple[_Shown, Sequence[_Map]]]) -> str:
+    """Return one row per map, without those of heads, as CSV."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["model", "trial", "map", "option", "probability", "on_pictures", "left", "right", "share_left",
+                   "share_right", "even_left", "even_right", "files"])  # fmt: skip
+    for one, maps in done:
+        for each in maps:
+            if each.name == "heads":
+                continue
+            parts = each.sides
+            shares = (parts.left, parts.right, parts.even_left, parts.even_right) if parts else (None,) * 4
+            numbers = ["" if x is None or np.isnan(x) else f"{x:.6g}" for x in (each.probability, each.on_pictures)]
+            divided = ["" if x is None or np.isnan(x) else f"{x:.6g}" for x in shares]
+            texts = [_harmless(text) for text in (each.option, *one.people)]
+            rows.writerow([_harmless(model), one.trial, each.name, texts[0], *numbers, *texts[1:], *divided,
+                           " ".join(each.files)])  # fmt: skip
+    return out.getvalue()
+
+
+def _harmless(cell: str) -> str:
+    """Spreadsheets run cells that begin like a formula; an option's text must not be one."""
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def _page(run: StoredRun, model: str, done: Sequence[tuple[_Shown, Sequence[_Map]]]) -> str:
+    """Return the index for people: what was asked, how likely each option was, whom the model looked at."""
+    kind = run.study.source.kind
+    notes = [run.study.content_note, "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1], *NOTES]
+    body = [
+        tag("h1", f"Where {model} looks"),
+        tag("p", f"{run.study.title} ({run.folder.name})"),
+        *(tag("p", note, class_="note") for note in notes if note),
+        *(part for one, maps in done for part in _section(one, maps)),
+    ]
+    policy = Markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src 'self'; "
+                    "style-src 'unsafe-inline'\">")  # fmt: skip
+    head = Markup("").join([Markup('<meta charset="utf-8">'), policy, tag("title", "Attention"), tag("style", _STYLE)])
+    page = tag("html", tag("head", head), tag("body", *body), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _section(one: _Shown, maps: Sequence[_Map]) -> Iterator[Markup]:
+    yield tag("h2", f"Trial {one.trial}")
+    yield tag("pre", one.question.prompt)
+    if any(one.people):
+        yield tag("p", f"Left: {one.people[0]}. Right: {one.people[1]}.")
+    columns = ["map", "option", "probability", *(["left (even)", "right (even)"] if one.halves else [])]
+    rows = [tag("tr", *(tag("th", name) for name in columns))]
+    for each in maps:
+        if each.name == "heads":
+            continue
+        cells = [each.name, each.option, "" if each.probability is None else f"{each.probability:.3g}"]
+        if one.halves and each.sides:
+            parts = each.sides
+            cells += [_percent(parts.left, parts.even_left), _percent(parts.right, parts.even_right)]
+        rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
+    yield tag("table", *rows)
+    share = next(each.on_pictures for each in maps if each.on_pictures is not None)
+    yield tag(
+        "p", f"{share:.1%} of the answer's attention is on the {'picture' if len(one.pictures) == 1 else 'pictures'}."
+    )
+    for file in (file for each in maps for file in each.files):
+        yield Markup('<img src="{}" alt="{}">').format(file, file.removesuffix(".png"))
+
+
+def _percent(share: float, even: float) -> str:
+    return f"none ({even:.1%})" if np.isnan(share) else f"{share:.1%} ({even:.1%})"

@@ -1,0 +1,291 @@
+"""What a model attends to in a picture when it answers, and which parts are relevant for each option.
+
+After VIGNETTE (sections 7.3 and A.8), which shows the mean attention between the picture and the answer, its average by
+head, and a relevancy map, all made by LVLM-Interpret. See `facevalue.models.hf.relevancy` for the equations. Where the
+paper is silent:
+
+- *The answer* is one position: the last token before the options part. That is the last token of the prompt, or, where
+  all options begin alike, as "(a)" and "(b)" do, the last token that they have in common, after the prompt. What the
+  model computes there decides which option is said.
+- *The number that is explained* is the log-odds of the option's next token where the option parts from every other one:
+  log p / (1 - p). Its gradient is that of the probability p, divided by p (1 - p), so that it doesn't vanish where the
+  model is sure. (LVLM-Interpret takes the token's logit, which also rises where all logits do.)
+- *Relevancy* is followed through the language model, down to the tokens of the picture; not into the vision model.
+
+A map shows where a model looked, or which attention moved a number. Neither explains why it answered as it did: what
+looks important may be replaced without a change of the answer (Jain and Wallace 2019, "Attention is not Explanation").
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import DataError, ModelError
+from facevalue.models.hf.chat import prepare
+from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.options import OPENING, written
+from facevalue.models.hf.plain import extended, plain_logits
+from facevalue.models.hf.regions import Regions, check_known, regions
+from facevalue.models.hf.relevancy import Watch, watched
+from facevalue.models.hf.vocabulary import Vocabulary
+from facevalue.types import Option, Question
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from torch import Tensor
+
+Floats = npt.NDArray[np.float32]
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relevance:
+    """One option of a question.
+
+    Attributes
+    ----------
+    label:
+        As the prompt labels it, or its text.
+    probability:
+        That a reply begins with the option as it is written, over all of its tokens, at temperature 1.
+    relevancy:
+        Of each token of the pictures for the option, >= 0; shape (tokens,).
+    """
+
+    label: str
+    probability: float
+    relevancy: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attended:
+    """What was attended to when a question was answered.
+
+    Attributes
+    ----------
+    regions:
+        The tokens of the pictures, and what each stands for.
+    attention:
+        Of the answer's position to each token of the pictures, shape (layers, heads, tokens). Over all tokens of the
+        prompt, not only these, each layer's and head's attention sums to 1.
+    after:
+        What stands between the prompt and the answer's position: what all options begin with. Often nothing.
+    options:
+        The question's options, in order.
+    """
+
+    regions: Regions
+    attention: Floats
+    after: str
+    options: tuple[Relevance, ...]
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over layers and heads, shape (tokens,); sums to the share of all attention that the pictures get."""
+        mean: Floats = self.attention.mean(axis=(0, 1))
+        return mean
+
+    @property
+    def by_layer(self) -> Floats:
+        """Mean over the heads of each layer, shape (layers, tokens)."""
+        mean: Floats = self.attention.mean(axis=1)
+        return mean
+
+    @property
+    def by_head(self) -> Floats:
+        """Share of each head's attention that the pictures get, shape (layers, heads)."""
+        share: Floats = self.attention.sum(axis=2)
+        return share
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """How something is shared out between the people of a pair.
+
+    Attributes
+    ----------
+    left, right:
+        Shares of the left and the right person; they sum to 1. NaN if there is nothing to share out.
+    even_left, even_right:
+        What these would be if every token that stands for a part of a picture had the same.
+    """
+
+    left: float
+    right: float
+    even_left: float
+    even_right: float
+
+
+def sides(values: npt.ArrayLike, where: Regions, pictures: int = 1) -> Sides:
+    """Share out attention or relevancy between the people of a pair.
+
+    Of a composed picture each person has one half; a token across the middle counts for both sides by area. Of two
+    pictures the first counts as left. Tokens that stand for no part of a picture don't count.
+
+    Parameters
+    ----------
+    values:
+        Of each token, >= 0, shape (tokens,).
+    where:
+        The tokens.
+    pictures:
+        How many are shown: 1 or 2.
+
+    Examples
+    --------
+    >>> boxes = np.array([[0, 0, 0.5, 1], [0.25, 0, 0.75, 1], [0.75, 0, 1, 1], [np.nan] * 4])
+    >>> shown = Regions(np.arange(4), np.zeros(4, dtype=np.int64), boxes)
+    >>> sides([1, 2, 1, 96], shown)
+    Sides(left=0.5, right=0.5, even_left=0.5, even_right=0.5)
+    """
+    placed = where.placed
+    weights = np.asarray(values, dtype=np.float64)[placed]
+    if pictures == 1:
+        left, right = where.boxes[placed, 0], where.boxes[placed, 2]
+        part = np.clip((0.5 - left) / (right - left), 0.0, 1.0)
+    else:
+        part = (where.picture[placed] == 0).astype(np.float64)
+    total = float(weights.sum())
+    share = float(weights @ part) / total if total > 0 else float("nan")
+    even = float(part.mean())
+    return Sides(share, 1 - share, even, 1 - even)
+
+
+class AttentionReader:
+    """Reads what a model attends to, one question at a time.
+
+    Parameters
+    ----------
+    loaded:
+        The model; its weights are taken out of all gradients.
+
+    Raises
+    ------
+    ModelError
+        It isn't known what the tokens of its pictures stand for.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        check_known(loaded)
+        self._loaded = loaded
+        size = int(loaded.model.get_output_embeddings().weight.shape[0])
+        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids, OPENING)
+
+    def read(self, images: "Sequence[Image]", question: Question) -> Attended:
+        """Answer a question and say what was attended to.
+
+        Parameters
+        ----------
+        images:
+            What is shown; at least one.
+        question:
+            What is asked; with at least two options.
+
+        Raises
+        ------
+        DataError
+            There is no picture or no choice, the processor rejects a picture, options cannot be told apart, or the
+            question doesn't fit into the model's context.
+        ModelError
+            The maps don't fit into memory, or what the tokens of these pictures stand for isn't known.
+        """
+        import torch  # noqa: PLC0415
+
+        if not images:
+            raise DataError("No picture is shown with this question, so there is nothing to look at.")
+        if len(question.options) < 2:
+            raise DataError("This question has no options, so no choice can be explained by what was looked at.")
+        (group,) = prepare(self._loaded, images, [question])
+        ways = written(question.options, self._loaded.tokenizer, self._vocabulary)
+        if reason := group.excess(0, max(len(way) for each in ways for way in each), self._loaded.context):
+            raise DataError(f"{reason}.")
+        inputs = group.full(0)
+        try:
+            options = self._manner(inputs, ways)
+            return self._read(inputs, [image.size for image in images], question.options, options)
+        except (torch.OutOfMemoryError, MemoryError) as error:
+            tokens = int(inputs["input_ids"].shape[1])
+            raise ModelError(
+                f"The attention of {tokens:,} tokens, all layers and heads of it, doesn't fit into memory: use a "
+                "machine with more, smaller pictures, or a smaller model."
+            ) from error
+
+    def _manner(self, inputs: "Mapping[str, Tensor]", ways: list[list[Tokens]]) -> list[Tokens]:
+        """Of the two ways to write all options, with or without a blank before them, return that which is likelier."""
+        manners = [[way[min(manner, len(way) - 1)] for way in ways] for manner in (0, 1)]
+        shares = plain_logits(self._loaded, inputs, [], [0])[0].softmax(-1)
+        mass = [sum(float(shares[token]) for token in {way[0] for way in manner}) for manner in manners]
+        return manners[int(mass[1] > mass[0])]
+
+    def _read(
+        self,
+        inputs: "Mapping[str, Tensor]",
+        sizes: list[tuple[int, int]],
+        options: Sequence[Option],
+        said: list[Tokens],
+    ) -> Attended:
+        where = regions(self._loaded, inputs, sizes)
+        end = int(inputs["input_ids"].shape[1]) - 1
+        alike = min(_common(said[0], other) for other in said[1:])
+        attention: Floats | None = None
+        found = []
+        with watched(self._loaded) as (watch, given):
+            for number, option in enumerate(options):
+                logits = self._run(watch, inputs, said[number])
+                attention = watch.rows(end + alike)[:, :, where.positions] if attention is None else attention
+                parts, own, others = _parting(number, said, option)
+                odds = _log_odds(logits[parts], own, others)
+                row = watch.relevancy(odds, given[-1], end + parts)
+                logs = logits.detach().log_softmax(-1)
+                total = float(sum(logs[place, token] for place, token in enumerate(said[number])))
+                found.append(Relevance(option.label or option.text, float(np.exp(total)), row[where.positions]))
+        assert attention is not None
+        after = self._loaded.tokenizer.decode(said[0][:alike]) if alike else ""
+        return Attended(where, attention, after, tuple(found))
+
+    def _run(self, watch: Watch, inputs: "Mapping[str, Tensor]", reply: Tokens) -> "Tensor":
+        """Return the logits of what follows the prompt and each token of a reply, (len(reply) + 1, vocabulary)."""
+        import torch  # noqa: PLC0415
+
+        with watch(), torch.enable_grad():
+            out = self._loaded.model(**extended(inputs, reply), use_cache=False, logits_to_keep=len(reply) + 1)
+            logits: Tensor = out.logits[0].float()
+        return logits
+
+
+def _common(one: Tokens, other: Tokens) -> int:
+    """Return how many tokens two options begin with alike."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _parting(number: int, said: Sequence[Tokens], option: Option) -> tuple[int, Tokens, Tokens]:
+    """Return after how many tokens an option parts from every other, and by which token.
+
+    Returns
+    -------
+    tuple
+        The number of tokens; the option's next one, empty if it is written to its end and only others go on; and with
+        which tokens these go on.
+    """
+    own = said[number]
+    shared = [_common(own, other) for at, other in enumerate(said) if at != number]
+    parts = max(shared)
+    others = {
+        other[parts] for at, other in enumerate(said) if at != number and _common(own, other) == parts < len(other)
+    }
+    if parts == len(own) and not others:
+        raise DataError(f"The option {(option.label or option.text)!r} is written like another one.")
+    return parts, own[parts : parts + 1], tuple(sorted(others))
+
+
+def _log_odds(logits: "Tensor", own: Tokens, others: Tokens) -> "Tensor":
+    """Return log p / (1 - p), p the probability of an option's next token, or that no other option goes on."""
+    import torch  # noqa: PLC0415
+
+    chosen = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
+    chosen[list(own or others)] = True
+    odds = logits[chosen].logsumexp(-1) - logits[~chosen].logsumexp(-1)
+    return odds if own else -odds

@@ -1,0 +1,277 @@
+"""Which part of a picture each of its tokens stands for.
+
+A family's own processor decides that: how the picture is scaled, cropped, padded or cut into tiles, and in which order
+the parts are told. Each rule here is that of one family, and a family without a rule is refused: a map on a wrong grid
+looks as good as one on the right grid.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, isqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import ModelError
+from facevalue.models.hf.families import FAMILIES
+from facevalue.models.hf.loaded import Loaded
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Size = tuple[int, int]
+Inputs = Mapping[str, "Tensor"]
+
+_TILE = re.compile(r"<row_(\d+)_col_(\d+)>")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """The tokens that stand for pictures, in the order of the prompt.
+
+    Attributes
+    ----------
+    positions:
+        Where each stands in the prompt, shape (tokens,).
+    picture:
+        Which picture it belongs to, from 0, shape (tokens,).
+    boxes:
+        Left, top, right and bottom of what it stands for, as shares of the picture's width and height, shape
+        (tokens, 4). NaN for a token that stands for no part of it: the end of a row, or padding.
+    """
+
+    positions: Ints
+    picture: Ints
+    boxes: Floats
+
+    @property
+    def placed(self) -> npt.NDArray[np.bool_]:
+        """Whether each token stands for a part of a picture, shape (tokens,)."""
+        return ~np.isnan(self.boxes[:, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """What one look at the picture covers, as shares of its width and height; may reach beyond it."""
+
+    left: float = 0.0
+    top: float = 0.0
+    right: float = 1.0
+    bottom: float = 1.0
+
+    def cells(self, rows: int, columns: int) -> Floats:
+        """Cut into a grid; boxes row by row, shape (rows * columns, 4)."""
+        x = self.left + (self.right - self.left) * np.arange(columns + 1) / columns
+        y = self.top + (self.bottom - self.top) * np.arange(rows + 1) / rows
+        row, column = (index.ravel() for index in np.indices((rows, columns)))
+        return np.stack([x[column], y[row], x[column + 1], y[row + 1]], axis=1)
+
+
+_WHOLE = _Window()
+
+
+def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
+    """Say what each token of the pictures stands for.
+
+    Parameters
+    ----------
+    loaded:
+        The model.
+    inputs:
+        What its processor makes of the prompt with the pictures, one row.
+    sizes:
+        Width and height of each picture in pixels, as it was given to the processor.
+
+    Raises
+    ------
+    ModelError
+        The model's family has no rule here, or the processor is set so that the rule does not hold.
+    """
+    rule = _rule(loaded)
+    config = loaded.model.config
+    positions = np.flatnonzero(inputs["input_ids"][0].cpu().numpy() == config.image_token_id)
+    parts = list(rule(loaded, inputs, sizes))
+    boxes = np.concatenate(parts)
+    if len(parts) != len(sizes) or len(boxes) != len(positions):
+        raise ModelError(
+            f"{loaded.family.name} was expected to take {len(boxes)} tokens for its pictures, and takes "
+            f"{len(positions)}: its processor is set in a way that is not known here."
+        )
+    picture = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    return Regions(positions, picture, _inside(boxes))
+
+
+def check_known(loaded: Loaded) -> None:
+    """Raise a `ModelError` if it isn't known what the tokens of this model's pictures stand for."""
+    _rule(loaded)
+
+
+def _inside(boxes: Floats) -> Floats:
+    """Cut off what lies beside the picture; NaN for what lies beside it altogether."""
+    inside = np.clip(boxes, 0.0, 1.0)
+    with np.errstate(invalid="ignore"):
+        inside[~((inside[:, 2] > inside[:, 0]) & (inside[:, 3] > inside[:, 1]))] = np.nan
+    return inside
+
+
+def _llava(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
+    """LLaVA-1.5: scaled to a shortest side, the middle cut out (or padded to a square first); patches row by row."""
+    images, patch = loaded.processor.image_processor, loaded.model.config.vision_config.patch_size
+    shown = tuple(inputs["pixel_values"].shape[-2:])
+    for width, height in sizes:
+        left = top = 0
+        if getattr(images, "do_pad", None):
+            left, top = (max(width, height) - width) // 2, (max(width, height) - height) // 2
+        outer = (width + 2 * left, height + 2 * top) if left or top else (width, height)
+        if left or top:
+            outer = (max(width, height),) * 2
+        scaled = _scaled(images, outer) if images.do_resize else outer
+        crop = images.crop_size if getattr(images, "do_center_crop", None) else None
+        wide, high = (crop["width"], crop["height"]) if crop else scaled
+        if (high, wide) != shown:
+            raise ModelError(f"{loaded.family.name}'s processor makes pictures of another size than is known here.")
+        x, y = (scaled[0] - wide) // 2, (scaled[1] - high) // 2
+        window = _Window(
+            (x * outer[0] / scaled[0] - left) / width,
+            (y * outer[1] / scaled[1] - top) / height,
+            ((x + wide) * outer[0] / scaled[0] - left) / width,
+            ((y + high) * outer[1] / scaled[1] - top) / height,
+        )
+        used = _Window(*_cut(window, wide // patch * patch / wide, high // patch * patch / high))
+        yield used.cells(high // patch, wide // patch)
+
+
+def _cut(window: _Window, wide: float, high: float) -> tuple[float, float, float, float]:
+    """Leave out what is too narrow for a whole patch at the right and the bottom."""
+    right = window.left + (window.right - window.left) * wide
+    return window.left, window.top, right, window.top + (window.bottom - window.top) * high
+
+
+def _scaled(images: Any, size: Size) -> Size:
+    """Return the width and height that an image processor scales to."""
+    short = images.size.get("shortest_edge")
+    if not short:
+        return int(images.size["width"]), int(images.size["height"])
+    width, height = size
+    long = int(short * max(size) / min(size))
+    return (short, long) if width <= height else (long, short)
+
+
+def _llava_next(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
+    """LLaVA-NeXT: the whole, squeezed to a square; then tiles, as one picture row by row, each row with an end.
+
+    For the tiles the picture is scaled into the best of several shapes and padded in the middle of it; rows and columns
+    of patches that are all padding are left out (Liu et al. 2024, "LLaVA-NeXT", and the published code).
+    """
+    from transformers.image_processing_utils import select_best_resolution  # noqa: PLC0415
+
+    images, vision = loaded.processor.image_processor, loaded.model.config.vision_config
+    side = inputs["pixel_values"].shape[-1]
+    if side != vision.image_size or side % vision.patch_size or inputs["pixel_values"].shape[-2] != side:
+        raise ModelError(f"{loaded.family.name}'s processor makes tiles of another size than its vision model's.")
+    across = side // vision.patch_size
+    for width, height in sizes:
+        high, wide = select_best_resolution((height, width), images.image_grid_pinpoints)
+        if wide / width < high / height:
+            new = wide, min(ceil(height * (wide / width)), high)
+        else:
+            new = min(ceil(width * (high / height)), wide), high
+        x, y = (wide - new[0]) // 2, (high - new[1]) // 2
+        window = _Window(-x / new[0], -y / new[1], (wide - x) / new[0], (high - y) / new[1])
+        rows, columns = high // side * across, wide // side * across
+        cells = window.cells(rows, columns).reshape(rows, columns, 4)
+        if width / height > columns / rows:
+            margin = (rows - int(round(height * (columns / width), 7))) // 2
+            cells = cells[margin : rows - margin]
+        else:
+            margin = (columns - int(round(width * (rows / height), 7))) // 2
+            cells = cells[:, margin : columns - margin]
+        ends = np.full((len(cells), 1, 4), np.nan)
+        tiles = np.concatenate([cells, ends], axis=1).reshape(-1, 4)
+        yield np.concatenate([_WHOLE.cells(across, across), tiles])
+
+
+def _qwen(loaded: Loaded, inputs: Inputs, _: Sequence[Size]) -> Iterator[Floats]:
+    """Qwen-VL: scaled to whole patches, which are merged, by two and two; row by row."""
+    merged = int(loaded.model.config.vision_config.spatial_merge_size)
+    for frames, rows, columns in inputs["image_grid_thw"].tolist():
+        if frames != 1:
+            raise ModelError(f"{loaded.family.name} was shown {frames} frames: there are maps of pictures only.")
+        yield _WHOLE.cells(rows // merged, columns // merged)
+
+
+def _idefics3(loaded: Loaded, inputs: Inputs, _: Sequence[Size]) -> Iterator[Floats]:
+    """Idefics3 and SmolVLM: scaled to whole tiles, row by row, each told by its row and column; then the whole."""
+    ids = inputs["input_ids"][0].tolist()
+    image = loaded.model.config.image_token_id
+    names = loaded.tokenizer.convert_ids_to_tokens(ids)
+    tiles: list[tuple[int, int, int]] = []
+    for start, stop in _runs(ids, image):
+        side = isqrt(stop - start)
+        name = names[start - 1] if start else ""
+        if side * side != stop - start:
+            raise ModelError(f"{loaded.family.name} takes {stop - start} tokens for a tile: not known to be a square.")
+        if tile := _TILE.fullmatch(name):
+            tiles.append((int(tile[1]), int(tile[2]), side))
+        elif name == "<global-img>":
+            down, across = (max((tile[at] for tile in tiles), default=0) for at in (0, 1))
+            grid = _WHOLE.cells(max(down, 1), max(across, 1))
+            parts = [_Window(*grid[(row - 1) * across + column - 1]).cells(own, own) for row, column, own in tiles]
+            yield np.concatenate([*parts, _WHOLE.cells(side, side)])
+            tiles = []
+        else:
+            raise ModelError(f"{loaded.family.name} tells a tile by {name!r}: which part of the picture isn't known.")
+
+
+def _runs(ids: Sequence[int], token: int) -> Iterator[tuple[int, int]]:
+    """Yield where each unbroken row of a token begins and ends."""
+    start = None
+    for place, other in enumerate([*ids, None]):
+        if other == token and start is None:
+            start = place
+        elif other != token and start is not None:
+            yield start, place
+            start = None
+
+
+def _gemma3(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
+    """Gemma-3: squeezed to a square, its patches averaged to a smaller square; row by row."""
+    if len(inputs["pixel_values"]) != len(sizes):
+        raise ModelError(f"{loaded.family.name} was shown crops besides the pictures (pan and scan): switch that off.")
+    side = isqrt(int(loaded.model.config.mm_tokens_per_image))
+    for _ in sizes:
+        yield _WHOLE.cells(side, side)
+
+
+_Rule = Callable[[Loaded, Inputs, Sequence[Size]], Iterator[Floats]]
+_RULES: dict[str, _Rule] = {
+    "gemma3": _gemma3,
+    "idefics3": _idefics3,
+    "llava": _llava,
+    "llava_next": _llava_next,
+    "qwen2_5_vl": _qwen,
+    "qwen2_vl": _qwen,
+    "qwen3_vl": _qwen,
+    "smolvlm": _idefics3,
+}
+# Whose pixels are prepared as the rules say; with other classes the same family may do otherwise.
+_PROCESSORS = re.compile(r"(CLIP|Llava|LlavaNext|Siglip|Qwen2VL|Idefics3|SmolVLM|Gemma3)ImageProcessor(Pil|Fast)?")
+
+
+def _rule(loaded: Loaded) -> _Rule:
+    config = loaded.model.config
+    name = type(loaded.processor.image_processor).__name__
+    vision = config.vision_config.model_type
+    right = vision in ("clip_vision_model", "siglip_vision_model") or not config.model_type.startswith("llava")
+    if config.model_type in _RULES and right and _PROCESSORS.fullmatch(name):
+        return _RULES[config.model_type]
+    who = loaded.family.name if right else f"{config.model_type} with {vision}"
+    known = ", ".join(dict.fromkeys(FAMILIES[one].name for one in _RULES))
+    raise ModelError(
+        f"It is not known here which part of a picture each token stands for in {who} (its pictures are prepared by "
+        f"{name}), so there is no attention map of it. Known: {known}."
+    )

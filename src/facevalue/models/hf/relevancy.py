@@ -1,0 +1,140 @@
+"""Attention as it is computed, and its gradients, layer by layer.
+
+Equations (Chefer, Gur and Wolf 2021, "Generic Attention-model Explainability for Interpreting Bi-Modal and
+Encoder-Decoder Transformers", ICCV, eqs. 5 and 6, for self-attention alone), as LVLM-Interpret applies them to the
+language model of a vision-language model (Ben Melech Stan et al. 2024), which VIGNETTE used (sections 7.3 and A.8):
+
+    A'(l) = mean over heads of max(0, dy/dA(l) * A(l))          elementwise
+    R(0) = I,   R(l) = R(l - 1) + A'(l) R(l - 1)
+
+A(l) is layer l's attention, (heads, tokens, tokens); y the number that is explained. The relevancy of each token for
+the answer is the row of R(L) at the answer's position. Only that row is wanted, and R(L) is the product of all
+I + A'(l), the last layer first. So the row is carried down from the last layer to the first, in the order in which
+gradients are computed: r <- r + r A'(l). No other matrix is kept.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import ModelError
+from facevalue.models.hf.loaded import Loaded
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = npt.NDArray[np.float32]
+
+
+class Watch:
+    """Keeps the attention of modules during one forward pass, and takes its gradients.
+
+    Parameters
+    ----------
+    modules:
+        Those that attend, first layer first. Each returns its output and its attention, (1, heads, tokens, tokens).
+    """
+
+    def __init__(self, modules: Sequence[Any]) -> None:
+        self._modules = modules
+        self._kept: list[Tensor] = []
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Watch what is computed within."""
+        self._kept = []
+        hooks = [module.register_forward_hook(self._keep) for module in self._modules]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _keep(self, module: Any, inputs: object, output: Any) -> None:
+        if output[1] is None:
+            raise ModelError("The model doesn't say what it attends to: its attention cannot be computed step by step.")
+        self._kept.append(output[1])
+
+    def rows(self, position: int) -> Floats:
+        """Return what one token attends to, shape (layers, heads, tokens); each row sums to 1."""
+        import torch  # noqa: PLC0415
+
+        rows = [attention[0, :, position].detach().float().cpu() for attention in self._kept]
+        found: Floats = torch.stack(rows).numpy()
+        return found
+
+    def relevancy(self, y: "Tensor", start: "Tensor", position: int) -> Floats:
+        """Return how relevant each token is for a number, at one token; see the module's text.
+
+        Parameters
+        ----------
+        y:
+            The number that is explained.
+        start:
+            What the first layer was given, and y was computed from.
+        position:
+            The answer's position.
+
+        Returns
+        -------
+        Floats
+            Shape (tokens,), >= 0; of itself the token has at least 1.
+        """
+        import torch  # noqa: PLC0415
+
+        row = torch.zeros(self._kept[0].shape[-1], dtype=torch.float32, device=y.device)
+        row[position] = 1.0
+        seen: list[int] = []
+
+        def step(layer: int, gradient: "Tensor") -> None:
+            nonlocal row
+            seen.append(layer)
+            attention = self._kept[layer][0].detach().float()
+            change = (gradient[0].float() * attention).clamp(min=0).mean(dim=0)
+            row = row.to(change.device)
+            row = row + row @ change
+
+        hooks = [
+            attention.register_hook(lambda gradient, layer=layer: step(layer, gradient))
+            for layer, attention in enumerate(self._kept)
+        ]
+        try:
+            torch.autograd.grad(y, start, retain_graph=True)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        assert seen == list(range(len(self._kept)))[::-1], "gradients come from the last layer to the first"
+        found: Floats = row.cpu().numpy()
+        return found
+
+
+@contextmanager
+def watched(loaded: Loaded) -> "Iterator[tuple[Watch, list[Tensor]]]":
+    """Have the language model compute its attention step by step, with gradients from its first layer on.
+
+    The model's weights are taken out of all gradients for good.
+
+    Yields
+    ------
+    tuple
+        What watches its layers, and a list whose last element is what the first layer was given last.
+    """
+    decoder = loaded.model.get_decoder()
+    before = decoder.config._attn_implementation
+    given: list[Tensor] = []
+
+    def begin(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        given[:] = [kwargs["inputs_embeds"].detach().requires_grad_()]
+        return args, kwargs | {"inputs_embeds": given[0]}
+
+    loaded.model.requires_grad_(False)
+    decoder.set_attn_implementation("eager")
+    hook = decoder.register_forward_pre_hook(begin, with_kwargs=True)
+    try:
+        yield Watch([layer.self_attn for layer in decoder.layers]), given
+    finally:
+        hook.remove()
+        decoder.set_attn_implementation(before)
