@@ -1,7 +1,9 @@
 """`hf/...` as a model: requests in, responses out, nothing lost and nothing believed that isn't so."""
 
+import doctest
 import io
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +53,7 @@ def requests(stimulus: Stimulus, first: int = 0, *, exact: bool = True, count: i
 def answers(model: Any, wanted: list[Request]) -> dict[int, Response]:
     """Responses by trial."""
     found = {response.trial: response for response in model.respond(iter(wanted))}
-    assert sorted(found) == [request.trial for request in wanted]
+    assert sorted(found) == sorted(request.trial for request in wanted)
     return found
 
 
@@ -288,3 +290,16 @@ def test_pictures_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("facevalue.stimuli.images.MAX_PIXELS", 1000)
     with pytest.raises(DataError, match="million pixels"):
         decoded(shown("one"))
+
+
+def test_sessions_of_the_document_run_as_printed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    document = (Path(__file__).parents[3] / "docs" / "local-models.md").read_text()
+    sessions = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", document, re.MULTILINE | re.DOTALL))
+    shutil.copytree(folder, tmp_path / "models" / "llava-1.5-7b-hf")
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(sessions, {}, "local-models.md", None, 0)
+    assert len(test.examples) > 12
+    said: list[str] = []
+    failed, _ = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    assert not failed, "".join(said)

@@ -106,13 +106,15 @@ def test_log_probabilities_are_the_products_of_the_tokens(folder: Path) -> None:
     for question, score in zip(written, scores(engine, written, Sampling(0.3, 0.8, 8)), strict=True):
         (group,) = prepare(engine.loaded, [PICTURE], [question])
         for option, log in zip(question.options, score.logprobs, strict=True):
-            text, found = option.label or option.text, []
+            text = option.label or option.text
+            found: list[list[float]] = []
             for way in (text, " " + text):  # a token before, so that a blank is neither added nor joined
                 head = engine.loaded.tokenizer("\n", add_special_tokens=False)["input_ids"]
                 ids = engine.loaded.tokenizer("\n" + way, add_special_tokens=False)["input_ids"][len(head) :]
                 logs = plain_logits(engine.loaded, group.full(0), ids, range(len(ids))).log_softmax(1)
                 found.append([logs[at, token].item() for at, token in enumerate(ids)])
-            assert log == pytest.approx(sum(max(found, key=lambda logs: logs[0])), abs=1e-4)
+            likelier = max(found, key=lambda way: way[0])
+            assert log == pytest.approx(sum(likelier), abs=1e-4)
 
 
 def test_format_mass_counts_what_two_options_share_once(llava: Path) -> None:
@@ -272,7 +274,7 @@ def test_growth_over_a_prefix_reads_what_plain_passes_read(calls: list[list[tupl
     engine, group, prefix = _grown()
     shared, plain = SharedGrowth(prefix, group.suffixes), PlainGrowth(engine.loaded, group)
     known: list[tuple[int, tuple[int, ...]]] = []
-    paths = [(member, ()) for member in range(3)]
+    paths: list[tuple[int, tuple[int, ...]]] = [(member, ()) for member in range(3)]
     for call in [[], *calls]:
         for member, token in call:
             longest = max((reply for m, reply in known if m == member), key=len)
@@ -294,6 +296,7 @@ def _grown() -> Any:
         with tempfile.TemporaryDirectory() as name:
             engine = planted.engine(tiny.llava(Path(name)))
         (group,) = prepare(engine.loaded, [PICTURE], QUESTIONS[:2] + QUESTIONS[:1])  # two of three are the same
+        assert group.inputs is not None
         _GROWN.extend((engine, group, Prefix.of(engine.loaded, group.inputs)))
     return _GROWN
 

@@ -52,7 +52,9 @@ def distribution(logits: "Tensor", sampling: Sampling) -> "Tensor":
     return nucleus / nucleus.sum(dim=1, keepdim=True)
 
 
-def log_probabilities(logits: "Tensor", rows: Sequence[int] | Ints, tokens: Sequence[int] | Ints) -> Floats:
+def log_probabilities(
+    logits: "Tensor", rows: Sequence[int] | Ints, tokens: Sequence[int] | Ints, normal: "Tensor | None" = None
+) -> Floats:
     """Return the natural-log probabilities of tokens at temperature 1, in double precision.
 
     Parameters
@@ -61,10 +63,12 @@ def log_probabilities(logits: "Tensor", rows: Sequence[int] | Ints, tokens: Sequ
         Float32, (n, vocabulary).
     rows, tokens:
         Which entries, one each.
+    normal:
+        `logits.logsumexp(dim=1)` where it is known.
     """
     import torch  # noqa: PLC0415
 
-    normal = torch.logsumexp(logits, dim=1)
+    normal = logits.logsumexp(dim=1) if normal is None else normal
     row = torch.as_tensor(np.asarray(rows, dtype=np.int64), device=logits.device)
     token = torch.as_tensor(np.asarray(tokens, dtype=np.int64), device=logits.device)
     values: Floats = (logits[row, token] - normal[row]).double().cpu().numpy()

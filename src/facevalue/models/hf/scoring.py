@@ -128,12 +128,14 @@ class _Known:
     def __init__(self) -> None:
         self._logits: list[Tensor] = []
         self._shares: dict[tuple[int, Sampling], Tensor] = {}
+        self._normal: list[Tensor] = []
         self._where: dict[Path, tuple[int, int]] = {}
 
     def add(self, paths: Sequence[Path], logits: "Tensor") -> None:
         """Take note of what one forward pass gave."""
         self._where |= {path: (len(self._logits), row) for row, path in enumerate(paths)}
         self._logits.append(logits)
+        self._normal.append(logits.logsumexp(dim=1))
 
     def __contains__(self, path: Path) -> bool:
         return path in self._where
@@ -167,7 +169,8 @@ class _Known:
             groups.setdefault(self._where[path][0], []).append(at)
         for table, members in groups.items():
             rows = [self._where[asked[at][0]][1] for at in members]
-            values = log_probabilities(self._logits[table], rows, [asked[at][1] for at in members])
+            tokens = [asked[at][1] for at in members]
+            values = log_probabilities(self._logits[table], rows, tokens, self._normal[table])
             for at, value in zip(members, values.tolist(), strict=True):
                 out[at] = value
         return out

@@ -85,8 +85,13 @@ class Tree:
                 at = nodes.setdefault((at, int(token)), old + len(nodes))
                 path.append(at)
             paths.append(path)
-        ids = [*self.ids.tolist(), *(token for _, token in nodes)]
-        return self.of(ids, [*self.parents.tolist(), *(parent for parent, _ in nodes)]), paths
+        depths = self.depths.tolist()
+        for parent, _ in nodes:
+            depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        ids = np.fromiter((token for _, token in nodes), dtype=np.int64, count=len(nodes))
+        parents = np.fromiter((parent for parent, _ in nodes), dtype=np.int64, count=len(nodes))
+        joined = np.concatenate([self.ids, ids]), np.concatenate([self.parents, parents])
+        return type(self)(*joined, np.array(depths, dtype=np.int64)), paths
 
     def __len__(self) -> int:
         return int(self.ids.size)
