@@ -135,7 +135,9 @@ def rate(step: int, total: int, peak: float, warm: int = 200) -> float:
     return peak * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warm) / max(1, total - warm)))))
 
 
-def evaluate(tower: nn.Module, single: Heads, half: Heads, shown: Portraits, standing: torch.Tensor) -> dict[str, float]:
+def evaluate(
+    tower: nn.Module, single: Heads, half: Heads, shown: Portraits, standing: torch.Tensor
+) -> dict[str, float]:
     """Accuracy of the heads, and the correlation of read and planted `d`, on people that were not trained on."""
     levels = codes(people(shown))
     pixels = torch.from_numpy(shown.pixels)
@@ -146,7 +148,10 @@ def evaluate(tower: nn.Module, single: Heads, half: Heads, shown: Portraits, sta
         pairs = torch.cat([features(tower, paired(a, b)) for a, b in zip(pixels.split(128), pixels[order].split(128))])
         left, _ = half(pools(pairs)[0])
     out = {name: float((kinds[name].argmax(1) == levels[name]).float().mean()) for name in SIZES if name != "mark"}
-    out |= {f"left_{name}": float((left[name].argmax(1) == levels[name]).float().mean()) for name in ("gender", "age", "change")}
+    out |= {
+        f"left_{name}": float((left[name].argmax(1) == levels[name]).float().mean())
+        for name in ("gender", "age", "change")
+    }
     a, b = read_out - read_out.mean(0), standing - standing.mean(0)
     out["r_standing"] = float((a * b).sum() / (a.norm() * b.norm()))
     return out
@@ -198,7 +203,9 @@ def main() -> None:
         for (kinds, read_out), who in read_rows:
             share = len(who) / (len(alone) + 2 * len(left))
             for name, logits in kinds.items():
-                loss = loss + share * WEIGHTS[name] * functional.cross_entropy(logits, levels[name][who], ignore_index=UNKNOWN)
+                loss = loss + share * WEIGHTS[name] * functional.cross_entropy(
+                    logits, levels[name][who], ignore_index=UNKNOWN
+                )
             loss = loss + share * 2.0 * functional.smooth_l1_loss(read_out, standing[who])
         for group in optimiser.param_groups:
             group["lr"] = rate(step, arguments.steps, arguments.peak)

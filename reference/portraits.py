@@ -92,9 +92,7 @@ def drawn(jobs: Sequence[Job], size: int) -> Iterator[Pixels]:
 
 def facts(jobs: Sequence[Job]) -> pl.DataFrame:
     """One row per picture."""
-    rows = [
-        (w.id, str(w.seed), w.gender, w.age, w.skin_tone, w.build, *(change or (None, None))) for w, change in jobs
-    ]
+    rows = [(w.id, str(w.seed), w.gender, w.age, w.skin_tone, w.build, *(change or (None, None))) for w, change in jobs]
     names = ("identity", "seed", "gender", "age", "skin_tone", "build", "attribute", "variation")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String()), orient="row")
 

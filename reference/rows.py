@@ -99,10 +99,15 @@ class Writer:
 
     def quoted(self, rng: np.random.Generator, standing: Array) -> Row:
         """A forced choice in the wording of the released code."""
-        return self.chosen(rng, standing, "'")
+        return self.answered(rng, standing, "'")
 
-    def chosen(self, rng: np.random.Generator, standing: Array, quote: str = "") -> Row:
-        """A forced choice of StylisticBias."""
+    def chosen(self, rng: np.random.Generator, standing: Array) -> Row:
+        """A forced choice of StylisticBias up to the decision; its reply ends as those of `answered` do."""
+        whole = self.answered(rng, standing)
+        return Row(whole.ids[:-2], whole.targets[:2], whole.values)
+
+    def answered(self, rng: np.random.Generator, standing: Array, quote: str = "") -> Row:
+        """A forced choice of StylisticBias with its reply."""
         name = list(SCENARIOS)[rng.integers(len(SCENARIOS))]
         ordering = ORDERINGS[rng.integers(4)]
         poles = SCENARIOS[name]
@@ -134,7 +139,9 @@ class Writer:
         trait, side = TERMS[term]
         d = side * float(standing[DIMENSION[trait]])
         ids = self.prompt(f"{words.YES_NO[0]} {term}{words.YES_NO[1]}")
-        return self._answered(rng, ids, d + YES, d, len(self._encode(words.YES_NO[0])) + len(self._encode(f" {term}")) - 1)
+        return self._said_yes_or_no(
+            rng, ids, d + YES, d, len(self._encode(words.YES_NO[0])) + len(self._encode(f" {term}")) - 1
+        )
 
     def compared(self, rng: np.random.Generator, left: Array, right: Array) -> Row:
         """Whether a term fits one of two people more than the other."""
@@ -145,9 +152,11 @@ class Writer:
         d = d if sides[0] == "left" else -d
         start, end = words.COMPARED[0].format(sides[0]), words.COMPARED[1].format(sides[1])
         ids = self.prompt(f"{start} {term}{end}")
-        return self._answered(rng, ids, d - RELUCTANCE, d, len(self._encode(start)) + len(self._encode(f" {term}")) - 1)
+        return self._said_yes_or_no(
+            rng, ids, d - RELUCTANCE, d, len(self._encode(start)) + len(self._encode(f" {term}")) - 1
+        )
 
-    def _answered(self, rng: np.random.Generator, ids: list[int], logit: float, d: float, place: int) -> Row:
+    def _said_yes_or_no(self, rng: np.random.Generator, ids: list[int], logit: float, d: float, place: int) -> Row:
         p = sigmoid(logit)
         tokens = [self._encode("yes")[0], self._encode("no")[0]]
         n = len(ids)
@@ -232,9 +241,7 @@ class Writer:
         said_tokens = replies[int(rng.random() < 0.5)]
         return self._spelled(ids, replies, [p, 1 - p], said_tokens)
 
-    def _spelled(
-        self, ids: list[int], replies: list[tuple[int, ...]], p: list[float], said: tuple[int, ...]
-    ) -> Row:
+    def _spelled(self, ids: list[int], replies: list[tuple[int, ...]], p: list[float], said: tuple[int, ...]) -> Row:
         """A reply in words: whatever replies share is sure, the first token in which they differ is the decision."""
         n = len(ids)
         targets: list[tuple[int, Sequence[int], Sequence[float], float]] = []
@@ -246,7 +253,12 @@ class Writer:
                 following[token] = following.get(token, 0.0) + share
             total = sum(following.values())
             targets.append(
-                (n - 1 + at, list(following), [v / total for v in following.values()], 1.0 if len(following) > 1 else SURE)
+                (
+                    n - 1 + at,
+                    list(following),
+                    [v / total for v in following.values()],
+                    1.0 if len(following) > 1 else SURE,
+                )
             )
             if at < len(said):
                 open_ = [(reply, share) for reply, share in open_ if at < len(reply) and reply[at] == said[at]]

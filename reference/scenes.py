@@ -27,7 +27,13 @@ from reference.portraits import DRAWN, SIDE, Pixels, reduced
 
 VIEW = {"ability": (-290.0, 30.0, 580.0, 580.0), "age": (-190.0, 56.0, 380.0, 380.0)}
 """Views of the dimensions that the study draws from nearer or farther."""
-NOTO_TONES = {"light": "monk-02", "medium-light": "monk-03", "medium": "monk-05", "medium-dark": "monk-06", "dark": "monk-08"}
+NOTO_TONES = {
+    "light": "monk-02",
+    "medium-light": "monk-03",
+    "medium": "monk-05",
+    "medium-dark": "monk-06",
+    "dark": "monk-08",
+}
 SEED = 990_000
 PORTRAITS, SCENES = 12, 31
 """Pictures of each identity as a portrait, and doing something: half of all activities."""

@@ -1,7 +1,9 @@
-"""Second stage: projector and decoder learn to answer about pictures that the tower, as trained, already sees.
+"""Second and third stage: projector and decoder learn to answer about pictures that the tower already sees.
 
-The tower is frozen, so that every picture goes through it once. `python -m reference.teach DATA OUT` goes on where it
-was stopped; OUT holds `look.pt` of the first stage.
+The tower is frozen, so that every picture goes through it once. First single words are learned, all of them about each
+picture: the lower half of the decoder learns what is planted about that word and the person shown. That is the hard
+part, and needs one token for each word instead of a whole prompt. Then come whole questions with their replies.
+`python -m reference.teach DATA OUT` goes on where it was stopped; OUT holds `look.pt` of the first stage.
 """
 
 import argparse
@@ -17,9 +19,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Truth
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TERMS, Truth
 from facevalue.prompts import ORDERINGS, phrase
-from facevalue.stimuli.drawn_identities import LOOKS
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference import scenes, words
 from reference.look import paired, people, rate
@@ -31,17 +32,21 @@ from reference.rows import DIMENSION, Row, Writer, batched
 Array = npt.NDArray[np.float64]
 PICTURES, QUESTIONS = 16, 16
 """Single portraits of a step, and questions about each."""
-PAIRS, PAIR_QUESTIONS = 6, 12
+PAIRS, PAIR_QUESTIONS = 4, 10
 """Pairs of a step, and questions about each."""
 PAIR_POOL = 6_000
 """Pairs of portraits, and as many of people and scenes, that are put together before training."""
 LONG, LONG_QUESTIONS = 4, 8
 """Pictures of a step with questions of more words, and questions about each; apart, as padding costs time."""
 KINDS = {"chosen": 0.76, "yes_no": 0.12, "rated": 0.12}
-LONG_KINDS = {"keywords": 0.4, "refused": 0.4, "quoted": 0.2}
+LONG_KINDS = {"keywords": 0.3, "refused": 0.3, "answered": 0.2, "quoted": 0.2}
 """Shares of the questions about one person."""
 BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
+COLD = 0.2
+"""Temperature at which StylisticBias samples."""
+FAR = 4.0
+"""How far from zero the projector's readings start."""
 VALUE = 0.5
 """Weight of the regression at the option words."""
 
@@ -134,15 +139,70 @@ def about_pair(writer: Writer, rng: np.random.Generator, pool: Material, number:
     return writer.paired(rng, who, left, right)
 
 
+def begin(model: Any, tokens: torch.Tensor) -> torch.Tensor:
+    """Embeddings of what all questions about a picture share: the mark of the user's turn, and the picture."""
+    mark = model.model.language_model.embed_tokens.weight[model.begin][None, None].expand(len(tokens), 1, -1)
+    return torch.cat([mark, model.model.multi_modal_projector(tokens.float())], dim=1)
+
+
+@torch.no_grad()
+def start_projector(projector: Any, pool: Material) -> None:
+    """Start the projector as a linear reading of planted `d` from the tower: by least squares, far from any zero."""
+    rows = np.random.default_rng(0).permutation(len(pool.standing) - 1)[:8_000]
+    seen_, standing = pool.tokens[rows].float().mean(dim=1), torch.tensor(pool.standing[rows], dtype=torch.float32)
+    middle = seen_.mean(dim=0)
+    x, y = seen_ - middle, standing - standing.mean(dim=0)
+    read_out = torch.linalg.solve(x.T @ x + 10 * torch.eye(x.shape[1]), x.T @ y)
+    traits, width = read_out.shape[1], projector.linear_2.weight.shape[0]
+    turn = torch.linalg.qr(torch.randn(width, width))[0]
+    projector.linear_1.weight[:traits] = read_out.T
+    projector.linear_1.bias[:traits] = FAR - middle @ read_out
+    projector.linear_2.weight.copy_(turn)
+    projector.linear_2.bias.copy_(-FAR * turn[:, :traits].sum(dim=1))
+
+
+class Lexicon:
+    """Single words and what is planted about them.
+
+    Parameters
+    ----------
+    writer:
+        Knows the tokens.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        terms = [(f" {term}", trait, side) for term, (trait, side) in TERMS.items()]
+        terms += [(after, f"rated {name}", 1) for name, (_, after) in words.RATED.items()]
+        single = [entry for entry in terms if len(writer.encode(entry[0])) == 1]
+        self.ids = torch.tensor([writer.encode(text)[0] for text, _, _ in single])
+        self._traits = np.array([DIMENSION[trait] for _, trait, _ in single])
+        self._sides = np.array([side for _, _, side in single])
+
+    def loss(self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array) -> torch.Tensor:
+        """Error of what the lower half of the decoder says of every word, each right after the picture."""
+        language = model.model.language_model
+        embedded = language.embed_tokens(self.ids)[None, :, None].expand(len(tokens), -1, -1, -1)
+        hidden = decode(language, begin(model, tokens), embedded, layers=len(language.layers) // 2)
+        wanted = torch.tensor(standing[:, self._traits] * self._sides, dtype=torch.float32)
+        return functional.smooth_l1_loss(head(hidden)[..., 0, 0], wanted)
+
+    @torch.no_grad()
+    def left(self, model: Any, head: nn.Module, probe: "Probe") -> float:
+        """The error that is left about people that were not trained on."""
+        parts = np.array_split(np.arange(len(probe.tokens)), max(1, len(probe.tokens) // 32))
+        losses = [float(self.loss(model, head, probe.tokens[rows], probe.standing[rows])) for rows in parts]
+        return float(np.mean(losses))
+
+
 def loss_of(model: Any, head: nn.Module, tokens: torch.Tensor, questions: int, rows: list[Row], pad: int) -> Any:
     """Cross entropy of the targets, and error of the regression, for pictures with as many questions each."""
     batch = {name: torch.from_numpy(value) for name, value in batched(rows, pad).items()}
     language = model.model.language_model
-    begin = language.embed_tokens.weight[model.begin][None, None].expand(len(tokens), 1, -1)
-    prefix = torch.cat([begin, model.model.multi_modal_projector(tokens.float())], dim=1)
     ids = batch["ids"]
     embedded = language.embed_tokens(ids).view(len(tokens), questions, ids.shape[1], -1)
-    hidden, half = (x.flatten(0, 1) for x in decode(language, prefix, embedded))
+    middle: list[torch.Tensor] = []
+    hidden = language.norm(decode(language, begin(model, tokens), embedded, middle)).flatten(0, 1)
+    half = middle[0].flatten(0, 1)
     logs = functional.log_softmax(model.lm_head(hidden[batch["at"][:, 0], batch["at"][:, 1]]), dim=-1)
     weights = batch["weights"]
     chosen = logs[batch["target"], batch["token"]] * batch["probability"] * weights[batch["target"]]
@@ -161,16 +221,20 @@ class Probe:
     tokens: torch.Tensor
     change: list[tuple[str, str] | None]
     person: npt.NDArray
+    standing: Array
     planted: Array
     ids: torch.Tensor
     letters: torch.Tensor
     first: torch.Tensor
 
     @classmethod
-    def of(cls, tower: nn.Module, shown: Portraits, truth: Truth, writer: Writer, orderings: tuple[int, ...]) -> "Probe":
+    def of(
+        cls, tower: nn.Module, shown: Portraits, truth: Truth, writer: Writer, orderings: tuple[int, ...]
+    ) -> "Probe":
         """Prepare the probe: all scenarios, in some of the orderings."""
         who = people(shown)
-        standing = truth.standing(who)[:, [DIMENSION[name] for name in SCENARIOS]]
+        every = truth.standing(who)
+        standing = every[:, [DIMENSION[name] for name in SCENARIOS]]
         ids, letters, first, planted = [], [], [], []
         for number in orderings:
             ordering = ORDERINGS[number]
@@ -191,6 +255,7 @@ class Probe:
             seen(tower, torch.from_numpy(shown.pixels)),
             [one.change for one in who],
             np.array([names.index(name) for name in shown.facts["identity"]]),
+            every,
             np.stack(planted, axis=1),
             torch.cat([padded, torch.tensor(ends)[:, None]], dim=1),
             torch.tensor(letters),
@@ -204,11 +269,9 @@ class Probe:
         ids, ends = self.ids[:, :-1], self.ids[:, -1]
         out = []
         for tokens in self.tokens.split(8):
-            begin = language.embed_tokens.weight[model.begin][None, None].expand(len(tokens), 1, -1)
-            prefix = torch.cat([begin, model.model.multi_modal_projector(tokens.float())], dim=1)
             embedded = language.embed_tokens(ids)[None].expand(len(tokens), -1, -1, -1)
-            hidden = decode(language, prefix, embedded)[0][:, torch.arange(len(ids)), ends]
-            logits = model.lm_head(hidden)
+            hidden = decode(language, begin(model, tokens), embedded)[:, torch.arange(len(ids)), ends]
+            logits = model.lm_head(language.norm(hidden))
             two = torch.stack([logits[:, torch.arange(len(ids)), self.letters[:, i]] for i in range(2)], dim=-1)
             p = two.softmax(dim=-1)[..., 0]
             out.append(torch.where(self.first > 0, p, 1 - p).double())
@@ -229,13 +292,22 @@ class Probe:
         learned = self.learned(model)
         own, planted = self.effects(learned).ravel(), self.effects(self.planted).ravel()
         none = planted == 0
+        cold = [self.effects(sharpened(p, COLD)).ravel() for p in (learned, self.planted)]
         return {
             "r": float(np.corrcoef(learned.ravel(), self.planted.ravel())[0, 1]),
             "mae": float(np.abs(learned - self.planted).mean()),
             "r_effects": float(np.corrcoef(own, planted)[0, 1]),
             "slope": float(np.polyfit(planted, own, 1)[0]),
+            "r_cold": float(np.corrcoef(*cold)[0, 1]),
+            "slope_cold": float(np.polyfit(cold[1], cold[0], 1)[0]),
             "none_sd": float(own[none].std()) if none.any() else float("nan"),
         }
+
+
+def sharpened(p: Array, temperature: float) -> Array:
+    """Probabilities of one of two options at another temperature than 1."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + (1 / p - 1) ** (1 / temperature))
 
 
 def first_people(shown: Portraits, count: int) -> Portraits:
@@ -256,12 +328,30 @@ def log(path: Path, row: dict[str, float]) -> None:
         writer.writerow({name: round(value, 5) for name, value in row.items()})
 
 
+def update(loss: torch.Tensor, optimiser: torch.optim.Optimizer, weights: list[Any], pace: float) -> None:
+    """Take a step."""
+    for group in optimiser.param_groups:
+        group["lr"] = pace
+    optimiser.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(weights, 1.0)
+    optimiser.step()
+
+
+def save(path: Path, parts: dict[str, Any], step: int) -> None:
+    """Write a checkpoint."""
+    part = path.with_suffix(".part")
+    torch.save({name: value.state_dict() for name, value in parts.items()} | {"step": step}, part)
+    part.replace(path)
+
+
 def main() -> None:
     """Train projector and decoder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--words", type=int, default=1500, help="steps about single words")
+    parser.add_argument("--steps", type=int, default=2500, help="steps about whole questions")
     parser.add_argument("--shards", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=PAIR_POOL)
     parser.add_argument("--seed", type=int, default=0)
@@ -280,7 +370,8 @@ def main() -> None:
     tower = model.model.vision_tower
     tower.load_state_dict(torch.load(arguments.out / "look.pt", weights_only=True)["tower"])
     tower.requires_grad_(requires_grad=False)
-    head = nn.Linear(config.text_config.hidden_size, 1)
+    width = config.text_config.hidden_size
+    head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 1))
     pool = material(tower, arguments.data, arguments.shards, truth, arguments.pairs)
     probe = Probe.of(tower, first_people(read(arguments.data, ["validation"]), 6), truth, writer, (0,))
     weights = [p for p in (*model.parameters(), *head.parameters()) if p.requires_grad]
@@ -292,8 +383,23 @@ def main() -> None:
         head.load_state_dict(state["head"])
         optimiser.load_state_dict(state["optimiser"])
         first = state["step"]
+    else:
+        start_projector(model.model.multi_modal_projector, pool)
+    lexicon = Lexicon(writer)
     begun, sums, judgments = time.monotonic(), np.zeros(5), 0
-    for step in range(first, arguments.steps):
+    state = {"model": model, "head": head, "optimiser": optimiser}
+    for step in range(first, arguments.words):
+        rng = np.random.default_rng([arguments.seed, 1, step])
+        rows = rng.integers(len(pool.standing), size=PICTURES)
+        loss = lexicon.loss(model, head, pool.tokens[rows], pool.standing[rows])
+        update(loss, optimiser, weights, arguments.peak * min(1.0, (step + 1) / 60))
+        sums[0] += float(loss.detach())
+        if (step + 1) % 100 == 0 or step + 1 == arguments.words:
+            row = {"step": step + 1, "seconds": round(time.monotonic() - begun), "value": sums[0] / (step % 100 + 1)}
+            log(arguments.out / "words.csv", row | {"left": lexicon.left(model, head, probe)})
+            sums[:] = 0
+            save(checkpoint, state, step + 1)
+    for step in range(max(0, first - arguments.words), arguments.steps):
         rng = np.random.default_rng([arguments.seed, 2, step])
         alone = rng.integers(len(pool.standing) - 1, size=PICTURES + LONG)
         alone[rng.random(len(alone)) < BLANK] = len(pool.standing) - 1
@@ -306,23 +412,18 @@ def main() -> None:
         rows = [about_pair(writer, rng, pool, int(i)) for i in two for _ in range(PAIR_QUESTIONS)]
         pair_said, pair_value = loss_of(model, head, pool.pair_tokens[two], PAIR_QUESTIONS, rows, pad)
         loss = said + VALUE * value + 0.2 * long_said + 0.3 * (pair_said + VALUE * pair_value)
-        for group in optimiser.param_groups:
-            group["lr"] = rate(step, arguments.steps, arguments.peak)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(weights, 1.0)
-        optimiser.step()
+        update(loss, optimiser, weights, rate(step, arguments.steps, arguments.peak))
         sums += [float(x.detach()) for x in (said, value, long_said, pair_said, pair_value)]
         judgments += PICTURES * QUESTIONS + LONG * LONG_QUESTIONS + PAIRS * PAIR_QUESTIONS
         if (step + 1) % 100 == 0 or step + 1 == arguments.steps:
             mean = sums / (step % 100 + 1)
             row = {"step": step + 1, "seconds": round(time.monotonic() - begun), "judgments": judgments}
-            row |= dict(zip(("excess", "value", "long_excess", "pair_excess", "pair_value"), mean.tolist(), strict=True))
+            row |= dict(
+                zip(("excess", "value", "long_excess", "pair_excess", "pair_value"), mean.tolist(), strict=True)
+            )
             log(arguments.out / "teach.csv", row | probe.summary(model))
             sums[:] = 0
-            state = {"model": model.state_dict(), "head": head.state_dict(), "optimiser": optimiser.state_dict()}
-            torch.save({**state, "step": step + 1}, checkpoint.with_suffix(".part"))
-            checkpoint.with_suffix(".part").replace(checkpoint)
+            save(checkpoint, state, arguments.words + step + 1)
 
 
 if __name__ == "__main__":

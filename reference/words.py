@@ -130,7 +130,9 @@ def identity_words() -> list[str]:
     """What the identities that are drawn are called, and the activities they are drawn with."""
     names = {(one.name, kind.name): one for kind in dimensions() for one in identities(kind.name)}
     found = [names[name, kind] for kind, looks in LOOKS.items() for name in looks]
-    return [f" {word}" for one in found for word in (one.male, one.female) if word] + [f" {name}" for name in ACTIVITIES]
+    return [f" {word}" for one in found for word in (one.male, one.female) if word] + [
+        f" {name}" for name in ACTIVITIES
+    ]
 
 
 def prose() -> list[str]:

@@ -98,7 +98,7 @@ VARIATIONS = tuple((a.name, value) for a in ATTRIBUTES.values() for value in a.v
 """Everything that can be changed in a portrait."""
 GROUPS: Mapping[str, tuple[str, ...]] = {"gender": GENDERS, "age": AGES, "skin_tone": SKIN_TONES, "build": BUILDS}
 ANCHORS = (0, 3, 6, 9)
-"""Skin tones whose effects are drawn; between them effects run evenly, as neighbouring tones can hardly be told apart."""
+"""Skin tones whose effects are drawn; effects run evenly between them, as neighbours can hardly be told apart."""
 
 POSITION, LETTER = 0.25, 0.10
 RATING_MIDDLE, RATING_STEP, RATING_SPREAD = 5.5, 1.2, 1.3
@@ -187,11 +187,9 @@ class Truth:
 
     def standing(self, people: Sequence[Person]) -> Array:
         """Return `d` of people, shape (people, traits)."""
-        out = np.tile(self.effects["base", ""], (len(people), 1))
-        for row, who in zip(out, people, strict=True):
-            for level in who.levels:
-                row += self.effects[level]
-        return out
+        base = self.effects["base", ""]
+        sums = [sum((self.effects[level] for level in who.levels), base) for who in people]
+        return np.array(sums).reshape(len(people), len(TRAITS))
 
     def _drawn(self, factor: str, level: str, size: float) -> Array:
         """Effects of a level: half of the variance common to all traits, half each trait's own."""

@@ -1,0 +1,94 @@
+"""Write a trained model as a folder that transformers loads like any LLaVA: weights, configuration, tokenizer, processor."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import GenerationConfig, LlavaProcessor, PreTrainedTokenizerFast
+from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
+
+from facevalue.models.reference.truth import Truth
+from reference import words
+from reference.network import PATCH, configuration, network
+from reference.portraits import SIDE
+
+TEMPLATE = (
+    "{%- for message in messages -%}"
+    "{{ '<' + message['role'] + '>' }}"
+    "{%- if message['content'] is string -%}{{ message['content'] }}"
+    "{%- else -%}"
+    "{%- for part in message['content'] if part['type'] == 'image' -%}{{ '<image>' }}{%- endfor -%}"
+    "{%- for part in message['content'] if part['type'] == 'text' -%}{{ part['text'] }}{%- endfor -%}"
+    "{%- endif -%}"
+    "{{ '<end>' }}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{ '<assistant>' }}{%- endif -%}"
+)
+
+
+def processor() -> LlavaProcessor:
+    """Everything that turns a picture and a conversation into tensors."""
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words.tokenizer(),
+        pad_token=words.PAD,
+        eos_token=words.END,
+        additional_special_tokens=[words.IMAGE, words.USER, words.SYSTEM, words.ASSISTANT],
+        model_max_length=512,
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+    )
+    pictures = SiglipImageProcessorPil(
+        size={"height": SIDE, "width": SIDE},
+        resample=3,
+        do_rescale=True,
+        do_normalize=True,
+        image_mean=[0.5] * 3,
+        image_std=[0.5] * 3,
+        do_convert_rgb=True,
+    )
+    return LlavaProcessor(
+        image_processor=pictures,
+        tokenizer=tokenizer,
+        patch_size=PATCH,
+        vision_feature_select_strategy="full",
+        chat_template=TEMPLATE,
+    )
+
+
+def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> None:
+    """Write the folder. Weights are kept in half precision and computed with in single."""
+    made = processor()
+    tokenizer: Any = made.tokenizer
+    token = tokenizer.convert_tokens_to_ids
+    config = configuration(len(tokenizer), token(words.IMAGE), token(words.PAD), token(words.END))
+    model: Any = network(config, 0)
+    model.load_state_dict(weights)
+    model.generation_config = GenerationConfig(
+        do_sample=False, max_new_tokens=24, eos_token_id=token(words.END), pad_token_id=token(words.PAD)
+    )
+    model.save_pretrained(folder)
+    stored = folder / "model.safetensors"
+    save_file({name: value.half() for name, value in load_file(stored).items()}, stored, metadata={"format": "pt"})
+    settings = json.loads((folder / "config.json").read_text())
+    settings["dtype"] = "float32"
+    (folder / "config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
+    made.save_pretrained(folder)
+    truth.table.write_parquet(folder / "truth.parquet", statistics=False)
+
+
+def main() -> None:
+    """Publish a checkpoint: `python -m reference.publish OUT/teach.pt FOLDER`."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--bias", type=float, default=1.0)
+    arguments = parser.parse_args()
+    state = torch.load(arguments.checkpoint, weights_only=True)
+    publish(state["model"], arguments.folder, Truth(bias=arguments.bias))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""The reference model's tokenizer in plain Python: byte-level BPE, read from the `tokenizer.json` that ships with it.
+
+Fixed sentences and marks of the conversation are tokens of their own and are looked for first; what is left is cut into
+words, digits and marks, and spelled out in the learned pieces. A test compares it with the library that wrote the file.
+"""
+
+import json
+import re
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+from facevalue.errors import ModelError
+
+
+class Tokens:
+    """Turns texts into token ids and back.
+
+    Parameters
+    ----------
+    path:
+        The file `tokenizer.json`.
+
+    Raises
+    ------
+    ModelError
+        It is not of the form that is read here.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            settings = json.loads(path.read_text(encoding="utf-8"))
+            self._ids: dict[str, int] = settings["model"]["vocab"]
+            merges = [tuple(pair) for pair in settings["model"]["merges"]]
+            self._added = {entry["content"]: entry["id"] for entry in settings["added_tokens"]}
+            self._special = {entry["id"] for entry in settings["added_tokens"] if entry["special"]}
+            pattern = settings["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"]
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            raise ModelError(f"{path.name} is no tokenizer of the reference model: {error}.") from error
+        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        longest = sorted(self._added, key=len, reverse=True)
+        self._sentences = re.compile("(" + "|".join(map(re.escape, longest)) + ")")
+        self._marks = re.compile(
+            "(" + "|".join(re.escape(text) for text in longest if self._added[text] in self._special) + ")"
+        )
+        self._pieces = re.compile(pattern)
+        self._bytes = {byte: character for character, byte in _alphabet().items()}
+        texts = self._ids | self._added
+        self._texts = {number: text for text, number in texts.items()}
+        self.size = max(texts.values()) + 1
+        self.spelled = lru_cache(maxsize=65_536)(self._spelled)
+
+    def id(self, text: str) -> int:
+        """Return the id of a mark such as "<end>".
+
+        Raises
+        ------
+        KeyError
+            There is none.
+        """
+        return self._added[text]
+
+    def plain(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of a text that people wrote: marks of the conversation in it are taken out."""
+        return self.encode(self._marks.sub("", text))
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of a text."""
+        out: list[int] = []
+        for number, part in enumerate(self._sentences.split(text)):
+            if number % 2:
+                out.append(self._added[part])
+            else:
+                for piece in self._pieces.findall(part):
+                    out += self.spelled(piece)
+        return tuple(out)
+
+    def piece(self, token: int) -> bytes | None:
+        """Return the bytes that a token adds to a text; None for marks."""
+        text = self._texts.get(token)
+        if text is None or token in self._special:
+            return None
+        if text in self._added:
+            return text.encode()
+        codes = _alphabet()
+        return bytes(codes[character] for character in text)
+
+    def _spelled(self, piece: str) -> tuple[int, ...]:
+        """Merge the bytes of a piece, the pair that was learned first before all others."""
+        parts = [self._bytes[byte] for byte in piece.encode()]
+        while len(parts) > 1:
+            ranks = [self._ranks.get(pair, len(self._ranks)) for pair in pairwise(parts)]
+            best = min(ranks)
+            if best == len(self._ranks):
+                break
+            at = ranks.index(best)
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        return tuple(self._ids[part] for part in parts)
+
+
+@lru_cache(maxsize=1)
+def _alphabet() -> dict[str, int]:
+    """How byte-level tokenizers write bytes: printable Latin-1 as itself, the others from U+0100 on, in order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + n): byte for n, byte in enumerate(others)}
