@@ -318,7 +318,7 @@ def test_one_answer_serves_trials_that_ask_the_very_same(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("a.csv", "trial,txt\n0,a\n", "Did you mean 'txt'"),
+        ("a.csv", "trial,txt\n0,a\n", "Its columns: trial, txt"),
         ("a.csv", "text\na\n", "'trial'"),
         ("a.csv", "", "empty"),
         ("a.csv", "trial,text\n", "no answer"),

@@ -10,6 +10,7 @@ import pytest
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, ModelError, RunError
 from facevalue.run import RunSettings, run
+from facevalue.run.progress import SilentProgress
 from facevalue.store import RunLock, read_manifest, read_responses
 from facevalue.store.shards import shard_paths
 from facevalue.types import Request, Response, Status
@@ -215,6 +216,21 @@ def test_nothing_left_to_do_leaves_the_folder_as_it_is(tmp_path: Path) -> None:
     assert run(study, model, tmp_path).complete
     assert model.asked == []
     assert (tmp_path / "run.toml").read_text() == before
+
+
+def test_a_sample_of_fewer_requests_than_wanted_says_so(tmp_path: Path) -> None:
+    notes: list[str] = []
+
+    class Noting(SilentProgress):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    study = tiny_study(seeds=(5, 9))
+    run(study, TinyModel(), tmp_path / "odd", RunSettings(sample=5), Noting())
+    assert notes == ["4 of 5 requests: as many whole units as fit."]
+    run(study, TinyModel(), tmp_path / "even", RunSettings(sample=4), Noting())
+    run(study, TinyModel(), tmp_path / "all", RunSettings(sample=24), Noting())
+    assert len(notes) == 1
 
 
 def test_an_empty_sample_is_no_error(tmp_path: Path) -> None:

@@ -90,9 +90,7 @@ def recording(path: Path) -> Recording:
     Raises
     ------
     DataError
-        There is no such file or folder, it is of another kind, or damaged.
-    UnknownNameError
-        A table lacks the columns that are needed; the nearest are suggested.
+        There is no such file or folder, it is of another kind or damaged, or a table lacks the columns that are needed.
     """
     if path.is_dir():
         return _run(path)
@@ -108,10 +106,13 @@ def recording(path: Path) -> Recording:
         if not name or columns.count(name) > 1:
             raise DataError(f"{path.name} has {'a column without a name' if not name else f'two columns {name!r}'}.")
     if "text" not in columns and "probs" not in columns:
-        raise UnknownNameError(f"column of {path.name}:", "text", columns)
+        raise DataError(f"{path.name} has no column 'text' or 'probs', so it holds no answers. {_columns(columns)}")
     others = tuple(name for name in columns if name not in RESERVED)
     if "trial" not in columns and not others:
-        raise UnknownNameError(f"column of {path.name}:", "trial", columns)
+        raise DataError(
+            f"{path.name} has no column 'trial' and no factors, so nobody can say what its answers are about. "
+            f"{_columns(columns)}"
+        )
 
     def read() -> Iterator[Answer]:
         stream = rows(path)
@@ -138,6 +139,10 @@ def digest(path: Path) -> str:
 
 Rows = Iterator[tuple[str, Sequence[Any]]]
 """First the names of the columns, then where each row is and its cells."""
+
+
+def _columns(columns: Sequence[str]) -> str:
+    return f"Its columns: {', '.join(columns[:20])}{', ...' if len(columns) > 20 else ''}."
 
 
 def _csv(path: Path) -> Rows:

@@ -56,9 +56,8 @@ class ReplayModel:
     Raises
     ------
     DataError
-        There is nothing at the path, it is damaged, or holds two answers for one trial and repeat.
-    UnknownNameError
-        A needed column is missing.
+        There is nothing at the path, it is damaged, lacks a needed column, or holds two answers for one trial and
+        repeat.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -83,6 +83,8 @@ def run(
         warnings = ledger.load(folder)
         for warning in warnings:
             progress.note(warning)
+        if settings.sample is not None and ledger.requests < min(settings.sample, study.design.size * asking.repeats):
+            progress.note(f"{ledger.requests:,} of {settings.sample:,} requests: as many whole units as fit.")
         check_unchanged(study, folder, ledger, asking)
         if settings.check and can.images_per_request:
             check_images(study, ledger)
