@@ -48,7 +48,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     ----------
     spec:
         "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL";
-        "hf/PATH_OR_ID" for a model on this machine; "replay/PATH" for recorded answers.
+        "hf/PATH_OR_ID" for a model on this machine; "vllm/NAME" for one that vLLM runs in this process; "replay/PATH"
+        for recorded answers.
     options:
         How to reach or load it.
 
@@ -79,15 +80,19 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.sim import SimModel  # noqa: PLC0415
 
         return SimModel(name)
+    if kind == "vllm" and name:
+        from facevalue.models.vllm import VLLMModel  # noqa: PLC0415
+
+        return VLLMModel(name, options)
     if kind == "replay" and name:
         from facevalue.models.replay import ReplayModel  # noqa: PLC0415
 
         return ReplayModel(name)
-    known = {"sim": "NAME", "openai": "NAME", "replay": "PATH", "hf": "PATH_OR_ID"}
+    known = {"sim": "NAME", "openai": "NAME", "replay": "PATH", "hf": "PATH_OR_ID", "vllm": "NAME"}
     if not name and kind in known:
         raise ModelError(f"{spec!r} names no model: write {kind}/{known[kind]}.")
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
-    raise UnknownNameError("model", spec, ["sim/default", "replay/PATH", "hf/PATH_OR_ID", *servers])
+    raise UnknownNameError("model", spec, ["sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME", *servers])
 
 
 def _check_remote(spec: str, options: ModelOptions) -> None:
