@@ -12,7 +12,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-engine engine check bench calibration lock upgrade format clean
+.PHONY: help demo test test-slow test-engine engine check bench bench-engine calibration lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -40,6 +40,9 @@ test-slow: .venv/.dev ## the tests that need minutes
 bench: .venv/.dev ## every benchmark; results in benchmarks/results/
 	@set -e; for bench in $(BENCHES:.py=); do \
 		echo "== $$bench"; $(BIN)/python -m "$$(echo $$bench | tr / .)"; done
+
+bench-engine: .venv/.engine ## the local engine's speed and memory alone, on one core; about ten minutes
+	$(BIN)/python -m benchmarks.bench_engine
 
 calibration: .venv/.demo ## check intervals and p-values against simulated models whose bias is known
 	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60,120 --out docs/calibration.csv
