@@ -131,18 +131,33 @@ def test_a_processor_that_does_otherwise_is_refused(load: Any, monkeypatch: pyte
         regions(gemma, inputs, [picture.size])
 
 
-def test_a_wide_picture_is_cut_at_its_sides_by_llava_and_shown_whole_where_it_is_padded(load: Any) -> None:
+@pytest.mark.parametrize("pads", [False, True], ids=["as here", "as its processor"])
+def test_llavas_patches_lie_in_a_square_around_the_picture(load: Any, pads: bool) -> None:
     loaded = load("llava")
     picture = tiny.picture("plain", (112, 56))
     inputs = prepare(loaded, [picture], [ASK])[0].full(0)
-    boxes = regions(loaded, inputs, [picture.size]).boxes
-    assert boxes[:, 0].min() == 0.25
-    assert boxes[:, 2].max() == 0.75
     images = loaded.processor.image_processor
-    images.do_pad = True
+    images.do_pad = pads
     try:
-        padded = regions(loaded, inputs, [picture.size]).boxes
+        boxes = regions(loaded, inputs, [picture.size]).boxes
     finally:
         images.do_pad = False
-    assert np.nanmin(padded[:, 0]) == 0.0
-    assert np.nanmax(padded[:, 2]) == 1.0
+    assert boxes.tolist() == [[0, 0, 0.5, 0.5], [0.5, 0, 1, 0.5], [0, 0.5, 0.5, 1], [0.5, 0.5, 1, 1]]
+
+
+def test_patches_of_padding_alone_have_no_place(load: Any) -> None:
+    loaded = load("llava")
+    picture = tiny.picture("plain", (56, 112))
+    four = {
+        "pixel_values": torch.zeros(1, 3, 56, 56),
+        "input_ids": torch.full((1, 16), loaded.model.config.image_token_id),
+    }
+    images = loaded.processor.image_processor
+    before = images.size, images.crop_size
+    images.size, images.crop_size = {"shortest_edge": 56}, {"height": 56, "width": 56}
+    try:
+        found = regions(loaded, four, [picture.size])
+    finally:
+        images.size, images.crop_size = before
+    assert found.placed.tolist() == [False, True, True, False] * 4
+    assert found.boxes[found.placed][:2].tolist() == [[0, 0, 0.5, 0.25], [0.5, 0, 1, 0.25]]

@@ -16,6 +16,7 @@ from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models.base import Capabilities
 from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
+from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.scoring import Score
 from facevalue.models.registry import ModelOptions
 from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
@@ -69,7 +70,7 @@ class HFModel:
         self._settings: dict[str, str | int | float | bool] | None = None
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """Number format, kind of device, versions, and a hash by which the weights are known."""
+        """Number format, kind of device, versions, a hash of the weights, and what is done to pictures."""
         if self._settings is None:
             loaded = self.engine.loaded
             self._settings = {
@@ -80,6 +81,8 @@ class HFModel:
                 "torch": version("torch"),
                 "transformers": version("transformers"),
             }
+            if cuts(loaded.processor.image_processor):
+                self._settings["pictures"] = "padded to a square"
         return self._settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:

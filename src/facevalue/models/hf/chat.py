@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DataError
+from facevalue.models.hf.framing import framed
 from facevalue.models.hf.loaded import Loaded
 from facevalue.types import Question
 
@@ -73,7 +74,8 @@ def prepare(loaded: Loaded, images: "Sequence[Image]", questions: Sequence[Quest
     loaded:
         The model.
     images:
-        What is shown with every question: no, one or several pictures.
+        What is shown with every question: no, one or several pictures. Those of which the processor would cut a part
+        off are padded first (`facevalue.models.hf.framing`).
     questions:
         What is asked; at least one.
 
@@ -90,11 +92,12 @@ def prepare(loaded: Loaded, images: "Sequence[Image]", questions: Sequence[Quest
         alone to find it.
     """
     texts = [render(loaded, len(images), question) for question in questions]
+    given = framed(loaded.processor.image_processor, images)
     mark = _mark(loaded)
     rows = _tokens(loaded, [_around(loaded, text) for text in texts])
 
     def full(number: int) -> "dict[str, Tensor]":
-        return _processed(loaded, images, texts[number])
+        return _processed(loaded, given, texts[number])
 
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, row in enumerate(rows):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
 from facevalue.models.hf.families import Family, family_of, window_of
+from facevalue.models.hf.framing import NOTE, cuts
 from facevalue.models.hf.processors import first_line, load_processor
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ def load_model(
         raise ModelError(f"{len(other)} weights of {path} have not the shape that its config.json says: {other[0]}.")
     model.eval()
     family, notes = _sharing(family, config, model)
+    if cuts(processor.image_processor):
+        notes = (*notes, NOTE)
     if compile:  # the encoder of pictures sees a new shape with every picture, and would be compiled anew
         model.get_decoder().compile(dynamic=True)
     return Loaded(

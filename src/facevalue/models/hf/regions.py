@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import ModelError
 from facevalue.models.hf.families import FAMILIES
+from facevalue.models.hf.framing import Frame, Size, frame, scaled
 from facevalue.models.hf.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Size = tuple[int, int]
 Inputs = Mapping[str, "Tensor"]
 
 _TILE = re.compile(r"<row_(\d+)_col_(\d+)>")
@@ -84,7 +84,7 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
     inputs:
         What its processor makes of the prompt with the pictures, one row.
     sizes:
-        Width and height of each picture in pixels, as it was given to the processor.
+        Width and height of each picture in pixels.
 
     Raises
     ------
@@ -94,13 +94,15 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
     rule = _rule(loaded)
     config = loaded.model.config
     positions = np.flatnonzero(inputs["input_ids"][0].cpu().numpy() == config.image_token_id)
-    parts = list(rule(loaded, inputs, sizes))
+    frames = [frame(loaded.processor.image_processor, size) for size in sizes]
+    parts = list(rule(loaded, inputs, [one.outer for one in frames]))
     boxes = np.concatenate(parts)
     if len(parts) != len(sizes) or len(boxes) != len(positions):
         raise ModelError(
             f"{loaded.family.name} was expected to take {len(boxes)} tokens for its pictures, and takes "
             f"{len(positions)}: its processor is set in a way that is not known here."
         )
+    boxes = np.concatenate([_unframed(*one) for one in zip(parts, frames, sizes, strict=True)])
     picture = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     return Regions(positions, picture, _inside(boxes))
 
@@ -108,6 +110,13 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
 def check_known(loaded: Loaded) -> None:
     """Raise a `ModelError` if it isn't known what the tokens of this model's pictures stand for."""
     _rule(loaded)
+
+
+def _unframed(boxes: Floats, framed: Frame, size: Size) -> Floats:
+    """Turn shares of what the processor was given into shares of the picture in it."""
+    scale = np.divide(framed.outer, size)
+    offset = np.divide((framed.left, framed.top), size)
+    return boxes * np.tile(scale, 2) - np.tile(offset, 2)
 
 
 def _inside(boxes: Floats) -> Floats:
@@ -119,28 +128,17 @@ def _inside(boxes: Floats) -> Floats:
 
 
 def _llava(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
-    """LLaVA-1.5: scaled to a shortest side, the middle cut out (or padded to a square first); patches row by row."""
+    """LLaVA-1.5: scaled to a shortest side, the middle cut out; patches row by row."""
     images, patch = loaded.processor.image_processor, loaded.model.config.vision_config.patch_size
     shown = tuple(inputs["pixel_values"].shape[-2:])
-    for width, height in sizes:
-        left = top = 0
-        if getattr(images, "do_pad", None):
-            left, top = (max(width, height) - width) // 2, (max(width, height) - height) // 2
-        outer = (width + 2 * left, height + 2 * top) if left or top else (width, height)
-        if left or top:
-            outer = (max(width, height),) * 2
-        scaled = _scaled(images, outer) if images.do_resize else outer
+    for size in sizes:
+        full = scaled(images, size)
         crop = images.crop_size if getattr(images, "do_center_crop", None) else None
-        wide, high = (crop["width"], crop["height"]) if crop else scaled
+        wide, high = (crop["width"], crop["height"]) if crop else full
         if (high, wide) != shown:
             raise ModelError(f"{loaded.family.name}'s processor makes pictures of another size than is known here.")
-        x, y = (scaled[0] - wide) // 2, (scaled[1] - high) // 2
-        window = _Window(
-            (x * outer[0] / scaled[0] - left) / width,
-            (y * outer[1] / scaled[1] - top) / height,
-            ((x + wide) * outer[0] / scaled[0] - left) / width,
-            ((y + high) * outer[1] / scaled[1] - top) / height,
-        )
+        x, y = (full[0] - wide) // 2, (full[1] - high) // 2
+        window = _Window(x / full[0], y / full[1], (x + wide) / full[0], (y + high) / full[1])
         used = _Window(*_cut(window, wide // patch * patch / wide, high // patch * patch / high))
         yield used.cells(high // patch, wide // patch)
 
@@ -149,16 +147,6 @@ def _cut(window: _Window, wide: float, high: float) -> tuple[float, float, float
     """Leave out what is too narrow for a whole patch at the right and the bottom."""
     right = window.left + (window.right - window.left) * wide
     return window.left, window.top, right, window.top + (window.bottom - window.top) * high
-
-
-def _scaled(images: Any, size: Size) -> Size:
-    """Return the width and height that an image processor scales to."""
-    short = images.size.get("shortest_edge")
-    if not short:
-        return int(images.size["width"]), int(images.size["height"])
-    width, height = size
-    long = int(short * max(size) / min(size))
-    return (short, long) if width <= height else (long, short)
 
 
 def _llava_next(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
