@@ -19,7 +19,7 @@ from facevalue.models._toplogprobs import _spellings, _verdict  # noqa: E402
 from facevalue.models.hf import engine as engines  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.drawing import distribution  # noqa: E402
-from facevalue.models.hf.growth import PlainGrowth, SharedGrowth  # noqa: E402
+from facevalue.models.hf.growth import PlainGrowth, SharedGrowth, spoken  # noqa: E402
 from facevalue.models.hf.packing import Budget, attempt  # noqa: E402
 from facevalue.models.hf.plain import plain_logits  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
@@ -66,7 +66,7 @@ def tried_out(engine: Any, question: Question, sampling: Sampling) -> tuple[list
     waiting: list[tuple[list[int], float]] = [([], 1.0)]
     while waiting:
         reply, mass = waiting.pop()
-        logits = plain_logits(loaded, inputs, reply, [len(reply)])
+        logits, _ = spoken(loaded, plain_logits(loaded, inputs, reply, [len(reply)]))
         shares = distribution(logits, sampling)[0].double().numpy()
         for token in np.flatnonzero(shares).tolist():
             longer, reached = [*reply, token], mass * float(shares[token])
@@ -111,7 +111,8 @@ def test_log_probabilities_are_the_products_of_the_tokens(folder: Path) -> None:
             for way in (text, " " + text):  # a token before, so that a blank is neither added nor joined
                 head = engine.loaded.tokenizer("\n", add_special_tokens=False)["input_ids"]
                 ids = engine.loaded.tokenizer("\n" + way, add_special_tokens=False)["input_ids"][len(head) :]
-                logs = plain_logits(engine.loaded, group.full(0), ids, range(len(ids))).log_softmax(1)
+                logits = plain_logits(engine.loaded, group.full(0), ids, range(len(ids)))
+                logs = spoken(engine.loaded, logits)[0].log_softmax(1)
                 found.append([logs[at, token].item() for at, token in enumerate(ids)])
             likelier = max(found, key=lambda way: way[0])
             assert log == pytest.approx(sum(likelier), abs=1e-4)

@@ -98,6 +98,8 @@ class HFModel:
             }
         if self.engine.undecided:
             found["largest_undecided"] = self.engine.undecided
+        if self.engine.unspoken:
+            found["largest_unspoken"] = self.engine.unspoken
         return found
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:

@@ -10,7 +10,7 @@ import numpy as np
 from facevalue.errors import ModelError
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.drawing import log_probabilities
-from facevalue.models.hf.growth import leaves
+from facevalue.models.hf.growth import leaves, spoken
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.scoring import Evidence
@@ -76,7 +76,7 @@ class SelfCheck:
             by_reply.setdefault(each.reply, []).append(each)
         for _, longest in leaves((0, reply) for reply in by_reply):
             places = [n for n in range(len(longest) + 1) if longest[:n] in by_reply]
-            logits = plain_logits(loaded, inputs, longest, places)
+            logits, _ = spoken(loaded, plain_logits(loaded, inputs, longest, places))
             known = [(row, each) for row, n in enumerate(places) for each in by_reply[longest[:n]]]
             logs = log_probabilities(logits, [row for row, _ in known], [each.token for _, each in known])
             self._enter(logs, np.array([each.logprob for _, each in known]))

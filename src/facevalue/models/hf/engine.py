@@ -12,7 +12,7 @@ from facevalue.models._structured import wanted
 from facevalue.models.hf._constrain import Constraint, Constraints
 from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.check import SelfCheck
-from facevalue.models.hf.growth import Growth, PlainGrowth, SharedGrowth
+from facevalue.models.hf.growth import Growth, PlainGrowth, SharedGrowth, SpokenGrowth
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OPENING, OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, attempt, packed
@@ -117,12 +117,15 @@ class Engine:
         What the self-check has found so far.
     undecided:
         Largest share of the replies to one question that was not followed until it was decided.
+    unspoken:
+        Largest probability of the tokens that stand for pictures, at any place. They are never drawn nor counted: what
+        the others have is scaled up to 1.
     """
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
         self.check = SelfCheck.of(loaded)
-        self.undecided = 0.0
+        self.undecided = self.unspoken = 0.0
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
         self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids, OPENING)
         self._budget = Budget(loaded)
@@ -296,7 +299,7 @@ class Engine:
                 order = {checked: order[checked], **order}
 
         def grown(pack: list[int]) -> list[Result]:
-            return work(growth(), pack)
+            return work(SpokenGrowth(growth(), self.loaded, self._unspoken), pack)
 
         for number, result, seconds in packed(list(order), list(order.values()), length, self._budget, grown):
             if isinstance(result, OutOfMemory):
@@ -305,6 +308,9 @@ class Engine:
             if number == checked:
                 self.check.compare(self.loaded, group, places[number], result.evidence)
             yield number, result, seconds
+
+    def _unspoken(self, share: float) -> None:
+        self.unspoken = max(self.unspoken, share)
 
     def _checked(self, numbers: list[int]) -> int | None:
         """Return which question is to be checked: one at random if this is stimulus 1, 2, 4, 8, ..., otherwise none."""

@@ -1,6 +1,6 @@
 """Replies that grow from the prompts of one group, over a shared prefix or by plain forward passes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -100,6 +100,53 @@ class PlainGrowth:
             logits = plain_logits(self._loaded, self._full(self._prompts[member]), reply, wanted)
             rows |= {(member, reply[:n]): row for n, row in zip(wanted, logits, strict=True)}
         return torch.stack([rows[path] for path in paths])
+
+
+class SpokenGrowth:
+    """Another one's logits, minus infinity for the tokens that stand for pictures.
+
+    A model that has been trained gives those next to nothing. A reply with one of them would be no text, and couldn't
+    go on: the model would ask for the picture.
+
+    Parameters
+    ----------
+    growth:
+        Gives the logits.
+    loaded:
+        The model.
+    note:
+        Is told the largest share of probability that was taken away, at temperature 1.
+    """
+
+    def __init__(self, growth: Growth, loaded: Loaded, note: Callable[[float], None]) -> None:
+        self._growth = growth
+        self._loaded = loaded
+        self._note = note
+
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows some beginnings of replies."""
+        logits, share = spoken(self._loaded, self._growth.read(paths))
+        self._note(share)
+        return logits
+
+
+def spoken(loaded: Loaded, logits: "Tensor") -> "tuple[Tensor, float]":
+    """Take the tokens that stand for pictures out of logits, in place.
+
+    Returns
+    -------
+    tuple
+        The logits; and the largest probability that those tokens had in any row, at temperature 1.
+    """
+    import torch  # noqa: PLC0415
+
+    marks = sorted(mark for mark in loaded.marks if mark < logits.shape[-1])
+    if not marks or not len(logits):
+        return logits, 0.0
+    with torch.inference_mode():
+        share = (logits[:, marks].logsumexp(dim=1) - logits.logsumexp(dim=1)).max().exp()
+        logits[:, marks] = -torch.inf
+    return logits, float(share)
 
 
 def leaves(paths: Iterable[Path]) -> list[Path]:

@@ -36,6 +36,9 @@ class Loaded:
         Most tokens of a conversation, pictures included; None if the model doesn't say.
     stop_ids:
         Tokens that end a reply.
+    marks:
+        Tokens that stand for pictures, videos or sounds: the processor puts others in their place, and the model wants
+        something to go with each. No reply has them.
     notes:
         What the user should know, such as a family that cannot share its prefix; one sentence each.
     """
@@ -48,6 +51,7 @@ class Loaded:
     device: "torch.device"
     context: int | None
     stop_ids: frozenset[int]
+    marks: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
 
@@ -144,6 +148,7 @@ def load_model(
         model.get_input_embeddings().weight.device,
         getattr(config.get_text_config(), "max_position_embeddings", None),
         _stops(model, processor.tokenizer),
+        _marks(config, processor),
         notes,
     )
 
@@ -244,6 +249,15 @@ def _sharing(family: Family, config: Any, model: Any) -> tuple[Family, tuple[str
         return family, ()
     note = f"Every question takes a forward pass of its own, with the same result but many times slower: {reason}."
     return replace(family, shares=False), (note,)
+
+
+def _marks(config: Any, processor: Any) -> frozenset[int]:
+    """Return the tokens that stand for pictures, videos or sounds, as the configuration and the processor have them."""
+    kinds = ("image", "video", "audio")
+    found = [getattr(config, f"{kind}_token_{end}", None) for kind in kinds for end in ("id", "index")]
+    written = [getattr(processor, name, None) for name in ("boi_token", *(f"{kind}_token" for kind in kinds))]
+    found += [processor.tokenizer.convert_tokens_to_ids(mark) for mark in written if isinstance(mark, str)]
+    return frozenset(token for token in found if isinstance(token, int) and token != processor.tokenizer.unk_token_id)
 
 
 def _stops(model: Any, tokenizer: Any) -> frozenset[int]:

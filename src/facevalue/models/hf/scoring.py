@@ -223,7 +223,7 @@ class _Weighing:
         self.probs += mass * np.bincount(step.verdicts[decided], shares[decided], minlength=self.probs.size)
         if len(reply) + 1 >= self.wanted.sampling.max_tokens:
             return  # cut off while it is open: no option
-        # A model cannot be fed with tokens that stand for pictures, and says none of them.
+        # Tokens that are no text are not followed.
         likely = ~decided & vocabulary.speaking[step.tokens] & (mass * shares >= LEAST_MASS)
         self.undecided += mass * float(shares[~decided & ~likely].sum())
         for token, share in zip(step.tokens[likely].tolist(), shares[likely].tolist(), strict=True):
