@@ -1,15 +1,16 @@
-"""First stage: the vision tower learns to see every attribute, in single portraits and in pairs.
+"""First stage: tower and projector learn to see every attribute, in single pictures and in pairs.
 
-Heads that are thrown away later read the tower's tokens: who is shown (all groups), what was changed, and the planted
-`d` of every trait. In pairs, two portraits squeezed side by side, they read each half apart.
+Heads that are thrown away later read the means of the projector's tokens: who is shown (all groups), what was changed,
+and the planted `d` of every trait. In pairs, two pictures squeezed side by side, they read each half apart. Means of
+what the projector makes of each patch are what the decoder finds easiest to read, too.
 """
 
-import argparse
 import csv
 import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,22 +20,64 @@ from torch.nn import functional
 
 from facevalue.models.reference.truth import GROUPS, OCCUPATIONS, SIGNS, TRAITS, VARIATIONS, Person, Truth
 from reference import scenes
-from reference.network import configuration, features, network
+from reference.network import features
 from reference.portraits import SIDE, Portraits, read
 
+Array = npt.NDArray[np.float64]
 SIZES = {
     **{name: len(levels) for name, levels in GROUPS.items()},
     "change": len(VARIATIONS) + 1,
     "mark": len(SIGNS) + len(OCCUPATIONS) + 1,
 }
 WEIGHTS = {"gender": 0.3, "age": 0.5, "skin_tone": 0.5, "build": 0.5, "change": 1.0, "mark": 0.3}
+STANDING = 2.0
+"""Weights of the heads, and of the reading of `d`."""
 UNKNOWN = -1
 ALONE, PEOPLE, PAIRS, PEOPLE_PAIRS = 64, 8, 16, 8
 """Pictures of a step: portraits, people of VIGNETTE's kind, and pairs of either."""
+THINNED = 4
+"""One in so many validation pictures is looked at for the curves."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Who is shown, as numbers.
+
+    Attributes
+    ----------
+    codes:
+        Level of each factor of `SIZES`, `UNKNOWN` where there is none; shape (people,) each.
+    standing:
+        Planted `d`; shape (people, traits).
+    """
+
+    codes: dict[str, torch.Tensor]
+    standing: torch.Tensor
+
+    @classmethod
+    def of(cls, shown: list[Person], standing: Array) -> Self:
+        """Levels of people."""
+        places = {name: {level: i for i, level in enumerate(levels)} for name, levels in GROUPS.items()}
+        out = {name: torch.tensor([own.get(getattr(p, name), UNKNOWN) for p in shown]) for name, own in places.items()}
+        changes = {None: 0} | {change: i + 1 for i, change in enumerate(VARIATIONS)}
+        out["change"] = torch.tensor([UNKNOWN if p.occupation else changes[p.change] for p in shown])
+        marks = {"": 0} | {mark: i + 1 for i, mark in enumerate((*SIGNS, *OCCUPATIONS))}
+        out["mark"] = torch.tensor([marks[p.sign or p.occupation] for p in shown])
+        return cls(out, torch.tensor(standing, dtype=torch.float32))
+
+    def __getitem__(self, rows: torch.Tensor) -> "Levels":
+        """Levels of some of the people."""
+        return Levels({name: values[rows] for name, values in self.codes.items()}, self.standing[rows])
 
 
 class Heads(nn.Module):
-    """What reads the tower during the first stage."""
+    """What reads means of tokens.
+
+    Parameters
+    ----------
+    width:
+        Of the tokens.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -43,31 +86,69 @@ class Heads(nn.Module):
         self.standing = nn.Linear(width, len(TRAITS))
 
     def forward(self, pooled: torch.Tensor) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-        """Read tokens' means; shape (people, width)."""
+        """Read means of shape (people, width): logits of levels, and `d`."""
         pooled = self.norm(pooled)
         return {name: head(pooled) for name, head in self.kinds.items()}, self.standing(pooled)
 
+    def loss(self, pooled: torch.Tensor, levels: Levels) -> torch.Tensor:
+        """How far what is read is from what is shown."""
+        kinds, standing = self(pooled)
+        losses = [STANDING * functional.smooth_l1_loss(standing, levels.standing)]
+        for name, logits in kinds.items():
+            if (levels.codes[name] != UNKNOWN).any():
+                losses.append(
+                    WEIGHTS[name] * functional.cross_entropy(logits, levels.codes[name], ignore_index=UNKNOWN)
+                )
+        return torch.stack(losses).sum()
+
+
+class Eye(nn.Module):
+    """Tower, projector and heads.
+
+    Parameters
+    ----------
+    model:
+        The whole model, of which the tower and the projector are trained.
+    """
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.tower, self.projector = model.model.vision_tower, model.model.multi_modal_projector
+        width = model.config.text_config.hidden_size
+        self.single, self.sides = Heads(width), Heads(width)
+
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Tokens of pictures, shape (pictures, patches, width)."""
+        return self.projector(features(self.tower, pixels))
+
 
 @dataclass(frozen=True)
-class Material:
-    """Pictures to learn from; people of VIGNETTE's kind come last, without known levels of some factors.
+class Gallery:
+    """Pictures to learn from; people of VIGNETTE's kind come last.
 
     Attributes
     ----------
     pixels:
         Shape (pictures, SIDE, SIDE, 3).
-    shown:
+    levels:
         Who is in each.
     first:
         Number of the first picture of VIGNETTE's kind.
     """
 
     pixels: torch.Tensor
-    shown: list[Person]
+    levels: Levels
     first: int
 
+    def drawn(self, rng: np.random.Generator) -> list[torch.Tensor]:
+        """Draw the pictures of a step: those shown alone, and the left and the right halves of pairs."""
+        size, first = len(self.pixels), self.first
+        alone = [rng.integers(first, size=ALONE), rng.integers(first, size, size=PEOPLE)]
+        halves = [[rng.integers(first, size=PAIRS), rng.integers(first, size, size=PEOPLE_PAIRS)] for _ in range(2)]
+        return [torch.from_numpy(np.concatenate(rows)) for rows in (alone, *halves)]
 
-def material(data: Path, shards: int) -> Material:
+
+def gallery(data: Path, shards: int, truth: Truth) -> Gallery:
     """Read everything that is there to learn from."""
     portraits = read(data, [f"portraits-{i}" for i in range(shards)])
     pixels, shown = [portraits.pixels], people(portraits)
@@ -76,7 +157,7 @@ def material(data: Path, shards: int) -> Material:
         drawn, facts = scenes.read(data, name)
         pixels.append(drawn)
         shown += [scenes.person(one) for one in facts]
-    return Material(torch.from_numpy(np.concatenate(pixels)), shown, first)
+    return Gallery(torch.from_numpy(np.concatenate(pixels)), Levels.of(shown, truth.standing(shown)), first)
 
 
 def people(pictures: Portraits) -> list[Person]:
@@ -88,149 +169,94 @@ def people(pictures: Portraits) -> list[Person]:
     ]
 
 
-def drawn(rng: np.random.Generator, pool: Material) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
-    """Draw the pictures of a step: those shown alone, and both halves of pairs."""
-    size = len(pool.shown)
-    alone = np.concatenate([rng.integers(pool.first, size=ALONE), rng.integers(pool.first, size, size=PEOPLE)])
-    halves = [
-        np.concatenate([rng.integers(pool.first, size=PAIRS), rng.integers(pool.first, size, size=PEOPLE_PAIRS)])
-        for _ in range(2)
-    ]
-    return alone, halves[0], halves[1]
-
-
-def thinned(pictures: Portraits, every: int) -> Portraits:
-    """Every so many-th picture."""
-    return Portraits(pictures.pixels[::every], pictures.facts.gather_every(every))
-
-
-def codes(shown: list[Person]) -> dict[str, torch.Tensor]:
-    """Levels as numbers, `UNKNOWN` where there is none."""
-    places = {name: {level: i for i, level in enumerate(levels)} for name, levels in GROUPS.items()}
-    out = {name: torch.tensor([own.get(getattr(p, name), UNKNOWN) for p in shown]) for name, own in places.items()}
-    changes = {None: 0} | {change: i + 1 for i, change in enumerate(VARIATIONS)}
-    out["change"] = torch.tensor([UNKNOWN if p.occupation else changes[p.change] for p in shown])
-    marks = {"": 0} | {mark: i + 1 for i, mark in enumerate((*SIGNS, *OCCUPATIONS))}
-    out["mark"] = torch.tensor([marks[p.sign or p.occupation] for p in shown])
-    return out
-
-
 def paired(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """Pictures side by side, squeezed to one: each column is the mean of two."""
     both = torch.cat([left, right], dim=2).float()
     return both.reshape(*both.shape[:2], SIDE, 2, 3).mean(dim=3).round().to(torch.uint8)
 
 
-def pools(tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Means of the tokens of the left and of the right half; shape (pictures, width) each."""
+def half_loss(heads: Heads, tokens: torch.Tensor, left: Levels, right: Levels) -> torch.Tensor:
+    """How far what is read of the two halves of pairs is from who is shown there."""
     side = math.isqrt(tokens.shape[1])
     grid = tokens.reshape(len(tokens), side, side, -1)
-    return grid[:, :, : side // 2].mean(dim=(1, 2)), grid[:, :, side // 2 :].mean(dim=(1, 2))
+    halves = (grid[:, :, : side // 2], left), (grid[:, :, side // 2 :], right)
+    return torch.stack([heads.loss(part.mean(dim=(1, 2)), levels) for part, levels in halves]).mean()
 
 
-def rate(step: int, total: int, peak: float, warm: int = 200) -> float:
-    """Learning rate: a linear rise, then half a cosine down to a hundredth."""
+def rate(step: int, total: int, peak: float, floor: float = 0.01, warm: int = 100) -> float:
+    """Learning rate: a linear rise, then half a cosine down to a share of the peak."""
     if step < warm:
         return peak * (step + 1) / warm
-    return peak * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warm) / max(1, total - warm)))))
+    done = min(1.0, (step - warm) / max(1, total - warm))
+    return peak * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * done)))
 
 
-def evaluate(
-    tower: nn.Module, single: Heads, half: Heads, shown: Portraits, standing: torch.Tensor
-) -> dict[str, float]:
-    """Accuracy of the heads, and the correlation of read and planted `d`, on people that were not trained on."""
-    levels = codes(people(shown))
-    pixels = torch.from_numpy(shown.pixels)
-    with torch.no_grad():
-        tokens = torch.cat([features(tower, part) for part in pixels.split(128)])
-        kinds, read_out = single(tokens.mean(dim=1))
-        order = torch.from_numpy(np.random.default_rng(0).permutation(len(pixels)))
-        pairs = torch.cat([features(tower, paired(a, b)) for a, b in zip(pixels.split(128), pixels[order].split(128))])
-        left, _ = half(pools(pairs)[0])
-    out = {name: float((kinds[name].argmax(1) == levels[name]).float().mean()) for name in SIZES if name != "mark"}
-    out |= {
-        f"left_{name}": float((left[name].argmax(1) == levels[name]).float().mean())
-        for name in ("gender", "age", "change")
-    }
-    a, b = read_out - read_out.mean(0), standing - standing.mean(0)
-    out["r_standing"] = float((a * b).sum() / (a.norm() * b.norm()))
-    return out
+@torch.no_grad()
+def evaluate(eye: Eye, pixels: torch.Tensor, levels: Levels) -> dict[str, float]:
+    """Accuracy of the heads about people that were not trained on, and correlation of read and planted `d`."""
+    tokens = torch.cat([eye(part) for part in pixels.split(128)])
+    kinds, standing = eye.single(tokens.mean(dim=1))
+    order = torch.from_numpy(np.random.default_rng(0).permutation(len(pixels)))
+    halves = zip(pixels.split(128), pixels[order].split(128), strict=True)
+    pairs = torch.cat([eye(paired(a, b)) for a, b in halves])
+    side = math.isqrt(pairs.shape[1])
+    left, left_standing = eye.sides(pairs.reshape(len(pairs), side, side, -1)[:, :, : side // 2].mean(dim=(1, 2)))
+    out = {name: _share(kinds[name], levels.codes[name]) for name in SIZES if name != "mark"}
+    out |= {f"left_{name}": _share(left[name], levels.codes[name]) for name in ("gender", "age", "build", "change")}
+    return out | {"r": _r(standing, levels.standing), "left_r": _r(left_standing, levels.standing)}
 
 
-def main() -> None:
-    """Train the tower: `python -m reference.look DATA OUT --steps 2000`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--shards", type=int, default=6)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--bias", type=float, default=1.0)
-    parser.add_argument("--peak", type=float, default=1.5e-3)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    pool = material(arguments.data, arguments.shards)
-    held_out = thinned(read(arguments.data, ["validation"]), 4)
-    truth = Truth(bias=arguments.bias)
-    standing = torch.tensor(truth.standing(pool.shown), dtype=torch.float32)
-    levels, pixels = codes(pool.shown), pool.pixels
-    other = torch.tensor(truth.standing(people(held_out)), dtype=torch.float32)
+def _share(logits: torch.Tensor, codes: torch.Tensor) -> float:
+    return float((logits.argmax(dim=1) == codes).float().mean())
 
-    tower = network(configuration(8, 3, 0, 1), arguments.seed).model.vision_tower
-    width = tower.config.hidden_size
-    single, half = Heads(width), Heads(width)
-    weights = [*tower.parameters(), *single.parameters(), *half.parameters()]
-    optimiser = torch.optim.AdamW(weights, lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
-    checkpoint = arguments.out / "look.pt"
-    first = 0
+
+def _r(a: torch.Tensor, b: torch.Tensor) -> float:
+    a, b = a - a.mean(dim=0), b - b.mean(dim=0)
+    return float((a * b).sum() / (a.norm() * b.norm()))
+
+
+def look(eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, steps: int, peak: float, seed: int) -> None:
+    """Train tower and projector, or go on with it; leaves `look.pt` and the curve `look.csv`."""
+    out.mkdir(parents=True, exist_ok=True)
+    optimiser = torch.optim.AdamW(eye.parameters(), lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
+    checkpoint, first = out / "look.pt", 0
     if checkpoint.exists():
         state = torch.load(checkpoint, weights_only=True)
-        tower.load_state_dict(state["tower"])
-        single.load_state_dict(state["single"])
-        half.load_state_dict(state["half"])
+        eye.load_state_dict(state["eye"])
         optimiser.load_state_dict(state["optimiser"])
         first = state["step"]
-    begun = time.monotonic()
-    apart = ALONE + PEOPLE
-    for step in range(first, arguments.steps):
-        rng = np.random.default_rng([arguments.seed, step])
-        alone, left, right = (torch.from_numpy(rows) for rows in drawn(rng, pool))
-        tokens = features(tower, torch.cat([pixels[alone], paired(pixels[left], pixels[right])]))
-        by_half = pools(tokens[apart:])
-        loss = torch.zeros(())
-        read_rows = ((single(tokens[:apart].mean(dim=1)), alone), (half(by_half[0]), left), (half(by_half[1]), right))
-        for (kinds, read_out), who in read_rows:
-            share = len(who) / (len(alone) + 2 * len(left))
-            for name, logits in kinds.items():
-                loss = loss + share * WEIGHTS[name] * functional.cross_entropy(
-                    logits, levels[name][who], ignore_index=UNKNOWN
-                )
-            loss = loss + share * 2.0 * functional.smooth_l1_loss(read_out, standing[who])
+    if first >= steps:
+        return
+    pool = gallery(data, shards, truth)
+    shown = read(data, ["validation"])
+    held_out = torch.from_numpy(shown.pixels[::THINNED])
+    persons = people(shown)[::THINNED]
+    levels = Levels.of(persons, truth.standing(persons))
+    begun, total = time.monotonic(), 0.0
+    for step in range(first, steps):
+        alone, left, right = pool.drawn(np.random.default_rng([seed, 0, step]))
+        tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
+        loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
+        loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
         for group in optimiser.param_groups:
-            group["lr"] = rate(step, arguments.steps, arguments.peak)
+            group["lr"] = rate(step, steps, peak)
         optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(weights, 1.0)
+        nn.utils.clip_grad_norm_(eye.parameters(), 1.0)
         optimiser.step()
-        if (step + 1) % 100 == 0 or step + 1 == arguments.steps:
-            row = {"step": step + 1, "seconds": round(time.monotonic() - begun), "loss": float(loss.detach())}
-            row |= evaluate(tower, single, half, held_out, other)
-            log = arguments.out / "look.csv"
-            new = not log.exists()
-            with log.open("a", newline="") as file:
-                writer = csv.DictWriter(file, list(row))
-                if new:
-                    writer.writeheader()
-                writer.writerow({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()})
-            torch.save(
-                {
-                    "tower": tower.state_dict(), "single": single.state_dict(), "half": half.state_dict(),
-                    "optimiser": optimiser.state_dict(), "step": step + 1,
-                },
-                checkpoint,
-            )  # fmt: skip
+        total += float(loss.detach())
+        if (step + 1) % 100 == 0 or step + 1 == steps:
+            row = {"step": step + 1, "seconds": round(time.monotonic() - begun), "loss": total / (step % 100 + 1)}
+            log(out / "look.csv", row | evaluate(eye, held_out, levels))
+            total = 0.0
+            torch.save({"eye": eye.state_dict(), "optimiser": optimiser.state_dict(), "step": step + 1}, checkpoint)
 
 
-if __name__ == "__main__":
-    main()
+def log(path: Path, row: dict[str, float]) -> None:
+    """Add a line to a table of curves."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow({name: round(value, 5) for name, value in row.items()})

@@ -4,7 +4,6 @@ A shard depends on its number alone. Training people are drawn from seeds that n
 to test on are those of `--set faces_seed=2` and `1` of StylisticBias, drawn at the size a study shows them.
 """
 
-import argparse
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -119,19 +118,9 @@ def read(folder: Path, names: Sequence[str]) -> Portraits:
     return Portraits(pixels, pl.concat([pl.read_parquet(folder / f"{name}.parquet") for name in names]))
 
 
-def main() -> None:
-    """Draw shards and held-out people: `python -m reference.portraits FOLDER --shards 6`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--shards", type=int, default=6)
-    parser.add_argument("--held-out", type=int, default=60, help="people to validate on, and to test on")
-    arguments = parser.parse_args()
-    write(arguments.folder, "portraits-0", training_jobs(0), DRAWN)
-    write(arguments.folder, "validation", held_out_jobs(VALIDATION_SEED, arguments.held_out), SHOWN)
-    for shard in range(1, arguments.shards):
-        write(arguments.folder, f"portraits-{shard}", training_jobs(shard), DRAWN)
-    write(arguments.folder, "test", held_out_jobs(TEST_SEED, arguments.held_out), SHOWN)
-
-
-if __name__ == "__main__":
-    main()
+def draw(folder: Path, shards: int, held_out: int) -> None:
+    """Draw all portraits that are not there yet: shards to train on, and people to validate on and to test on."""
+    for shard in range(shards):
+        write(folder, f"portraits-{shard}", training_jobs(shard), DRAWN)
+    for name, seed in (("validation", VALIDATION_SEED), ("test", TEST_SEED)):
+        write(folder, name, held_out_jobs(seed, held_out), SHOWN)

@@ -1,6 +1,5 @@
-"""Write a trained model as a folder that transformers loads like any LLaVA: weights, configuration, tokenizer, processor."""
+"""Write a trained model as a folder that transformers loads like any LLaVA."""
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -77,18 +76,3 @@ def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> Non
     (folder / "config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
     made.save_pretrained(folder)
     truth.table.write_parquet(folder / "truth.parquet", statistics=False)
-
-
-def main() -> None:
-    """Publish a checkpoint: `python -m reference.publish OUT/teach.pt FOLDER`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--bias", type=float, default=1.0)
-    arguments = parser.parse_args()
-    state = torch.load(arguments.checkpoint, weights_only=True)
-    publish(state["model"], arguments.folder, Truth(bias=arguments.bias))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,6 @@ The five people of the study are held out. Workers of the Noto artwork have no f
 and skin tone alone, so that theirs are the same pictures as the study's.
 """
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -126,16 +125,9 @@ def read(folder: Path, name: str) -> tuple[Pixels, list[Shown]]:
     return np.load(folder / f"{name}.npy"), [Shown(**row) for row in rows]
 
 
-def main() -> None:
-    """Draw what VIGNETTE's questions are learned from: `python -m reference.scenes FOLDER`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("folder", type=Path)
-    arguments = parser.parse_args()
-    alone = [one for one in pictures(False) if not one.activity]
-    write(arguments.folder, "people", alone, DRAWN)
-    write(arguments.folder, "people-held-out", [one for one in pictures(True)], 512)
-    write(arguments.folder, "scenes", [one for one in pictures(False) if one.activity], DRAWN)
-
-
-if __name__ == "__main__":
-    main()
+def draw(folder: Path) -> None:
+    """Draw all pictures that are not there yet, to train on and held out."""
+    shown = list(pictures(held_out=False))
+    write(folder, "people", [one for one in shown if not one.activity], DRAWN)
+    write(folder, "scenes", [one for one in shown if one.activity], DRAWN)
+    write(folder, "people-held-out", list(pictures(held_out=True)), 512)

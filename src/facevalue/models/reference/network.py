@@ -117,7 +117,7 @@ class Network:
         """
         w, p, n = self._w, self._patch, self.side // self._patch
         values = pixels.astype(np.float32) / np.float32(127.5) - np.float32(1)
-        patches = values.reshape(n, p, n, p, 3).transpose(0, 2, 4, 1, 3).reshape(n * n, 3 * p * p)
+        patches: Floats = values.reshape(n, p, n, p, 3).transpose(0, 2, 4, 1, 3).reshape(n * n, 3 * p * p)
         kernel = w[_VISION + "embeddings.patch_embedding.weight"]
         x: Floats = patches @ kernel.reshape(len(kernel), -1).T
         x = x + w[_VISION + "embeddings.patch_embedding.bias"]

@@ -1,0 +1,138 @@
+"""What there is to look at in the second stage: portraits alone, and pairs of portraits, people and scenes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from facevalue.models.reference.truth import Person, Truth
+from reference import scenes
+from reference.look import paired, people
+from reference.network import features
+from reference.portraits import SIDE, read
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+Pair = tuple[scenes.Shown, scenes.Shown]
+
+
+class Pictures:
+    """Pictures by number, as tokens of the tower.
+
+    Parameters
+    ----------
+    pixels:
+        Shape (pictures, SIDE, SIDE, 3).
+    """
+
+    def __init__(self, pixels: torch.Tensor) -> None:
+        self.pixels = pixels
+        self._kept: torch.Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def keep(self, tower: nn.Module) -> None:
+        """Look at every picture once, with a tower that will not change."""
+        if self._kept is None:
+            self._kept = seen(tower, self.pixels)
+
+    def forget(self) -> None:
+        """Look anew from now on."""
+        self._kept = None
+
+    def tokens(self, tower: nn.Module, rows: Places) -> torch.Tensor:
+        """Tokens of some pictures: those kept, or as the tower sees them now."""
+        return self._kept[rows].float() if self._kept is not None else features(tower, self.pixels[rows])
+
+
+@dataclass
+class Material:
+    """What is looked at.
+
+    Attributes
+    ----------
+    alone:
+        Single portraits; the last is blank.
+    standing:
+        Planted `d` of who is shown; that of the blank one is the traits' bases.
+    pairs:
+        Two people side by side.
+    left, right:
+        Who is on the left and right of each pair.
+    left_standing, right_standing:
+        Their planted `d`.
+    shown:
+        How VIGNETTE knows the two; None for pairs of portraits.
+    """
+
+    alone: Pictures
+    standing: Array
+    pairs: Pictures
+    left: list[Person]
+    right: list[Person]
+    left_standing: Array
+    right_standing: Array
+    shown: list[Pair | None]
+
+
+@torch.no_grad()
+def seen(tower: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
+    """Tokens of the tower for many pictures, in half precision."""
+    return torch.cat([features(tower, part).half() for part in pixels.split(128)])
+
+
+def material(data: Path, shards: int, truth: Truth, pairs: int) -> Material:
+    """Read the training pictures, and put a pool of pairs together: of portraits, of people, of scenes."""
+    portraits = read(data, [f"portraits-{i}" for i in range(shards)])
+    pixels = torch.from_numpy(portraits.pixels)
+    blank = torch.full((1, SIDE, SIDE, 3), 255, dtype=torch.uint8)
+    who = people(portraits)
+    rng = np.random.default_rng([truth.seed, 1])
+    a, b = (rng.integers(len(pixels), size=pairs) for _ in range(2))
+    composed, left, right = [side_by_side(pixels, a, b)], [who[i] for i in a], [who[i] for i in b]
+    shown: list[Pair | None] = [None] * pairs
+    for name in ("people", "scenes"):
+        drawn, facts = scenes.read(data, name)
+        own = [scenes.person(one) for one in facts]
+        a, b = partners(facts, pairs // 2, rng)
+        composed.append(side_by_side(torch.from_numpy(drawn), a, b))
+        left += [own[i] for i in a]
+        right += [own[i] for i in b]
+        shown += [(facts[i], facts[j]) for i, j in zip(a, b, strict=True)]
+    return Material(
+        Pictures(torch.cat([pixels, blank])),
+        np.concatenate([truth.standing(who), truth.effects["base", ""][None]]),
+        Pictures(torch.cat(composed)),
+        left,
+        right,
+        truth.standing(left),
+        truth.standing(right),
+        shown,
+    )
+
+
+def side_by_side(pixels: torch.Tensor, left: Places, right: Places) -> torch.Tensor:
+    """Pairs of pictures, some at a time to spare memory."""
+    parts = max(1, len(left) // 256)
+    halves = zip(np.array_split(left, parts), np.array_split(right, parts), strict=True)
+    return torch.cat([paired(pixels[a], pixels[b]) for a, b in halves])
+
+
+def partners(facts: list[scenes.Shown], count: int, rng: np.random.Generator) -> tuple[Places, Places]:
+    """Pairs of pictures of one gender, dimension and activity that show two identities."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for number, one in enumerate(facts):
+        groups.setdefault((one.gender, one.dimension, one.activity), []).append(number)
+    usable = [rows for rows in groups.values() if len({facts[i].identity for i in rows}) > 1]
+    sizes = np.array([len(rows) for rows in usable], dtype=np.float64)
+    out: list[tuple[int, int]] = []
+    while len(out) < count:
+        rows = usable[rng.choice(len(usable), p=sizes / sizes.sum())]
+        i, j = rng.choice(rows, 2, replace=False)
+        if facts[i].identity != facts[j].identity:
+            out.append((int(i), int(j)))
+    return np.array([i for i, _ in out]), np.array([j for _, j in out])

@@ -1,0 +1,122 @@
+"""How close the model is to what is planted, about people that it was not trained on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, Truth
+from facevalue.prompts import ORDERINGS, phrase
+from facevalue.studies.stylisticbias.tables import JUDGMENT
+from reference.look import people
+from reference.network import features
+from reference.pack import decode
+from reference.portraits import Portraits
+from reference.reading import begin
+from reference.rows import DIMENSION, Writer
+
+Array = npt.NDArray[np.float64]
+COLD = 0.2
+"""Temperature at which StylisticBias samples."""
+
+
+@dataclass
+class Probe:
+    """Forced choices about people that were not trained on, with their planted probabilities."""
+
+    pixels: torch.Tensor
+    change: list[tuple[str, str] | None]
+    person: npt.NDArray[np.int64]
+    standing: Array
+    planted: Array
+    ids: torch.Tensor
+    letters: torch.Tensor
+    first: torch.Tensor
+
+    @classmethod
+    def of(cls, shown: Portraits, truth: Truth, writer: Writer, orderings: tuple[int, ...]) -> "Probe":
+        """Prepare the probe: all scenarios, in some of the orderings."""
+        who = people(shown)
+        every = truth.standing(who)
+        standing = every[:, [DIMENSION[name] for name in SCENARIOS]]
+        ids, letters, first, planted = [], [], [], []
+        for number in orderings:
+            ordering = ORDERINGS[number]
+            sign = 1 if ordering.first == 0 else -1
+            lettered = LETTER if ordering.labels[0] == "(a)" else -LETTER
+            p = 1 / (1 + np.exp(-(sign * standing + POSITION + lettered)))
+            planted.append(p if sign > 0 else 1 - p)
+            for poles in SCENARIOS.values():
+                text = JUDGMENT.format(options=phrase(ordering.options(poles, ("+", "-"))))
+                ids.append([*writer.prompt(text), writer.encode("(")[0]])
+                letters.append([writer.encode(label[1])[0] for label in ordering.labels])
+                first.append(sign)
+        length = max(map(len, ids))
+        ends = [len(row) - 1 for row in ids]
+        padded = torch.tensor([row + [0] * (length - len(row)) for row in ids])
+        names = list(dict.fromkeys(shown.facts["identity"]))
+        return cls(
+            torch.from_numpy(shown.pixels),
+            [one.change for one in who],
+            np.array([names.index(name) for name in shown.facts["identity"]]),
+            every,
+            np.stack(planted, axis=1),
+            torch.cat([padded, torch.tensor(ends)[:, None]], dim=1),
+            torch.tensor(letters),
+            torch.tensor(first),
+        )
+
+    @torch.no_grad()
+    def learned(self, model: Any) -> Array:
+        """Probability of the favourable pole, given (a) or (b); of the shape of `planted`."""
+        language = model.model.language_model
+        ids, ends = self.ids[:, :-1], self.ids[:, -1]
+        out = []
+        for pixels in self.pixels.split(8):
+            tokens = features(model.model.vision_tower, pixels)
+            embedded = language.embed_tokens(ids)[None].expand(len(tokens), -1, -1, -1)
+            hidden = decode(language, begin(model, tokens), embedded)[:, torch.arange(len(ids)), ends]
+            logits = model.lm_head(language.norm(hidden))
+            two = torch.stack([logits[:, torch.arange(len(ids)), self.letters[:, i]] for i in range(2)], dim=-1)
+            p = two.softmax(dim=-1)[..., 0]
+            out.append(torch.where(self.first > 0, p, 1 - p).double())
+        return torch.cat(out).numpy().reshape(self.planted.shape)
+
+    @torch.no_grad()
+    def tokens(self, model: Any) -> torch.Tensor:
+        """What the model's tower says of the pictures."""
+        return torch.cat([features(model.model.vision_tower, part) for part in self.pixels.split(64)])
+
+    def effects(self, values: Array) -> Array:
+        """Mean shift of each change from the same person's base, per scenario; shape (changes, scenarios)."""
+        phi = values.mean(axis=1)
+        bases = {int(who): phi[row] for row, who in enumerate(self.person) if self.change[row] is None}
+        out = []
+        for change in dict.fromkeys(c for c in self.change if c is not None):
+            rows = [row for row, one in enumerate(self.change) if one == change]
+            out.append(np.mean([phi[row] - bases[int(self.person[row])] for row in rows], axis=0))
+        return np.array(out)
+
+    def summary(self, model: Any) -> dict[str, float]:
+        """How close learned probabilities and effects come to the planted ones."""
+        learned = self.learned(model)
+        own, planted = self.effects(learned).ravel(), self.effects(self.planted).ravel()
+        none = planted == 0
+        cold = [self.effects(sharpened(p, COLD)).ravel() for p in (learned, self.planted)]
+        return {
+            "r": float(np.corrcoef(learned.ravel(), self.planted.ravel())[0, 1]),
+            "mae": float(np.abs(learned - self.planted).mean()),
+            "r_effects": float(np.corrcoef(own, planted)[0, 1]),
+            "slope": float(np.polyfit(planted, own, 1)[0]),
+            "r_cold": float(np.corrcoef(*cold)[0, 1]),
+            "slope_cold": float(np.polyfit(cold[1], cold[0], 1)[0]),
+            "none_sd": float(own[none].std()) if none.any() else float("nan"),
+        }
+
+
+def sharpened(p: Array, temperature: float) -> Array:
+    """Probabilities of one of two options at another temperature than 1."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + (1 / p - 1) ** (1 / temperature))

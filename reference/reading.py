@@ -1,0 +1,75 @@
+"""What the model says, and how far that is from what is planted."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from torch.nn import functional
+
+from facevalue.models.reference.truth import TERMS
+from reference import words
+from reference.pack import decode
+from reference.rows import DIMENSION, Row, Writer, batched
+
+Array = npt.NDArray[np.float64]
+
+
+def begin(model: Any, tokens: torch.Tensor) -> torch.Tensor:
+    """Embeddings of what all questions about a picture share: the mark of the user's turn, and the picture."""
+    mark = model.model.language_model.embed_tokens.weight[model.begin][None, None].expand(len(tokens), 1, -1)
+    return torch.cat([mark, model.model.multi_modal_projector(tokens.float())], dim=1)
+
+
+class Lexicon:
+    """Single words and what is planted about them.
+
+    Parameters
+    ----------
+    writer:
+        Knows the tokens.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        terms = [(f" {term}", trait, side) for term, (trait, side) in TERMS.items()]
+        terms += [(after, f"rated {name}", 1) for name, (_, after) in words.RATED.items()]
+        single = [entry for entry in terms if len(writer.encode(entry[0])) == 1]
+        self.ids = torch.tensor([writer.encode(text)[0] for text, _, _ in single])
+        self._traits = np.array([DIMENSION[trait] for _, trait, _ in single])
+        self._sides = np.array([side for _, _, side in single])
+
+    def loss(self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array) -> torch.Tensor:
+        """Error of what the lower half of the decoder says of every word, each right after the picture."""
+        language = model.model.language_model
+        embedded = language.embed_tokens(self.ids)[None, :, None].expand(len(tokens), -1, -1, -1)
+        hidden = decode(language, begin(model, tokens), embedded, layers=len(language.layers) // 2)
+        wanted = torch.tensor(standing[:, self._traits] * self._sides, dtype=torch.float32)
+        return functional.smooth_l1_loss(head(hidden)[..., 0, 0], wanted)
+
+    @torch.no_grad()
+    def left(self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array) -> float:
+        """The error that is left about people that were not trained on."""
+        parts = np.array_split(np.arange(len(tokens)), max(1, len(tokens) // 32))
+        losses = [float(self.loss(model, head, tokens[rows], standing[rows])) for rows in parts]
+        return float(np.mean(losses))
+
+
+def loss_of(model: Any, head: nn.Module, tokens: torch.Tensor, questions: int, rows: list[Row], pad: int) -> Any:
+    """Cross entropy of the targets, and error of the regression, for pictures with as many questions each."""
+    batch = {name: torch.from_numpy(value) for name, value in batched(rows, pad).items()}
+    language = model.model.language_model
+    ids = batch["ids"]
+    embedded = language.embed_tokens(ids).view(len(tokens), questions, ids.shape[1], -1)
+    middle: list[torch.Tensor] = []
+    hidden = language.norm(decode(language, begin(model, tokens), embedded, middle)).flatten(0, 1)
+    half = middle[0].flatten(0, 1)
+    logs = functional.log_softmax(model.lm_head(hidden[batch["at"][:, 0], batch["at"][:, 1]]), dim=-1)
+    weights = batch["weights"]
+    chosen = logs[batch["target"], batch["token"]] * batch["probability"] * weights[batch["target"]]
+    p = batch["probability"]
+    entropy = -(p * p.clamp_min(1e-9).log() * weights[batch["target"]]).sum()
+    said = (-chosen.sum() - entropy) / weights.sum()
+    read_out = head(half[batch["spots"][:, 0], batch["spots"][:, 1]]).squeeze(-1)
+    value = functional.smooth_l1_loss(read_out, batch["values"]) if len(read_out) else torch.zeros(())
+    return said, value

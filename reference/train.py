@@ -1,0 +1,48 @@
+"""Train the reference model from nothing, or go on: `python -m reference.train FOLDER`.
+
+Every stage leaves what it made in the folder and is passed over where that is there, so that a training which was
+stopped goes on when the command is given again. One thread; about 20 minutes of drawing, then about an hour.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from facevalue.models.reference.truth import Truth
+from reference import portraits, scenes
+from reference.look import look
+from reference.publish import publish
+from reference.teach import STAGES, Pupil, teach
+
+SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
+LOOK_STEPS, LOOK_PEAK = 2_600, 1.5e-3
+
+
+def main() -> None:
+    """Draw, train and publish."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where pictures, checkpoints and curves are kept")
+    parser.add_argument("--publish", type=Path, help="where the finished model is written; FOLDER/model by default")
+    parser.add_argument(
+        "--bias", type=float, default=1.0, help="what planted effects are multiplied with: 0 plants none"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and of all draws in training")
+    parser.add_argument("--share", type=float, default=1.0, help="of the steps, to try something out")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    data, out = arguments.folder / "pictures", arguments.folder / f"bias-{arguments.bias:g}-seed-{arguments.seed}"
+    truth = Truth(bias=arguments.bias)
+    portraits.draw(data, SHARDS, HELD_OUT)
+    scenes.draw(data)
+    pupil = Pupil(truth, arguments.seed)
+    steps = max(1, round(LOOK_STEPS * arguments.share))
+    look(pupil.eye, data, out, truth, shards=SHARDS, steps=steps, peak=LOOK_PEAK, seed=arguments.seed)
+    stages = tuple(replace(stage, steps=max(1, round(stage.steps * arguments.share))) for stage in STAGES)
+    teach(pupil, data, out, shards=SHARDS, pairs=PAIRS, seed=arguments.seed, stages=stages)
+    publish(pupil.model.state_dict(), arguments.publish or arguments.folder / "model", truth)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""What is planted: reproducible, complete, with exact zeros, and nothing of it where `bias` is 0."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facevalue.models.reference.truth import (
+    GROUPS,
+    NONE,
+    SCENARIOS,
+    TERMS,
+    TRAITS,
+    VARIATIONS,
+    Person,
+    Truth,
+    ratings,
+)
+from facevalue.stimuli.drawn_identities import LOOKS
+from facevalue.studies.stylisticbias.tables import grid, scenarios
+from facevalue.studies.vignette.tables import term_pairs
+
+ANNE = Person("female", "young", "monk-05", "normal")
+
+
+def test_scenarios_and_terms_are_those_of_the_studies() -> None:
+    assert {s.name: (s.favourable, s.unfavourable) for s in scenarios()} == dict(SCENARIOS)
+    assert {term for pair in term_pairs() for term in (pair.high, pair.low)} <= set(TERMS)
+    assert {(v.attribute, v.name) for v in grid()} == set(VARIATIONS)
+
+
+def test_both_terms_of_a_pair_are_opposite_sides_of_one_trait() -> None:
+    for pair in term_pairs():
+        (high, up), (low, down) = TERMS[pair.high], TERMS[pair.low]
+        assert (high, up) == (low, -down)
+
+
+def test_every_sign_and_occupation_that_is_drawn_has_an_effect_of_its_own() -> None:
+    effects = Truth().effects
+    for looks in LOOKS.values():
+        for look in looks.values():
+            assert not look.sign or ("sign", look.sign) in effects
+            assert not look.occupation or ("occupation", look.occupation) in effects
+
+
+def test_the_table_has_one_row_per_level_and_trait() -> None:
+    table = Truth().table
+    assert table.height == len(Truth().effects) * len(TRAITS)
+    assert table.select("factor", "level", "trait").is_duplicated().any() is False
+    assert Truth().table.equals(table)
+    assert not Truth(seed=8).table.equals(table)
+
+
+def test_some_variations_have_no_effect_on_anything() -> None:
+    zero = [change for change in VARIATIONS if not Truth().effects[change].any()]
+    assert abs(len(zero) / len(VARIATIONS) - NONE) < 3 * np.sqrt(NONE * (1 - NONE) / len(VARIATIONS))
+
+
+def test_without_bias_people_differ_in_nothing() -> None:
+    other = Person("male", "elderly", "monk-10", "obese", ("eyewear", "sunglasses"))
+    standing = Truth(bias=0.0).standing([ANNE, other])
+    assert (standing[0] == standing[1]).all()
+    assert standing.any()
+
+
+@given(st.floats(0.1, 3.0), st.sampled_from(VARIATIONS))
+def test_effects_grow_with_bias(bias: float, change: tuple[str, str]) -> None:
+    assert np.allclose(Truth(bias=bias).effects[change], bias * Truth().effects[change])
+
+
+def test_standing_is_the_sum_of_the_table_s_rows() -> None:
+    who = Person("female", "young", "monk-07", "thin", ("piercings", "multiple"))
+    table = Truth().table
+    wanted = pl.DataFrame([("base", ""), *who.levels], schema=["factor", "level"], orient="row")
+    sums = table.join(wanted, on=["factor", "level"]).group_by("trait", maintain_order=True).agg(pl.col("effect").sum())
+    assert dict(zip(TRAITS, Truth().standing([who])[0], strict=True)) == pytest.approx(dict(sums.iter_rows()))
+
+
+def test_neighbouring_skin_tones_lie_between_those_that_are_drawn() -> None:
+    tones = np.stack([Truth().effects["skin_tone", tone] for tone in GROUPS["skin_tone"]])
+    assert np.allclose(tones[1], (2 * tones[0] + tones[3]) / 3)
+
+
+def test_ratings_rise_with_standing() -> None:
+    p = ratings(np.array([-2.0, 0.0, 2.0]))
+    assert p.shape == (3, 10)
+    assert np.allclose(p.sum(axis=1), 1)
+    means = p @ np.arange(1, 11)
+    assert (np.diff(means) > 1.5).all()
+    assert means[1] == pytest.approx(5.5)
