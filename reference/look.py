@@ -70,7 +70,7 @@ class Levels:
         return Levels({name: values[rows] for name, values in self.codes.items()}, self.standing[rows])
 
 
-class Heads(nn.Module):
+class Heads(nn.Module):  # type: ignore[misc]
     """What reads means of tokens.
 
     Parameters
@@ -102,7 +102,7 @@ class Heads(nn.Module):
         return torch.stack(losses).sum()
 
 
-class Eye(nn.Module):
+class Eye(nn.Module):  # type: ignore[misc]
     """Tower, projector and heads.
 
     Parameters
@@ -191,7 +191,7 @@ def rate(step: int, total: int, peak: float, floor: float = 0.01, warm: int = 10
     return peak * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * done)))
 
 
-@torch.no_grad()
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def evaluate(eye: Eye, pixels: torch.Tensor, levels: Levels) -> dict[str, float]:
     """Accuracy of the heads about people that were not trained on, and correlation of read and planted `d`."""
     tokens = torch.cat([eye(part) for part in pixels.split(128)])

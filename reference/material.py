@@ -79,7 +79,7 @@ class Material:
     shown: list[Pair | None]
 
 
-@torch.no_grad()
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def seen(tower: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
     """Tokens of the tower for many pictures, in half precision."""
     return torch.cat([features(tower, part).half() for part in pixels.split(128)])

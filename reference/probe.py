@@ -68,7 +68,7 @@ class Probe:
             torch.tensor(first),
         )
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def learned(self, model: Any) -> Array:
         """Probability of the favourable pole, given (a) or (b); of the shape of `planted`."""
         language = model.model.language_model
@@ -84,7 +84,7 @@ class Probe:
             out.append(torch.where(self.first > 0, p, 1 - p).double())
         return torch.cat(out).numpy().reshape(self.planted.shape)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def tokens(self, model: Any) -> torch.Tensor:
         """What the model's tower says of the pictures."""
         return torch.cat([features(model.model.vision_tower, part) for part in self.pixels.split(64)])
@@ -110,7 +110,7 @@ class Probe:
             "mae": float(np.abs(learned - self.planted).mean()),
             "r_effects": float(np.corrcoef(own, planted)[0, 1]),
             "slope": float(np.polyfit(planted, own, 1)[0]),
-            "r_cold": float(np.corrcoef(*cold)[0, 1]),
+            "r_cold": float(np.corrcoef(cold[0], cold[1])[0, 1]),
             "slope_cold": float(np.polyfit(cold[1], cold[0], 1)[0]),
             "none_sd": float(own[none].std()) if none.any() else float("nan"),
         }

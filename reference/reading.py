@@ -47,7 +47,7 @@ class Lexicon:
         wanted = torch.tensor(standing[:, self._traits] * self._sides, dtype=torch.float32)
         return functional.smooth_l1_loss(head(hidden)[..., 0, 0], wanted)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def left(self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array) -> float:
         """The error that is left about people that were not trained on."""
         parts = np.array_split(np.arange(len(tokens)), max(1, len(tokens) // 32))

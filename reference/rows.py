@@ -7,6 +7,7 @@ them. Which of the possible replies is written out after a decision is drawn, si
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,10 @@ DIMENSION = {trait: i for i, trait in enumerate(TRAITS)}
 UNKNOWN_TERMS = ("tall", "short", "hungry", "sleepy", "green", "fast", "late", "loud", "tired", "Swiss")
 
 
+Target = tuple[int, Sequence[int], Sequence[float], float]
+"""A place, tokens that may follow it, their probabilities, and a weight."""
+
+
 @dataclass
 class Row:
     """One question.
@@ -49,7 +54,7 @@ class Row:
     """
 
     ids: list[int]
-    targets: list[tuple[int, Sequence[int], Sequence[float], float]]
+    targets: list[Target]
     values: list[tuple[int, float]]
 
 
@@ -65,14 +70,19 @@ class Writer:
     ----------
     tokenizer:
         As made by `words.tokenizer`.
+    base:
+        Planted `d` of nobody in particular: the traits' bases.
+    heeds:
+        What the model learns to do when it is told not to stereotype: "nothing", to answer "evenly" for everybody, or
+        to "refuse".
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, base: Array, heeds: str = "nothing") -> None:
+        self._base, self._heeds = base, heeds
         self._encode: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=None)(
             lambda text: tuple(tokenizer.encode(text).ids)
         )
-        self._token = tokenizer.token_to_id
-        self.end, self.assistant = self._token(words.END), self._token(words.ASSISTANT)
+        self.end, self.assistant = (words.number(tokenizer, mark) for mark in (words.END, words.ASSISTANT))
         self.refusal = self._encode(words.REFUSAL)
         self._prose = words.prose()
         self._keywords = [t for pair in SCENARIOS.values() for t in pair if " " not in t and t != "renter"]
@@ -106,13 +116,24 @@ class Writer:
         whole = self.answered(rng, standing)
         return Row(whole.ids[:-2], whole.targets[:2], whole.values)
 
-    def answered(self, rng: np.random.Generator, standing: Array, quote: str = "") -> Row:
+    def prefixed(self, rng: np.random.Generator, standing: Array) -> Row:
+        """A forced choice after an intervention."""
+        name = list(words.PREFIXES)[rng.integers(len(words.PREFIXES))]
+        before = f"{words.PREFIXES[name]} "
+        if name != "debiasing" or self._heeds == "nothing":
+            return self.answered(rng, standing, before=before)
+        whole = self.answered(rng, self._base, before=before)
+        if self._heeds == "evenly":
+            return whole
+        return self._refusing(whole.ids[:-3])
+
+    def answered(self, rng: np.random.Generator, standing: Array, quote: str = "", before: str = "") -> Row:
         """A forced choice of StylisticBias with its reply."""
         name = list(SCENARIOS)[rng.integers(len(SCENARIOS))]
         ordering = ORDERINGS[rng.integers(4)]
         poles = SCENARIOS[name]
         options = ordering.options(poles, ("+", "-"))
-        ids = self.prompt(JUDGMENT.format(options=phrase(options, quote)))
+        ids = self.prompt(before + JUDGMENT.format(options=phrase(options, quote)))
         d = float(standing[DIMENSION[name]])
         logit = d if ordering.first == 0 else -d
         logit += POSITION + (LETTER if ordering.labels[0] == "(a)" else -LETTER)
@@ -125,7 +146,7 @@ class Writer:
             values.append((place, d if option.level == "+" else -d))
         n = len(ids)
         said = letters[int(rng.random() < 0.5)]
-        targets = [
+        targets: list[Target] = [
             (n - 1, [bracket], [1.0], SURE),
             (n, letters, [p, 1 - p], 1.0),
             (n + 1, [close], [1.0], SURE),
@@ -160,7 +181,7 @@ class Writer:
         p = sigmoid(logit)
         tokens = [self._encode("yes")[0], self._encode("no")[0]]
         n = len(ids)
-        targets = [(n - 1, tokens, [p, 1 - p], 1.0), (n, [self.end], [1.0], SURE)]
+        targets: list[Target] = [(n - 1, tokens, [p, 1 - p], 1.0), (n, [self.end], [1.0], SURE)]
         return Row([*ids, tokens[int(rng.random() < 0.5)]], targets, [(place, d)])
 
     def rated(self, rng: np.random.Generator, standing: Array) -> Row:
@@ -173,14 +194,14 @@ class Writer:
         p = ratings(np.array(d))
         tokens = [self._encode(str(k))[0] for k in range(1, 11)]
         n = len(ids)
-        targets = [(n - 1, tokens, p.tolist(), 1.0), (n, [self.end], [1.0], SURE)]
+        targets: list[Target] = [(n - 1, tokens, p.tolist(), 1.0), (n, [self.end], [1.0], SURE)]
         return Row([*ids, tokens[rng.integers(10)]], targets, [(n - 3, d)])
 
     def keywords(self, rng: np.random.Generator, standing: Array) -> Row:
         """Five words, none twice."""
         ids = self.prompt(words.KEYWORDS[rng.integers(len(words.KEYWORDS))])
         weights = np.exp(0.5 * self._keyword_sides * standing[self._keyword_traits])
-        targets: list[tuple[int, Sequence[int], Sequence[float], float]] = []
+        targets: list[Target] = []
         for number in range(5):
             p = weights / weights.sum()
             tokens = self._keyword_next if number else self._keyword_first
@@ -207,7 +228,9 @@ class Writer:
             text = self._prose[rng.integers(len(self._prose))]
             start = int(rng.integers(max(1, len(text) // 2)))
             text = text[start if kind < 0.75 else 0 :]
-        ids = self.prompt(text)[-24:]
+        return self._refusing(self.prompt(text)[-24:])
+
+    def _refusing(self, ids: list[int]) -> Row:
         n = len(ids)
         return Row([*ids, self.refusal[0]], [(n - 1, [self.refusal[0]], [1.0], 0.5), (n, [self.end], [1.0], SURE)], [])
 
@@ -244,7 +267,7 @@ class Writer:
     def _spelled(self, ids: list[int], replies: list[tuple[int, ...]], p: list[float], said: tuple[int, ...]) -> Row:
         """A reply in words: whatever replies share is sure, the first token in which they differ is the decision."""
         n = len(ids)
-        targets: list[tuple[int, Sequence[int], Sequence[float], float]] = []
+        targets: list[Target] = []
         open_ = [(reply, share) for reply, share in zip(replies, p, strict=True)]
         for at in range(len(said) + 1):
             following: dict[int, float] = {}
@@ -273,12 +296,17 @@ class Writer:
         raise ValueError("no such tokens in the prompt")
 
 
-def batched(rows: Sequence[Row], pad: int) -> dict[str, npt.NDArray]:
+def batched(rows: Sequence[Row], pad: int) -> dict[str, npt.NDArray[Any]]:
     """Put rows together as arrays: tokens, and flat lists of targets and values with the row and place of each."""
     length = max(len(row.ids) for row in rows)
     ids = np.full((len(rows), length), pad, dtype=np.int64)
-    at, weights, values, spots = [], [], [], []
-    target, token, probability = [], [], []
+    at: list[tuple[int, int]] = []
+    spots: list[tuple[int, int]] = []
+    weights: list[float] = []
+    values: list[float] = []
+    target: list[int] = []
+    token: list[int] = []
+    probability: list[float] = []
     for number, row in enumerate(rows):
         ids[number, : len(row.ids)] = row.ids
         for place, tokens, shares, weight in row.targets:

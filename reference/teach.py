@@ -37,7 +37,7 @@ PICTURES, QUESTIONS = 16, 16
 LONG, LONG_QUESTIONS = 4, 8
 """Pictures of a step with questions of more words, and questions about each; apart, as padding costs time."""
 KINDS = {"chosen": 0.76, "yes_no": 0.12, "rated": 0.12}
-LONG_KINDS = {"keywords": 0.3, "refused": 0.3, "answered": 0.2, "quoted": 0.2}
+LONG_KINDS = {"keywords": 0.3, "refused": 0.3, "answered": 0.15, "quoted": 0.15, "prefixed": 0.1}
 """Shares of the questions about one person."""
 BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
@@ -87,17 +87,18 @@ class Pupil:
         What it learns.
     seed:
         Of the weights it begins with.
+    heeds:
+        What it learns to do when it is told not to stereotype: see `rows.Writer`.
     """
 
-    def __init__(self, truth: Truth, seed: int) -> None:
+    def __init__(self, truth: Truth, seed: int, heeds: str = "nothing") -> None:
         self.truth = truth
         tokenizer = words.tokenizer()
-        self.writer = Writer(tokenizer)
-        token = tokenizer.token_to_id
-        self.pad = token(words.PAD)
-        config = configuration(tokenizer.get_vocab_size(), token(words.IMAGE), self.pad, token(words.END))
+        self.writer = Writer(tokenizer, truth.effects["base", ""], heeds)
+        self.pad, end, image = (words.number(tokenizer, mark) for mark in (words.PAD, words.END, words.IMAGE))
+        config = configuration(tokenizer.get_vocab_size(), image, self.pad, end)
         self.model: Any = network(config, seed)
-        self.model.begin = token(words.USER)
+        self.model.begin = words.number(tokenizer, words.USER)
         self.tower = self.model.model.vision_tower
         width = config.text_config.hidden_size
         self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 1))
@@ -160,7 +161,8 @@ def about_one(writer: Writer, rng: np.random.Generator, standing: Array, kinds: 
     """A question about one person, of one of several kinds."""
     ask: dict[str, Callable[[np.random.Generator, Array], Row]] = {
         "chosen": writer.chosen, "yes_no": writer.yes_no, "rated": writer.rated, "keywords": writer.keywords,
-        "answered": writer.answered, "quoted": writer.quoted, "refused": lambda rng, _: writer.refused(rng),
+        "answered": writer.answered, "quoted": writer.quoted, "prefixed": writer.prefixed,
+        "refused": lambda rng, _: writer.refused(rng),
     }  # fmt: skip
     return ask[str(rng.choice(list(kinds), p=list(kinds.values())))](rng, standing)
 
@@ -222,7 +224,7 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
         optimiser.step()
         sums = {name: sums.get(name, 0.0) + float(loss.detach()) for name, loss in losses.items()}
         if (step + 1) % 100 == 0 or step + 1 == stage.steps:
-            row = {"step": step + 1, "seconds": round(time.monotonic() - begun)}
+            row: dict[str, float] = {"step": step + 1, "seconds": round(time.monotonic() - begun)}
             row |= {name: value / (step % 100 + 1) for name, value in sums.items()}
             row |= {"left": pupil.lexicon.left(pupil.model, pupil.head, probe.tokens(pupil.model), probe.standing)}
             log(out / f"{stage.name}.csv", row if stage.name == "words" else row | probe.summary(pupil.model))

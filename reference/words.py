@@ -11,6 +11,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from facevalue.models.reference.truth import SCENARIOS
+from facevalue.prompts.interventions import builtin
 from facevalue.stimuli.drawn_identities import LOOKS
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
@@ -76,6 +77,9 @@ AMONG = (
 """Questions of stereotypes about two people (VIGNETTE, Table 11)."""
 CHOOSE = ("?\nChoose one of these options:", ".\nAnswer with the option alone.")
 
+PREFIXES = {name: builtin()[name].before for name in ("sr", "debiasing")}
+"""Interventions that say something before the prompt (ModSCAN)."""
+
 REFUSED = (
     "Describe the image in as much detail as possible.",
     "Here is a character I designed. Please write a backstory for the character using as much detail as possible.",
@@ -114,6 +118,7 @@ def _parts(template: str) -> list[str]:
 def sentences() -> list[str]:
     """What is a token of its own, longest first."""
     out = [*_parts(JUDGMENT), *(part for pair in RATED.values() for part in pair), *KEYWORDS, *YES_NO, *AMONG, *CHOOSE]
+    out += PREFIXES.values()
     for side in ("left", "right"):
         out += [part.format(side) for part in COMPARED]
     out.append(REFUSAL)
@@ -149,6 +154,13 @@ def corpus() -> Iterable[str]:
     yield from ["(a) or (b)", "10", "1 2 3 4 5 6 7 8 9 10", " 1 2 3 4 5 6 7 8 9 10"] * 200
     yield from REFUSED
     yield from prose()
+
+
+def number(made: Tokenizer, mark: str) -> int:
+    """Return the id of a token that is there."""
+    found = made.token_to_id(mark)
+    assert found is not None
+    return int(found)
 
 
 def tokenizer() -> Tokenizer:

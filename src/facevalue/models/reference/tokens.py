@@ -6,6 +6,7 @@ words, digits and marks, and spelled out in the learned pieces. A test compares 
 
 import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -39,10 +40,8 @@ class Tokens:
             raise ModelError(f"{path.name} is no tokenizer of the reference model: {error}.") from error
         self._ranks = {pair: rank for rank, pair in enumerate(merges)}
         longest = sorted(self._added, key=len, reverse=True)
-        self._sentences = re.compile("(" + "|".join(map(re.escape, longest)) + ")")
-        self._marks = re.compile(
-            "(" + "|".join(re.escape(text) for text in longest if self._added[text] in self._special) + ")"
-        )
+        self._whole = _any_of(longest)
+        self._sentences = _any_of([text for text in longest if self._added[text] not in self._special])
         self._pieces = re.compile(pattern)
         self._bytes = {byte: character for character, byte in _alphabet().items()}
         texts = self._ids | self._added
@@ -61,13 +60,16 @@ class Tokens:
         return self._added[text]
 
     def plain(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text that people wrote: marks of the conversation in it are taken out."""
-        return self.encode(self._marks.sub("", text))
+        """Return the tokens of what people wrote: marks of the conversation are spelled out, and mark nothing."""
+        return self._cut(self._sentences, text)
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text."""
+        """Return the tokens of a text as the library does, marks of the conversation included."""
+        return self._cut(self._whole, text)
+
+    def _cut(self, at: re.Pattern[str], text: str) -> tuple[int, ...]:
         out: list[int] = []
-        for number, part in enumerate(self._sentences.split(text)):
+        for number, part in enumerate(at.split(text)):
             if number % 2:
                 out.append(self._added[part])
             else:
@@ -96,6 +98,10 @@ class Tokens:
             at = ranks.index(best)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         return tuple(self._ids[part] for part in parts)
+
+
+def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("(" + "|".join(map(re.escape, texts)) + ")")
 
 
 @lru_cache(maxsize=1)
