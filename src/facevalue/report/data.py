@@ -43,6 +43,25 @@ class StudyFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """How far a local model's probabilities were from those of plain forward passes, over all sessions of a run.
+
+    Attributes
+    ----------
+    questions:
+        How many were put to it in both ways.
+    difference:
+        Largest difference of a probability.
+    tolerance:
+        Largest difference that rounding explains; a session ends above it.
+    """
+
+    questions: int
+    difference: float
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """One model's run.
 
@@ -78,6 +97,8 @@ class RunFacts:
         SHA-256 of the file in which families and margins were declared before the run; empty if there was none.
     families:
         Families declared in it.
+    self_check:
+        What a local model's self-check found; None if there was none.
     """
 
     model: str
@@ -100,6 +121,7 @@ class RunFacts:
     sample: str = ""
     preregistration: str = ""
     families: tuple[Family, ...] = ()
+    self_check: SelfCheck | None = None
 
     @property
     def complete(self) -> bool | None:

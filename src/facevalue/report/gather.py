@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import polars as pl
 
 from facevalue import __version__
-from facevalue.report.data import DataStatement, ReportData, RunFacts, StudyFacts
+from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.sections import page_of
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
+from facevalue.store.manifest import Session
 from facevalue.store.reader import count_drawn
 from facevalue.studies import Study
 
@@ -81,7 +82,22 @@ def _facts(run: StoredRun, tally: Tally) -> RunFacts:
         sample="" if facts.sample is None else f"{facts.sample:,} requests wanted, seed {facts.seed}",
         preregistration=facts.preregistration or "",
         families=declared.families if declared is not None else (),
+        self_check=_self_check(facts.sessions),
     )
+
+
+def _self_check(sessions: Sequence[Session]) -> SelfCheck | None:
+    """Put together what the self-checks of a run's sessions found; those that were killed have left nothing."""
+    wanted = ("self_checks", "largest_difference", "tolerance")
+    found = [
+        [float(session.findings[name]) for name in wanted]
+        for session in sessions
+        if all(name in session.findings for name in wanted)
+    ]
+    if not found:
+        return None
+    checks, differences, tolerances = zip(*found, strict=True)
+    return SelfCheck(int(sum(checks)), max(differences), min(tolerances))
 
 
 def _statement(study: Study) -> DataStatement:

@@ -16,7 +16,7 @@ from facevalue.report.judged import how_judged
 from facevalue.report.numbers import POOLED, Numbers
 from facevalue.report.page import StudyPage
 from facevalue.report.sections import page_of
-from facevalue.report.trust import KINDS
+from facevalue.report.trust import KINDS, self_check
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
@@ -47,7 +47,7 @@ def render(data: ReportData) -> str:
         answer=answer,
         verdict_class=_verdict_class(answer),
         who=_who(numbers),
-        cards=page.cards(data, numbers, titles),
+        cards=[*page.cards(data, numbers, titles), *self_check(data.runs)],
         judged=how_judged(data, numbers),
         kind_note=_kind_note(data.kind),
         methods=_methods(numbers),

@@ -196,3 +196,26 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
     value = texts[0] if len(set(texts)) == 1 else "differs between models"
     lines = tuple(f"{run.model}: {t}" for run, t in zip(runs, texts, strict=True)) if len(set(texts)) > 1 else ()
     return Card("complete", title, value[:1].upper() + value[1:], note, status, lines)
+
+
+def self_check(runs: Sequence[RunFacts]) -> list[Card]:
+    """How far local models' probabilities were from those of plain forward passes; no card where none was checked."""
+    found = [(run.model, run.self_check) for run in runs if run.self_check is not None]
+    if not found:
+        return []
+    lines = tuple(
+        f"{model}: {check.difference:.2g}; tolerance {check.tolerance:g}; questions: {count(check.questions)}"
+        for model, check in found
+    )
+    _, top = max(found, key=lambda one: one[1].difference / one[1].tolerance)
+    asked = sum(check.questions for _, check in found)
+    note = (
+        f"Questions about one picture share its computation. {count(asked)} drawn at random were also asked without "
+        "sharing, one forward pass each; this is the largest difference of a probability. Rounding explains up to "
+        f"{top.tolerance:g} in this number format; a session ends above it."
+    )
+    status = worst([
+        Status.OK if check.difference <= check.tolerance else Status.PROBLEM for _, check in found
+    ])  # fmt: skip
+    value = f"{top.difference:.2g}, tolerance {top.tolerance:g}" + (" at worst" if len(found) > 1 else "")
+    return [Card("self-check", "Self-check of the local model", value, note, status, lines if len(found) > 1 else ())]
