@@ -159,8 +159,7 @@ class Network:
             keys.append(k[0])
             values.append(v[0])
             mixed = softmax(q[0] @ k[0].transpose(0, 2, 1) + mask) @ v[0]
-            x = x + mixed.transpose(1, 0, 2).reshape(x.shape) @ block["out"]
-            x = self._feed(x, block)
+            x = self._feed(x + mixed.transpose(1, 0, 2).reshape(x.shape) @ block["out"], block)
         return Prefix(tuple(keys), tuple(values))
 
     def read(self, prefix: Prefix, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> list[Floats]:
@@ -184,26 +183,58 @@ class Network:
         ids = np.zeros((count, length), dtype=np.int64)
         for at, row in enumerate(rows):
             ids[at, : len(row)] = row
-        x = self.embeddings[ids].reshape(count * length, -1)
-        mask = np.triu(np.full((length, length), -np.inf, dtype=np.float32), 1)
+        x = self.embeddings[ids]
         turn = self._turns(np.arange(prefix.length, prefix.length + length))
-        for block, keys, values in zip(self._blocks, prefix.keys, prefix.values, strict=True):
-            q, k, v = self._qkv(x.reshape(count, length, -1), block, turn)
-            # Over the prefix all rows are one product per head; over its own tokens each row is one.
-            flat = q.transpose(1, 0, 2, 3).reshape(self._heads, count * length, self._size)
-            far = (flat @ keys.transpose(0, 2, 1)).reshape(self._heads, count, length, -1).transpose(1, 0, 2, 3)
-            near = q @ k.transpose(0, 1, 3, 2) + mask
-            top = np.maximum(far.max(axis=-1, keepdims=True), near.max(axis=-1, keepdims=True))
-            far, near = np.exp(far - top), np.exp(near - top)
-            total = far.sum(axis=-1, keepdims=True) + near.sum(axis=-1, keepdims=True)
-            far_flat = far.transpose(1, 0, 2, 3).reshape(self._heads, count * length, -1)
-            mixed = (far_flat @ values).reshape(self._heads, count, length, -1).transpose(1, 0, 2, 3)
-            mixed = (mixed + near @ v) / total
-            x = x + mixed.transpose(0, 2, 1, 3).reshape(count * length, -1) @ block["out"]
-            x = self._feed(x, block)
-        wanted = np.array([at * length + place for at, own in enumerate(places) for place in own])
-        logits = self._rms_norm(x[wanted], self._w[_LANGUAGE + "norm.weight"]) @ self.embeddings.T
+        below = np.arange(length)
+        for number, block in enumerate(self._blocks):
+            q, k, v = self._qkv(x, block, turn)
+            if number + 1 < self._layers:
+                mixed = self._attended(q, k, v, below, prefix.keys[number], prefix.values[number])
+                x = self._feed(x + mixed @ block["out"], block)
+        # Above the last layer's keys and values only the places that are read matter.
+        line = np.array([at for at, own in enumerate(places) for _ in own])
+        column = np.array([place for own in places for place in own])
+        mixed = self._attended(
+            q[line, :, column][:, :, None], k[line], v[line], column[:, None, None], prefix.keys[-1], prefix.values[-1]
+        )
+        x = self._feed(x[line, column] + mixed[:, 0] @ block["out"], block)
+        logits = self._rms_norm(x, self._w[_LANGUAGE + "norm.weight"]) @ self.embeddings.T
         return np.split(logits, np.cumsum([len(own) for own in places])[:-1])
+
+    def _attended(
+        self, q: Floats, k: Floats, v: Floats, places: npt.NDArray[np.int64], keys: Floats, values: Floats
+    ) -> Floats:
+        """Attend to a prefix that all rows share, and to each row's own tokens up to a place.
+
+        Over the prefix all rows are one product per head; over its own tokens each row is one.
+
+        Parameters
+        ----------
+        q:
+            Shape (rows, heads, places, size).
+        k, v:
+            Shape (rows, heads, length, size).
+        places:
+            Where each of `q` stands in its row; broadcasts with (rows, heads, places).
+        keys, values:
+            Of the prefix, shape (heads, prefix, size).
+
+        Returns
+        -------
+        Shape (rows, places, width).
+        """
+        count, heads, read, size = q.shape
+        own = np.arange(k.shape[2])
+        hidden = np.where(own > np.asarray(places)[..., None], np.float32(-np.inf), np.float32(0))
+        flat = q.transpose(1, 0, 2, 3).reshape(heads, count * read, size)
+        far = (flat @ keys.transpose(0, 2, 1)).reshape(heads, count, read, -1).transpose(1, 0, 2, 3)
+        near = q @ k.transpose(0, 1, 3, 2) + hidden
+        top = np.maximum(far.max(axis=-1, keepdims=True), near.max(axis=-1, keepdims=True))
+        far, near = np.exp(far - top), np.exp(near - top)
+        total = far.sum(axis=-1, keepdims=True) + near.sum(axis=-1, keepdims=True)
+        far = far.transpose(1, 0, 2, 3).reshape(heads, count * read, -1)
+        mixed = (far @ values).reshape(heads, count, read, size).transpose(1, 0, 2, 3) + near @ v
+        return (mixed / total).transpose(0, 2, 1, 3).reshape(count, read, heads * size)
 
     def _qkv(self, x: Floats, block: Mapping[str, Floats], turn: tuple[Floats, Floats]) -> tuple[Floats, ...]:
         count, length, _ = x.shape

@@ -54,7 +54,7 @@ class Following:
         """Compute what is not known yet: one row for each reply that is no beginning of another."""
         new = [place for place in dict.fromkeys(places) if place not in self._known]
         inner = {Place(p.prompt, p.reply[:n]) for p in new for n in range(len(p.reply))}
-        ends = [place for place in new if place not in inner]
+        ends = sorted((place for place in new if place not in inner), key=lambda p: len(p.prompt) + len(p.reply))
         for start in range(0, len(ends), ROWS):
             part = ends[start : start + ROWS]
             rows = [(*place.prompt, *place.reply) for place in part]
