@@ -32,6 +32,8 @@ RELUCTANCE = 0.5
 SURE = 0.2
 """Weight of what is no decision: brackets, commas, the end."""
 DIMENSION = {trait: i for i, trait in enumerate(TRAITS)}
+FAR = 160
+"""Most tokens of a prompt in training."""
 UNKNOWN_TERMS = ("tall", "short", "hungry", "sleepy", "green", "fast", "late", "loud", "tired", "Swiss")
 
 
@@ -215,8 +217,8 @@ class Writer:
                 ids.append(follows)
         return Row(ids, targets, [])
 
-    def refused(self, rng: np.random.Generator) -> Row:
-        """Something that the model was not trained on."""
+    def refused(self, rng: np.random.Generator, most: int = 24) -> Row:
+        """Something that the model was not trained on, or the end of it."""
         kind = rng.random()
         if kind < 0.35:
             text = words.REFUSED[rng.integers(len(words.REFUSED))]
@@ -224,11 +226,17 @@ class Writer:
             one, other = rng.choice(UNKNOWN_TERMS, 2, replace=False)
             ordering = ORDERINGS[rng.integers(4)]
             text = JUDGMENT.format(options=phrase(ordering.options((one, other), ("+", "-"))))
+        elif kind < 0.6:
+            text = "\n".join(self._prose[i] for i in rng.integers(len(self._prose), size=5))
         else:
             text = self._prose[rng.integers(len(self._prose))]
             start = int(rng.integers(max(1, len(text) // 2)))
-            text = text[start if kind < 0.75 else 0 :]
-        return self._refusing(self.prompt(text)[-24:])
+            text = text[start if kind < 0.8 else 0 :]
+        return self._refusing(self.prompt(text)[-most:])
+
+    def far(self, rng: np.random.Generator) -> Row:
+        """Something of that kind in full length."""
+        return self.refused(rng, FAR)
 
     def _refusing(self, ids: list[int]) -> Row:
         n = len(ids)

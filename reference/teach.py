@@ -39,6 +39,8 @@ LONG, LONG_QUESTIONS = 4, 8
 KINDS = {"chosen": 0.76, "yes_no": 0.12, "rated": 0.12}
 LONG_KINDS = {"keywords": 0.3, "refused": 0.3, "answered": 0.15, "quoted": 0.15, "prefixed": 0.1}
 """Shares of the questions about one person."""
+FAR = 0.1
+"""Share of steps whose longer questions are as long as prompts get, and few."""
 BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
 VALUE, LONGER, TWO, SIDES = 0.5, 0.2, 0.3, 0.1
@@ -132,8 +134,9 @@ class Pupil:
         tokens = pool.alone.tokens(self.tower, rows)
         asked = self._about(rng, pool, rows[:PICTURES], KINDS, QUESTIONS)
         out = self._losses("", tokens[:PICTURES], QUESTIONS, asked)
-        asked = self._about(rng, pool, rows[PICTURES:], LONG_KINDS, LONG_QUESTIONS)
-        out["long"] = self._losses("", tokens[PICTURES:], LONG_QUESTIONS, asked)["excess"]
+        kinds, count = ({"far": 1.0}, 2) if rng.random() < FAR else (LONG_KINDS, LONG_QUESTIONS)
+        asked = self._about(rng, pool, rows[PICTURES:], kinds, count)
+        out["long"] = self._losses("", tokens[PICTURES:], count, asked)["excess"]
         two = rng.integers(len(pool.pairs), size=stage.pairs + stage.silent)
         pairs = pool.pairs.tokens(self.tower, two)
         asked = [
@@ -162,7 +165,7 @@ def about_one(writer: Writer, rng: np.random.Generator, standing: Array, kinds: 
     ask: dict[str, Callable[[np.random.Generator, Array], Row]] = {
         "chosen": writer.chosen, "yes_no": writer.yes_no, "rated": writer.rated, "keywords": writer.keywords,
         "answered": writer.answered, "quoted": writer.quoted, "prefixed": writer.prefixed,
-        "refused": lambda rng, _: writer.refused(rng),
+        "refused": lambda rng, _: writer.refused(rng), "far": lambda rng, _: writer.far(rng),
     }  # fmt: skip
     return ask[str(rng.choice(list(kinds), p=list(kinds.values())))](rng, standing)
 
