@@ -23,7 +23,8 @@ class ModelOptions:
     dtype:
         Number format of a model on this machine: "float32", "bfloat16" or "float16"; None for what suits its device.
     device:
-        Where it computes: "cpu", "cuda", "cuda:1", or "auto" to spread its layers; None for a GPU if there is one.
+        Where it computes: "cpu", "cuda", "cuda:1", or "auto" to spread its layers; "cuda:0,cuda:1" for a model on each;
+        None for a GPU if there is one.
     threads:
         Its CPU threads; None for as many as torch takes.
     compile:
@@ -67,6 +68,10 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")
+    if kind == "hf" and name and "," in (options.device or ""):
+        from facevalue.models.hf.devices import HFDevices  # noqa: PLC0415
+
+        return HFDevices(spec, options)
     if kind == "hf" and name:
         from facevalue.models.hf.adapter import HFModel  # noqa: PLC0415
 

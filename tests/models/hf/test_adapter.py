@@ -116,7 +116,7 @@ def test_each_picture_is_run_once(model: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_stream_is_taken_stimulus_by_stimulus(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "_MOST_NEIGHBOURS", 4)
+    monkeypatch.setattr(adapter, "MOST_NEIGHBOURS", 4)
     taken: list[int] = []
 
     def stream() -> Iterator[Request]:

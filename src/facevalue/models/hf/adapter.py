@@ -25,12 +25,15 @@ from facevalue.types import Image, Request, Response, Status, Stimulus
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-_MOST_NEIGHBOURS = 1024
+MOST_NEIGHBOURS = 1024
 """Requests about one stimulus that are taken from the stream at once."""
 _MOST_FAILURES = 20
 """So many stimuli in a row with nothing but errors end the run."""
 _MOST_IMAGES = 8
 _PIECES, _PIECE = 64, 2**16  # bytes
+CAPABILITIES = Capabilities(
+    probabilities="full", images_per_request=_MOST_IMAGES, system_prompt=True, seeds=True, structured=True
+)
 
 
 class HFModel:
@@ -62,9 +65,7 @@ class HFModel:
             threads=options.threads,
             compile=options.compile,
         )
-        self.capabilities = Capabilities(
-            probabilities="full", images_per_request=_MOST_IMAGES, system_prompt=True, seeds=True, structured=True
-        )
+        self.capabilities = CAPABILITIES
         self.notes = self.engine.loaded.notes
         self._failures = 0
         self._settings: dict[str, str | int | float | bool] | None = None
@@ -105,7 +106,7 @@ class HFModel:
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer one stimulus after the other, each request of it as soon as it is done."""
         for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
-            while batch := list(islice(run, _MOST_NEIGHBOURS)):
+            while batch := list(islice(run, MOST_NEIGHBOURS)):
                 reason, answered = None, False
                 for response in self._answer(batch):
                     reason, answered = response.error or reason, answered or response.status is not Status.ERROR

@@ -1,0 +1,307 @@
+"""Several devices, one process and one model each: `--device cuda:0,cuda:1`.
+
+The requests about one stimulus go together to whichever process has least to do. Between the processes there are pipes
+with lines of JSON, and the bytes of the pictures after the line that announces them: nothing that could be code. A
+process ends when its pipe does, whatever it is doing, so none is left behind when this one is killed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, astuple, replace
+from itertools import groupby, islice
+from queue import SimpleQueue
+from typing import Any, BinaryIO
+
+from facevalue.errors import DataError, FaceValueError, ModelError
+from facevalue.models.hf.adapter import CAPABILITIES, MOST_NEIGHBOURS, HFModel
+from facevalue.models.registry import ModelOptions
+from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
+
+_WAITING = 2
+"""Stimuli that a process has at once: one that it works on, one that is there when it is done."""
+_SECONDS = 10.0
+"""A process that hasn't ended by then, once its pipe is closed, is killed."""
+
+Header = dict[str, Any]
+
+
+class HFDevices:
+    """The same model on several devices, with the replies of one.
+
+    Parameters
+    ----------
+    name:
+        "hf/PATH_OR_ID", as the user typed it.
+    options:
+        As for `facevalue.models.hf.adapter.HFModel`; `device` names several, with commas. Threads are each one's.
+
+    Raises
+    ------
+    ModelError
+        The model cannot be used on one of them; the text says why.
+    """
+
+    capabilities = CAPABILITIES
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        self.name = name
+        devices = [part.strip() for part in (options.device or "").split(",")]
+        if "auto" in devices or not all(devices):
+            raise ModelError(f"{options.device!r} is no list of devices: write them as in cuda:0,cuda:1.")
+        self._news: SimpleQueue[tuple[_Process, Header | None]] = SimpleQueue()
+        self._jobs = 0
+        self._processes: list[_Process] = []
+        try:
+            for device in devices:
+                self._processes.append(_Process(device, self._news))
+            for process in self._processes:
+                process.send({"name": name, "options": asdict(replace(options, device=process.device))})
+            while any(not process.settings for process in self._processes):
+                process, header = self._news.get()
+                _take(process, header)
+        except BaseException:
+            self.close()
+            raise
+        first = self._processes[0]
+        self.notes: tuple[str, ...] = first.notes
+        for other in self._processes:
+            if other.settings != first.settings:
+                self.close()
+                raise ModelError(f"{first.device} and {other.device} would not give the same answers: use one kind.")
+
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """As with one device: how many there are changes no answer."""
+        return self._processes[0].settings
+
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """What the self-checks have found: the largest of each number, and how many checks there were in all."""
+        found: dict[str, str | int | float | bool] = {}
+        for process in self._processes:
+            for name, value in process.findings.items():
+                before = found.get(name, 0)
+                assert isinstance(value, int | float)
+                assert isinstance(before, int | float)
+                found[name] = before + value if name == "self_checks" else max(before, value)
+        return found
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer requests, those about one stimulus in one process; in any order."""
+        batches = _batches(requests)
+        mine: set[int] = set()
+        batch = next(batches, None)
+        while batch or mine:
+            idle = min(self._processes, key=lambda process: process.jobs)
+            if batch and idle.jobs < _WAITING:
+                self._jobs += 1
+                mine.add(self._jobs)
+                idle.give(self._jobs, batch)
+                batch = next(batches, None)
+                continue
+            process, header = self._news.get()
+            header = _take(process, header)
+            if header["job"] not in mine:
+                continue  # of a stream that was given up
+            if "done" in header:
+                mine.remove(header["job"])
+            else:
+                yield _response(header["response"])
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._processes:
+            process.hang_up()
+        for process in self._processes:
+            process.end()
+
+
+class _Process:
+    """One device's process, seen from outside.
+
+    Parameters
+    ----------
+    device:
+        Its device.
+    news:
+        Where all that it says is put; None when it has ended.
+    """
+
+    def __init__(self, device: str, news: "SimpleQueue[tuple[_Process, Header | None]]") -> None:
+        self.device = device
+        self.jobs = 0
+        self.settings: dict[str, str | int | float | bool] = {}
+        self.findings: dict[str, str | int | float | bool] = {}
+        self.notes: tuple[str, ...] = ()
+        # In a session of its own: Ctrl-C reaches the run alone, which may want what is on its way.
+        self._popen = subprocess.Popen(  # noqa: S603 - this interpreter and this module
+            [sys.executable, "-P", "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._listener = threading.Thread(target=self._listen, args=(news,), daemon=True)
+        self._listener.start()
+
+    def _listen(self, news: "SimpleQueue[tuple[_Process, Header | None]]") -> None:
+        assert self._popen.stdout is not None
+        for line in self._popen.stdout:
+            if line.endswith(b"\n"):
+                news.put((self, json.loads(line)))
+        news.put((self, None))
+
+    def give(self, job: int, batch: list[Request]) -> None:
+        """Hand over requests about one stimulus."""
+        self.jobs += 1
+        stimulus = batch[0].stimulus
+        images: tuple[Image, ...] = ()
+        problem = None
+        try:
+            images = stimulus.load()
+        except (DataError, OSError) as error:
+            problem = str(error)
+        questions = {id(request.question): request.question for request in batch}
+        places = {key: place for place, key in enumerate(questions)}
+        header = {
+            "job": job,
+            "key": stimulus.key,
+            "digest": stimulus.digest,
+            "problem": problem,
+            "images": [[image.media_type, len(image.data)] for image in images],
+            "questions": [_written(question) for question in questions.values()],
+            "requests": [
+                [r.trial, r.repeat, r.seed, places[id(r.question)], astuple(r.sampling), r.exact, r.constrain]
+                for r in batch
+            ],
+        }
+        self.send(header, *(image.data for image in images))
+
+    def send(self, header: Header, *blobs: bytes) -> None:
+        """Send a line and what it announces; that the process has ended is heard from itself."""
+        assert self._popen.stdin is not None
+        with suppress(BrokenPipeError):
+            self._popen.stdin.write(json.dumps(header).encode() + b"\n" + b"".join(blobs))
+            self._popen.stdin.flush()
+
+    def ended(self) -> str:
+        """Say how it ended."""
+        code = self._popen.wait(_SECONDS)
+        return f"killed by signal {-code}" if code < 0 else f"exit status {code}"
+
+    def hang_up(self) -> None:
+        """Close its pipe."""
+        assert self._popen.stdin is not None
+        with suppress(BrokenPipeError):
+            self._popen.stdin.close()
+
+    def end(self) -> None:
+        """Wait until it has ended."""
+        try:
+            self._popen.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
+        self._listener.join()
+        assert self._popen.stdout is not None
+        self._popen.stdout.close()
+
+
+def _take(process: _Process, header: Header | None) -> Header:
+    """Take note of what a process says of itself."""
+    if header is None:
+        raise ModelError(
+            f"The process of {process.device} ended ({process.ended()}); what it last wrote stands above. The same "
+            "command goes on from what is stored."
+        )
+    process.findings = header.get("findings", process.findings)
+    if "failed" in header:
+        raise ModelError(f"{process.device}: {header['failed']}")
+    if "settings" in header:
+        process.settings, process.notes = header["settings"], tuple(header["notes"])
+    process.jobs -= "done" in header
+    return header
+
+
+def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
+    """Yield neighbours about one stimulus together, as one process would take them."""
+    for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
+        while batch := list(islice(run, MOST_NEIGHBOURS)):
+            yield batch
+
+
+def _written(question: Question) -> Header:
+    """Put a question as JSON, without what only a study wants to know of it."""
+    return asdict(replace(question, factors={}))
+
+
+def _question(given: Header) -> Question:
+    sampling = given["sampling"] and Sampling(**given["sampling"])
+    options = tuple(Option(**option) for option in given["options"])
+    turns = tuple((role, text) for role, text in given["turns"])
+    return Question(**given | {"sampling": sampling, "options": options, "turns": turns})
+
+
+def _response(given: list[Any]) -> Response:
+    trial, repeat, status, text, probs, *rest = given
+    return Response(trial, repeat, Status(status), text, None if probs is None else tuple(probs), *rest)
+
+
+def _requests(header: Header, blobs: list[bytes]) -> list[Request]:
+    """Put requests together again."""
+    images = tuple(Image(data, kind) for data, (kind, _) in zip(blobs, header["images"], strict=True))
+
+    def load() -> tuple[Image, ...]:
+        if header["problem"] is not None:
+            raise DataError(header["problem"])
+        return images
+
+    stimulus = Stimulus(header["key"], header["digest"], {}, load)
+    questions = [_question(given) for given in header["questions"]]
+    return [
+        Request(trial, repeat, seed, stimulus, questions[place], Sampling(*sampling), exact, constrain)
+        for trial, repeat, seed, place, sampling, exact, constrain in header["requests"]
+    ]
+
+
+def _heard(source: BinaryIO, jobs: "SimpleQueue[tuple[Header, list[bytes]]]") -> None:
+    """Put aside what comes through the pipe; end the process when it is closed, whatever it is doing."""
+    while (line := source.readline()).endswith(b"\n"):
+        header = json.loads(line)
+        jobs.put((header, [source.read(size) for _, size in header.get("images", ())]))
+    os._exit(0)
+
+
+def main() -> None:
+    """Be one device's process: a model, requests from standard input, responses to standard output."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print must not come between the lines
+
+    def say(**header: Any) -> None:
+        out.write(json.dumps(header).encode() + b"\n")
+        out.flush()
+
+    jobs: SimpleQueue[tuple[Header, list[bytes]]] = SimpleQueue()
+    source = os.fdopen(os.dup(0), "rb")  # one of its own: Python wants to close standard input when it ends
+    threading.Thread(target=_heard, args=(source, jobs), daemon=True).start()
+    found: Mapping[str, Any] = {}
+    try:
+        first, _ = jobs.get()
+        model = HFModel(first["name"], ModelOptions(**first["options"]))
+        say(settings=dict(model.settings()), notes=model.notes)
+        while True:
+            header, blobs = jobs.get()
+            try:
+                for response in model.respond(_requests(header, blobs)):
+                    say(job=header["job"], response=response)
+            finally:
+                found = dict(model.findings())
+            say(job=header["job"], done=True, findings=found)
+    except FaceValueError as error:
+        say(failed=str(error), findings=dict(found))
+
+
+if __name__ == "__main__":
+    main()
