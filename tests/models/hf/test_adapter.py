@@ -154,20 +154,48 @@ def test_pictures_that_cannot_be_read_are_errors_of_their_own(model: Any) -> Non
 def test_what_a_processor_makes_of_a_picture_is_an_error_with_its_reason(
     model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def rejects(*args: Any) -> Any:
+    def rejects(*args: Any, **kwargs: Any) -> Any:
         raise ValueError("height and width must be larger than factor")
 
-    monkeypatch.setattr("facevalue.models.hf.engine.prepare", rejects)
+    monkeypatch.setattr(type(model.engine.loaded.processor), "__call__", rejects)
     found = answers(model, requests(shown("one")))
     assert {response.status for response in found.values()} == {Status.ERROR}
     assert "larger than factor" in (found[0].error or "")
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_what_a_model_makes_of_a_request_is_an_error_with_its_reason(
+    model: Any, monkeypatch: pytest.MonkeyPatch, exact: bool
+) -> None:
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise IndexError("index 7 is out of bounds")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model.engine.loaded.model, "forward", fails)
+        found = answers(model, requests(shown("one"), exact=exact))
+    assert {response.status for response in found.values()} == {Status.ERROR}
+    assert found[0].error == "The model fails: IndexError: index 7 is out of bounds"
+    assert answers(model, requests(shown("one")))[0].status is Status.OK
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, RuntimeError])
+@pytest.mark.parametrize("place", ["engine.prepare", "engine.score_pack", "adapter.decoded"])
+def test_a_fault_of_our_own_is_no_error_of_a_request(
+    model: Any, monkeypatch: pytest.MonkeyPatch, place: str, error: type[Exception]
+) -> None:
+    def fails(*args: Any) -> Any:
+        raise error("a fault of ours")
+
+    monkeypatch.setattr(f"facevalue.models.hf.{place}", fails)
+    with pytest.raises(error, match="a fault of ours"):
+        answers(model, requests(shown("one")))
+
+
 def test_twenty_stimuli_without_any_answer_end_the_run(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rejects(*args: Any) -> Any:
+    def rejects(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    monkeypatch.setattr("facevalue.models.hf.engine.prepare", rejects)
+    monkeypatch.setattr(model.engine.loaded.model, "forward", rejects)
     stream = (request for at in range(40) for request in requests(shown(str(at)), 10 * at, count=2))
     seen = []
     with pytest.raises(ModelError, match=r"20 stimuli in a row.*illegal memory access"):

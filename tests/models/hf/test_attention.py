@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from facevalue.errors import DataError
+from facevalue.errors import DataError, ModelError
 from facevalue.types import Option, Question
 from tests.models.hf import tiny
 
@@ -224,3 +224,33 @@ def test_the_model_answers_as_before_after_it_was_looked_at(tmp_path: Path) -> N
     before = plain_logits(loaded, inputs, [], [0])
     AttentionReader(loaded).read([PAIR], QUESTION)
     assert torch.equal(plain_logits(loaded, inputs, [], [0]), before)
+
+
+def too_much(*args: Any) -> None:
+    torch.empty(2**60)
+
+
+def no_memory_left(*args: Any) -> None:
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+
+
+@pytest.mark.parametrize("lack", [too_much, no_memory_left])
+def test_maps_that_do_not_fit_into_memory_are_one_sentence(load: Callable[[str], Any], lack: Any) -> None:
+    loaded = load("llava")
+    decoder = loaded.model.get_decoder()
+    runs = []
+
+    def hook(module: Any, inputs: Any, output: Any) -> None:
+        if decoder.config._attn_implementation == "eager":  # the maps are being made
+            runs.append(output)
+            lack()
+
+    handle = decoder.layers[1].self_attn.register_forward_hook(hook)
+    try:
+        with pytest.raises(ModelError, match=r"The attention of \d+ tokens.*doesn't fit into memory") as raised:
+            AttentionReader(loaded).read([PAIR], QUESTION)
+    finally:
+        handle.remove()
+    assert len(runs) == 1
+    assert "\n" not in str(raised.value)
+    assert AttentionReader(loaded).read([PAIR], QUESTION).options  # and goes on where there is enough

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.plain import plain_logits
@@ -109,7 +110,13 @@ def test_branches_share_the_prefix_and_nothing_else(load: Load) -> None:
         assert torch.equal(values, old_values)
 
 
-def test_a_branch_is_as_before_after_an_error(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(torch.OutOfMemoryError("CUDA out of memory"), torch.OutOfMemoryError), (ValueError("of its own"), Rejected)],
+)
+def test_a_branch_is_as_before_after_an_error(
+    load: Load, monkeypatch: pytest.MonkeyPatch, error: Exception, raised: type[Exception]
+) -> None:
     loaded = load("llava")
     prefix, group = run(loaded)
     ids, parents, _ = tiny.packed(group.suffixes)
@@ -118,15 +125,12 @@ def test_a_branch_is_as_before_after_an_error(load: Load, monkeypatch: pytest.Mo
     for each in (branch, want):
         each.grow(ids[:4], parents[:4], [])
 
-    class Full(RuntimeError):
-        """Memory has run out."""
-
     def fail(*_: object) -> None:
-        raise Full
+        raise error
 
     with monkeypatch.context() as patch:  # after the layers have taken the nodes
         patch.setattr(loaded.model.lm_head, "forward", fail)
-        with pytest.raises(Full):
+        with pytest.raises(raised):
             branch.grow(ids[4:], parents[4:], [0])
     assert torch.equal(branch.grow(ids[4:], parents[4:], [3]), want.grow(ids[4:], parents[4:], [3]))
 

@@ -15,6 +15,7 @@ import PIL.ImageOps
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models.base import Capabilities
+from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
 from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.scoring import Score
@@ -124,13 +125,15 @@ class HFModel:
         stimulus, waiting = batch[0].stimulus, dict(enumerate(batch))
         try:
             pictures = decoded(stimulus)
-            for number, made, seconds in self._made(pictures, batch):
-                yield _response(waiting.pop(number), made, seconds)
-            return
         except (DataError, OSError) as error:
             reason = f"Stimulus {stimulus.key!r} cannot be shown: {error}"
-        except (ValueError, TypeError, LookupError, RuntimeError) as error:  # whatever a processor or model makes of it
-            reason = f"{type(error).__name__}: {str(error).strip()[:300] or 'no reason given'}"
+        else:
+            try:
+                for number, made, seconds in self._made(pictures, batch):
+                    yield _response(waiting.pop(number), made, seconds)
+                return
+            except (DataError, Rejected) as error:
+                reason = str(error)
         for request in waiting.values():
             yield _response(request, Failed(reason), 0.0)
 

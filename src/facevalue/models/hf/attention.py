@@ -24,9 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import DataError, ModelError
+from facevalue.models.hf.calls import calling
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.options import OPENING, written
+from facevalue.models.hf.packing import OutOfMemory, attempt
 from facevalue.models.hf.plain import extended, plain_logits
 from facevalue.models.hf.regions import Regions, check_known, regions
 from facevalue.models.hf.relevancy import Watch, watched
@@ -192,8 +194,6 @@ class AttentionReader:
         ModelError
             The maps don't fit into memory, or what the tokens of these pictures stand for isn't known.
         """
-        import torch  # noqa: PLC0415
-
         if not images:
             raise DataError("No picture is shown with this question, so there is nothing to look at.")
         if len(question.options) < 2:
@@ -202,16 +202,18 @@ class AttentionReader:
         ways = written(question.options, self._loaded.tokenizer, self._vocabulary)
         if reason := group.excess(0, max(len(way) for each in ways for way in each), self._loaded.context):
             raise DataError(f"{reason}.")
-        inputs = group.full(0)
-        try:
-            options = self._manner(inputs, ways)
-            return self._read(inputs, [image.size for image in images], question.options, options)
-        except (torch.OutOfMemoryError, MemoryError) as error:
-            tokens = int(inputs["input_ids"].shape[1])
+        inputs, sizes = group.full(0), [image.size for image in images]
+
+        def work(ways: list[list[Tokens]]) -> Attended:
+            return self._read(inputs, sizes, question.options, self._manner(inputs, ways))
+
+        found = attempt(work, ways)
+        if isinstance(found, OutOfMemory):
             raise ModelError(
-                f"The attention of {tokens:,} tokens, all layers and heads of it, doesn't fit into memory: use a "
-                "machine with more, smaller pictures, or a smaller model."
-            ) from error
+                f"The attention of {inputs['input_ids'].shape[1]:,} tokens, all layers and heads of it, doesn't fit "
+                "into memory: use a machine with more, smaller pictures, or a smaller model."
+            )
+        return found
 
     def _manner(self, inputs: "Mapping[str, Tensor]", ways: list[list[Tokens]]) -> list[Tokens]:
         """Of the two ways to write all options, with or without a blank before them, return that which is likelier."""
@@ -250,7 +252,7 @@ class AttentionReader:
         """Return the logits of what follows the prompt and each token of a reply, (len(reply) + 1, vocabulary)."""
         import torch  # noqa: PLC0415
 
-        with watch(), torch.enable_grad():
+        with watch(), torch.enable_grad(), calling():
             out = self._loaded.model(**extended(inputs, reply), use_cache=False, logits_to_keep=len(reply) + 1)
             logits: Tensor = out.logits[0].float()
         return logits

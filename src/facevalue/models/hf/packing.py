@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from facevalue.errors import FaceValueError
+from facevalue.models.hf.calls import is_memory
 from facevalue.models.hf.loaded import Loaded
 
 Item = TypeVar("Item")
@@ -123,20 +124,9 @@ def attempt(work: Callable[[Item], Result], given: Item) -> Result | OutOfMemory
     try:
         return work(given)
     except (RuntimeError, MemoryError) as error:
-        if not _is_memory(error):
+        if not is_memory(error):
             raise
         problem = OutOfMemory(f"out of memory: {str(error).strip().splitlines()[0][:200] if str(error) else 'no more'}")
     if torch.cuda.is_available():  # only now has the failed pack been let go
         torch.cuda.empty_cache()
     return problem
-
-
-def _is_memory(error: Exception) -> bool:
-    import torch  # noqa: PLC0415
-
-    said = str(error).lower()
-    return (
-        isinstance(error, torch.OutOfMemoryError | MemoryError)
-        or "out of memory" in said
-        or "not enough memory" in said  # CPU
-    )

@@ -5,6 +5,7 @@ from copy import deepcopy
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from facevalue.models.hf.calls import calling
 from facevalue.models.hf.families import carried
 from facevalue.models.hf.loaded import Loaded
 
@@ -44,7 +45,7 @@ def plain_logits(
     whole = extended(inputs, continuation)
     wanted = torch.as_tensor([int(inputs["input_ids"].shape[1]) - 1 + at for at in read])
     picks = "logits_to_keep" in signature(type(loaded.model).forward).parameters
-    with torch.inference_mode():
+    with torch.inference_mode(), calling():
         out = loaded.model(**whole, use_cache=False, **({"logits_to_keep": wanted} if picks else {}))
         logits: Tensor = out.logits[0] if picks else out.logits[0, wanted]
         return logits.float()
@@ -109,6 +110,6 @@ def _led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[
         output_logits=True,
     )
     lead = LogitsProcessorList([Lead()])
-    with torch.inference_mode():
+    with torch.inference_mode(), calling():
         out = loaded.model.generate(**inputs, generation_config=settings, logits_processor=lead)
     return torch.cat([out.logits[at] for at in read]).float()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from facevalue.models.hf.calls import calling
 from facevalue.models.hf.families import carried, next_position, window_of
 from facevalue.models.hf.loaded import Loaded
 
@@ -113,11 +114,11 @@ class Prefix:
         from transformers import DynamicCache  # noqa: PLC0415
 
         kept = DynamicCache()  # without a configuration it keeps what sliding windows would drop
-        with torch.inference_mode():
+        with torch.inference_mode(), calling():
             loaded.model(**inputs, past_key_values=kept, use_cache=True, logits_to_keep=1)
+            position = next_position(loaded.family, loaded.model, inputs)
         layers = tuple((layer.keys, layer.values) for layer in kept.layers)
-        length = int(inputs["input_ids"].shape[1])
-        return cls(length, next_position(loaded.family, loaded.model, inputs), loaded, inputs, layers)
+        return cls(int(inputs["input_ids"].shape[1]), position, loaded, inputs, layers)
 
     def branch(self) -> "Branch":
         """Return a new branch. It shares the prefix's keys and values, and nothing with any other branch."""
@@ -176,7 +177,7 @@ class Branch:
         self._add(tokens, np.asarray(parents, dtype=np.int64))
         positions = prefix.next_position + self._depths[-len(tokens) :]
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), calling():
                 out = loaded.model(
                     input_ids=torch.as_tensor(tokens, device=loaded.device)[None],
                     attention_mask=self._mask(len(tokens)),

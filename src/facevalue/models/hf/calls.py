@@ -1,0 +1,41 @@
+"""Calls into a model's own code, whose errors concern a request; an error of any other code is a fault of ours."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from facevalue.errors import FaceValueError
+
+
+class Rejected(FaceValueError):  # noqa: N818 - what happened to the request
+    """The model's code cannot deal with what it was given."""
+
+
+@contextmanager
+def calling() -> Iterator[None]:
+    """Turn whatever a model's code raises into `Rejected`; lack of memory goes through as it is.
+
+    Examples
+    --------
+    >>> with calling():
+    ...     [][0]
+    Traceback (most recent call last):
+    facevalue.models.hf.calls.Rejected: The model fails: IndexError: list index out of range
+    """
+    try:
+        yield
+    except FaceValueError:
+        raise
+    except Exception as error:  # models raise what they like
+        if is_memory(error):
+            raise
+        said = str(error).strip()[:300] or "no reason given"
+        raise Rejected(f"The model fails: {type(error).__name__}: {said}") from error
+
+
+def is_memory(error: Exception) -> bool:
+    """Return whether an error says that memory ran out; torch has a type for it on GPUs alone."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError)
+        and any(words in said for words in ("out of memory", "not enough memory", "allocate memory"))
+    )
