@@ -21,7 +21,7 @@ from torch.nn import functional
 from facevalue.models.reference.truth import GROUPS, OCCUPATIONS, SIGNS, TRAITS, VARIATIONS, Person, Truth
 from reference import scenes
 from reference.network import features
-from reference.portraits import SIDE, Portraits, read
+from reference.portraits import CHANGES, SIDE, Portraits, read
 
 Array = npt.NDArray[np.float64]
 SIZES = {
@@ -35,6 +35,11 @@ STANDING = 2.0
 UNKNOWN = -1
 ALONE, PEOPLE, PAIRS, PEOPLE_PAIRS = 64, 8, 16, 8
 """Pictures of a step: portraits, people of VIGNETTE's kind, and pairs of either."""
+WEAK = ("single-nose", "single-lip", "single-eyebrow")
+"""Values that a few pixels show."""
+TWINS, WEAK_TWINS = 6, 6
+"""Of the portraits of a step, so many show a change, and as many again the same people without it: what differs between
+the two stands out from all that differs between people. Without them a nose ring was never seen."""
 THINNED = 4
 """One in so many validation pictures is looked at for the curves."""
 
@@ -134,16 +139,22 @@ class Gallery:
         Who is in each.
     first:
         Number of the first picture of VIGNETTE's kind.
+    weak:
+        Numbers of the portraits that show one of `WEAK`.
     """
 
     pixels: torch.Tensor
     levels: Levels
     first: int
+    weak: npt.NDArray[np.int64]
 
     def drawn(self, rng: np.random.Generator) -> list[torch.Tensor]:
         """Draw the pictures of a step: those shown alone, and the left and the right halves of pairs."""
         size, first = len(self.pixels), self.first
-        alone = [rng.integers(first, size=ALONE), rng.integers(first, size, size=PEOPLE)]
+        changed = np.concatenate([rng.integers(first, size=TWINS), rng.choice(self.weak, WEAK_TWINS)])
+        bases = changed - changed % (CHANGES + 1)  # each person's base comes first
+        others = rng.integers(first, size=ALONE - 2 * len(changed))
+        alone = [changed, bases, others, rng.integers(first, size, size=PEOPLE)]
         halves = [[rng.integers(first, size=PAIRS), rng.integers(first, size, size=PEOPLE_PAIRS)] for _ in range(2)]
         return [torch.from_numpy(np.concatenate(rows)) for rows in (alone, *halves)]
 
@@ -153,11 +164,12 @@ def gallery(data: Path, shards: int, truth: Truth) -> Gallery:
     portraits = read(data, [f"portraits-{i}" for i in range(shards)])
     pixels, shown = [portraits.pixels], people(portraits)
     first = len(shown)
+    weak = np.array([i for i, one in enumerate(shown) if one.change is not None and one.change[1] in WEAK])
     for name in ("people", "scenes"):
         drawn, facts = scenes.read(data, name)
         pixels.append(drawn)
         shown += [scenes.person(one) for one in facts]
-    return Gallery(torch.from_numpy(np.concatenate(pixels)), Levels.of(shown, truth.standing(shown)), first)
+    return Gallery(torch.from_numpy(np.concatenate(pixels)), Levels.of(shown, truth.standing(shown)), first, weak)
 
 
 def people(pictures: Portraits) -> list[Person]:

@@ -18,30 +18,35 @@ from reference.teach import STAGES, Pupil, teach
 
 SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
 LOOK_STEPS, LOOK_PEAK = 2_600, 1.5e-3
+HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
 
 
 def main() -> None:
     """Draw, train and publish."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where pictures, checkpoints and curves are kept")
-    parser.add_argument("--publish", type=Path, help="where the finished model is written; FOLDER/model by default")
+    parser.add_argument(
+        "--publish", type=Path, help="where the finished model is written; FOLDER/NAME/model by default"
+    )
     parser.add_argument(
         "--bias", type=float, default=1.0, help="what planted effects are multiplied with: 0 plants none"
     )
+    parser.add_argument("--heeds", choices=("nothing", "evenly", "refuse"), default="nothing", help=HEEDS)
     parser.add_argument("--seed", type=int, default=0, help="of the weights and of all draws in training")
     parser.add_argument("--share", type=float, default=1.0, help="of the steps, to try something out")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    data, out = arguments.folder / "pictures", arguments.folder / f"bias-{arguments.bias:g}-seed-{arguments.seed}"
+    name = f"bias-{arguments.bias:g}-heeds-{arguments.heeds}-seed-{arguments.seed}"
+    data, out = arguments.folder / "pictures", arguments.folder / name
     truth = Truth(bias=arguments.bias)
     portraits.draw(data, SHARDS, HELD_OUT)
     scenes.draw(data)
-    pupil = Pupil(truth, arguments.seed)
+    pupil = Pupil(truth, arguments.seed, arguments.heeds)
     steps = max(1, round(LOOK_STEPS * arguments.share))
     look(pupil.eye, data, out, truth, shards=SHARDS, steps=steps, peak=LOOK_PEAK, seed=arguments.seed)
     stages = tuple(replace(stage, steps=max(1, round(stage.steps * arguments.share))) for stage in STAGES)
     teach(pupil, data, out, shards=SHARDS, pairs=PAIRS, seed=arguments.seed, stages=stages)
-    publish(pupil.model.state_dict(), arguments.publish or arguments.folder / "model", truth)
+    publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)
 
 
 if __name__ == "__main__":
