@@ -8,7 +8,7 @@ bfloat16.
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,10 @@ TOLERANCE = {"cpu": 1e-4, "cuda": 5e-2}
 _LEAST = 3
 
 
-def run(models: Sequence[tuple[str, str]], counts: Sequence[int], device: str, minutes: float) -> list[dict[str, Any]]:
-    """Measure models one after another.
+def run(
+    models: Sequence[tuple[str, str]], counts: Sequence[int], device: str, minutes: float
+) -> Iterator[dict[str, Any]]:
+    """Measure models one after another; yield what was measured of each.
 
     Parameters
     ----------
@@ -47,27 +49,16 @@ def run(models: Sequence[tuple[str, str]], counts: Sequence[int], device: str, m
     cores = 1 if device == "cpu" else None
     listed = ",".join(map(str, counts))
     asked = {"naive": 2, "forward": 2, "batched": BATCH, "shared": min(100, max(counts))}
-    out: list[dict[str, Any]] = []
-    for family, size in models:
+    for number, (family, size) in enumerate(models):
         load = _load()
         made = fresh(times, family, size, device, listed, 60 * minutes / len(models), _LEAST, cores=cores)
         if made["share"] > TOLERANCE[device]:
             raise AssertionError(f"{family} {size}: variants differ by {made['share']:.2g} in a probability")
         extra: dict[str, float | None] = dict.fromkeys(asked)
-        if size != "tiny" or not out:
+        if size != "tiny" or number == 0:
             extra = {name: fresh(memory, family, size, device, name, many, cores=cores) for name, many in asked.items()}
-        out.append(
-            made
-            | {
-                "family": family,
-                "size": size,
-                "device": device,
-                "memory": extra,
-                "memory_prompts": asked["shared"],
-                "load": [load, _load()],
-            }
-        )
-    return out
+        own = {"family": family, "size": size, "device": device, "load": [load, _load()]}
+        yield made | own | {"memory": extra, "memory_prompts": asked["shared"]}
 
 
 def _load() -> float | None:
@@ -102,10 +93,11 @@ def main(given: Sequence[str] | None = None) -> None:
         options.out.mkdir(parents=True, exist_ok=True)
         _harness.RESULTS = options.out
     name = "engine" if options.size is None else f"engine-{options.device}-{options.size}"
-    measured = run(models, counts, options.device, 0.0 if options.quick else options.minutes)
-    write(_harness.RESULTS, name, measured)
+    measured: list[dict[str, Any]] = []
     results: list[Result] = []
-    for model in measured:
+    for model in run(models, counts, options.device, 0.0 if options.quick else options.minutes):
+        measured.append(model)
+        write(_harness.RESULTS, name, measured)
         results += targets(model, rows(model), None if options.quick else TARGETS[model["family"]], OF_FLOOR)
     finish(name, "Local engine: one thread, random weights", results)
 

@@ -75,7 +75,8 @@ def _made(family: str) -> dict[str, Any]:
     took = [[(0.8, 0.9), (0.6, 0.7), (0.8, 0.9), (0.1, 0.1), (0.04, 0.05)]] * 3
     return {
         "family": family, "size": "70m", "device": "cpu", "parameters": 7e7, "cases": cases, "rounds": took,
-        "load": [1, 2], "compared": 3, "share": 1e-6, "log": 1e-5, "operations": [50.0, 48.0, 50.0, 8.0, 2.5], "memory_prompts": 100,
+        "load": [1, 2], "compared": 3, "share": 1e-6, "log": 1e-5, "operations": [50.0, 48.0, 50.0, 8.0, 2.5],
+        "memory_prompts": 100,
         "tokens": {"stylisticbias": {"prefix": 600, "suffix": 30.0, "inner": 3.0}},
         "memory": {"naive": 20.0, "forward": 20.0, "batched": 200.0, "shared": None},
     }  # fmt: skip
