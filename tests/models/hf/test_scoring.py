@@ -23,7 +23,7 @@ from facevalue.models.hf.growth import PlainGrowth, SharedGrowth, spoken  # noqa
 from facevalue.models.hf.packing import Budget, attempt  # noqa: E402
 from facevalue.models.hf.plain import plain_logits  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
-from facevalue.models.hf.scoring import Score  # noqa: E402
+from facevalue.models.hf.scoring import Habits, Score, Scored  # noqa: E402
 
 PICTURE = tiny.picture("one")
 LETTERS = (Option("(a)", "competent", "up"), Option("(b)", "honest", "down"))
@@ -325,3 +325,26 @@ def test_the_distribution_is_softmax_and_nucleus_as_defined(logits: list[float],
 def test_temperature_zero_takes_the_likeliest() -> None:
     found = distribution(torch.tensor([[0.0, 2.0, 1.0], [5.0, 2.0, 1.0]]), Sampling(0.0, 0.3))
     assert found.tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_a_guess_comes_with_its_beginnings(llava: Path) -> None:
+    """An option that goes on from a beginning that was not worth guessing is read in its turn, not ahead of it."""
+    habits = Habits()
+    reader, _ = planted.engine(llava)._options(LETTERS)
+    wanted = Scored(0, reader, [[(5, 6, 7)], [(8, 9)]], Sampling(), 10)
+    assert habits.guess(wanted) == [(), (5,), (5, 6), (8,)]
+    habits.learn([(5,)], [])
+    assert habits.guess(wanted) == [(), (8,)]
+    habits.learn([(5,)], [(5,)])
+    assert habits.guess(wanted) == [(), (5,), (5, 6), (8,)]
+
+
+def test_options_that_go_on_from_a_beginning_of_no_use_are_scored(llava: Path) -> None:
+    engine = planted.engine(llava)
+    short = ask("warm", (Option("", "xy", "one"), Option("", "Yes", "two")))
+    long = ask("warm", (Option("", "xyz", "one"), Option("", "xyq", "two")))
+    engine._habits.learn = lambda guessed, needed: engine._habits._worth.update(dict.fromkeys(guessed, False))
+    scores(engine, [short], Sampling(1.0))
+    again = planted.engine(llava)
+    (first,), (second,) = scores(engine, [long], Sampling(1.0)), scores(again, [long], Sampling(1.0))
+    assert first.probs == pytest.approx(second.probs, abs=1e-5)

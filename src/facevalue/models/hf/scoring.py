@@ -111,9 +111,13 @@ class Habits:
         self._worth: dict[Tokens, bool] = {}
 
     def guess(self, wanted: Scored) -> list[Tokens]:
-        """Return places to read at once with the prompt, the prompt's end first."""
+        """Return places to read at once with the prompt, the prompt's end first; of each also its beginnings.
+
+        A beginning on the way to a guess would be computed without being read, and couldn't be read later.
+        """
         inner = {way[:n] for ways in wanted.written for way in ways for n in range(1, len(way))}
-        return [(), *sorted(reply for reply in inner if self._worth.get(reply, True))]
+        worth = {reply for reply in inner if self._worth.get(reply, True)}
+        return [(), *sorted(reply for reply in worth if all(reply[:n] in worth for n in range(1, len(reply))))]
 
     def learn(self, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
         """Take note of which guesses were needed for a question."""
