@@ -1,6 +1,7 @@
 """Branches over a shared prefix: what is kept, what is shared, and each silent mistake seen when it is made."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.prefix import Branch, Prefix
+from facevalue.models.hf.tree import Tree
 from facevalue.types import Question
 from tests.models.hf import tiny
 
@@ -51,29 +53,22 @@ def test_packed_is_plain(load: Load, name: str) -> None:
     assert error(load(name), group, logits) <= 1e-4
 
 
-def in_a_row(branch: Branch) -> None:
+def in_a_row(tree: Tree) -> Tree:
     """The mistake of positions that go on from one suffix to the next."""
-    branch._depths = np.arange(len(branch._depths))
+    return replace(tree, depths=np.arange(len(tree)))
 
 
-def all_before(branch: Branch) -> None:
+def all_before(tree: Tree) -> Tree:
     """The mistake of suffixes that see those before them, as in an ordinary sequence."""
-    branch._parents = np.arange(len(branch._parents)) - 1
+    return replace(tree, parents=np.arange(len(tree)) - 1)
 
 
 @pytest.mark.parametrize("mistake", [in_a_row, all_before])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_mistakes_show(
-    load: Load, name: str, mistake: Callable[[Branch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mistakes_show(load: Load, name: str, mistake: Callable[[Tree], Tree], monkeypatch: pytest.MonkeyPatch) -> None:
     prefix, group = run(load(name))
-    add = Branch._add
-
-    def wrong(branch: Branch, tokens: Any, parents: Any) -> None:
-        add(branch, tokens, parents)
-        mistake(branch)
-
-    monkeypatch.setattr(Branch, "_add", wrong)
+    extended = Tree.extended
+    monkeypatch.setattr(Tree, "extended", lambda *given: mistake(extended(*given)))
     assert error(load(name), group, prefix.branch().grow(*tiny.packed(group.suffixes))) > 0.01
 
 
@@ -83,8 +78,8 @@ def test_masks_of_numbers_would_be_wrong(load: Load, name: str, monkeypatch: pyt
     mask = Branch._mask
     kinds = []
 
-    def numbers(branch: Branch, new: int) -> Any:
-        seen: Any = mask(branch, new)
+    def numbers(*given: Any) -> Any:
+        seen: Any = mask(*given)
         kinds.append(seen.dtype)
         return seen.float()
 

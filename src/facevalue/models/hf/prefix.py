@@ -17,6 +17,7 @@ import numpy.typing as npt
 from facevalue.models.hf.calls import calling
 from facevalue.models.hf.families import carried, next_position, window_of
 from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.tree import Tree
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -136,8 +137,7 @@ class Branch:
 
     def __init__(self, prefix: Prefix) -> None:
         self.prefix = prefix
-        self._parents: Ints = np.zeros(0, dtype=np.int64)
-        self._depths: Ints = np.zeros(0, dtype=np.int64)
+        self._tree = Tree.of((), ())
         self._layers = [_Layer(*pair) for pair in prefix.layers]
 
     def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, read: Sequence[int] | Ints) -> "Tensor":
@@ -171,55 +171,37 @@ class Branch:
 
         prefix, loaded = self.prefix, self.prefix.loaded
         tokens, wanted = np.asarray(ids, dtype=np.int64), np.asarray(read, dtype=np.int64)
+        if not tokens.size:
+            raise ValueError("a branch grows by one or more nodes")
         if wanted.size and (wanted.min() < 0 or wanted.max() >= len(tokens)):
             raise ValueError("a node to read is none of this call's")
-        before = (self._parents, self._depths, [layer.own for layer in self._layers])
-        self._add(tokens, np.asarray(parents, dtype=np.int64))
-        positions = prefix.next_position + self._depths[-len(tokens) :]
+        tree, old = self._tree.extended(tokens, np.asarray(parents, dtype=np.int64)), len(self._tree)
+        given = {
+            "input_ids": torch.as_tensor(tokens, device=loaded.device)[None],
+            "attention_mask": self._mask(tree, old),
+            "position_ids": torch.as_tensor(prefix.next_position + tree.depths[old:], device=loaded.device)[None],
+            "past_key_values": _cache_type()(layers=self._layers),
+            "logits_to_keep": torch.as_tensor(wanted),
+            **carried(prefix.inputs, len(tokens)),
+        }
+        before = [layer.own for layer in self._layers]
         try:
             with torch.inference_mode(), calling():
-                out = loaded.model(
-                    input_ids=torch.as_tensor(tokens, device=loaded.device)[None],
-                    attention_mask=self._mask(len(tokens)),
-                    position_ids=torch.as_tensor(positions, device=loaded.device)[None],
-                    past_key_values=_cache_type()(layers=self._layers),
-                    use_cache=True,
-                    logits_to_keep=torch.as_tensor(wanted),
-                    **carried(prefix.inputs, len(tokens)),
-                )
+                out = loaded.model(**given, use_cache=True)
                 logits: Tensor = out.logits[0].float()
         except BaseException:  # some layers may have taken the nodes: memory ran out, or somebody pressed Ctrl-C
-            self._parents, self._depths, own = before
-            for layer, kept in zip(self._layers, own, strict=True):
+            for layer, kept in zip(self._layers, before, strict=True):
                 layer.own = kept
             raise
+        self._tree = tree
         return logits
 
-    def _add(self, tokens: Ints, parents: Ints) -> None:
-        """Take note of new nodes."""
-        before = len(self._parents)
-        if tokens.ndim != 1 or tokens.size == 0 or parents.shape != tokens.shape:
-            raise ValueError("a branch grows by one or more nodes, each with a parent")
-        if ((parents < -1) | (parents >= before + np.arange(parents.size))).any():
-            raise ValueError("a parent comes before its children")
-        depths = [*self._depths.tolist()]
-        for parent in parents.tolist():
-            depths.append(depths[parent] + 1 if parent >= 0 else 0)
-        self._parents = np.concatenate([self._parents, parents])
-        self._depths = np.array(depths, dtype=np.int64)
-
-    def _mask(self, new: int) -> "Tensor | dict[str, Tensor]":
-        """Return what the last `new` nodes see, (1, 1, new, prefix and nodes); where some layers slide, by kind."""
+    def _mask(self, tree: Tree, first: int) -> "Tensor | dict[str, Tensor]":
+        """Return what the nodes from `first` on see, (1, 1, new, prefix and nodes); if some layers slide, by kind."""
         import torch  # noqa: PLC0415
 
-        length, nodes = self.prefix.length, len(self._parents)
-        seen = np.zeros((new, length + nodes), dtype=np.bool_)
-        seen[:, :length] = True
-        rows, above = np.arange(new), np.arange(nodes - new, nodes)
-        while rows.size:  # up the tree, all nodes at once
-            seen[rows, length + above] = True
-            above = self._parents[above]
-            rows, above = rows[above >= 0], above[above >= 0]
+        length = self.prefix.length
+        seen = np.pad(tree.visible(first), ((0, 0), (length, 0)), constant_values=True)
 
         def sent(mask: Bools) -> "Tensor":
             return torch.as_tensor(mask, device=self.prefix.loaded.device)[None, None]
@@ -227,6 +209,6 @@ class Branch:
         window = window_of(self.prefix.loaded.model.config.get_text_config())
         if window is None:
             return sent(seen)
-        places = np.concatenate([np.arange(length), length + self._depths])
-        near = seen & (places[-new:, None] - places[None, :] < window.size)
+        places = np.concatenate([np.arange(length), length + tree.depths])
+        near = seen & (places[length + first :, None] - places[None, :] < window.size)
         return {"full_attention": sent(seen), "sliding_attention": sent(near)} if window.some else sent(near)

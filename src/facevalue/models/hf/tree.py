@@ -47,15 +47,10 @@ class Tree:
         ValueError
             The two differ in length, or a parent doesn't come before its child.
         """
-        tokens, above = np.array(list(ids), dtype=np.int64), np.array(list(parents), dtype=np.int64)
-        if tokens.shape != above.shape:
-            raise ValueError(f"{tokens.size} nodes and {above.size} parents")
-        if ((above < -1) | (above >= np.arange(above.size))).any():
-            raise ValueError("a parent comes before its children")
-        depths = np.zeros_like(above)
-        for node, parent in enumerate(above.tolist()):
-            depths[node] = depths[parent] + 1 if parent >= 0 else 0
-        return cls(tokens, above, depths)
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none, none, none).extended(
+            np.array(list(ids), dtype=np.int64), np.array(list(parents), dtype=np.int64)
+        )
 
     @classmethod
     def merged(cls, branches: Iterable[Sequence[int]]) -> tuple[Self, list[list[int]]]:
@@ -85,13 +80,26 @@ class Tree:
                 at = nodes.setdefault((at, int(token)), old + len(nodes))
                 path.append(at)
             paths.append(path)
-        depths = self.depths.tolist()
-        for parent, _ in nodes:
-            depths.append(depths[parent] + 1 if parent >= 0 else 0)
         ids = np.fromiter((token for _, token in nodes), dtype=np.int64, count=len(nodes))
         parents = np.fromiter((parent for parent, _ in nodes), dtype=np.int64, count=len(nodes))
-        joined = np.concatenate([self.ids, ids]), np.concatenate([self.parents, parents])
-        return type(self)(*joined, np.array(depths, dtype=np.int64)), paths
+        return self.extended(ids, parents), paths
+
+    def extended(self, ids: Ints, parents: Ints) -> Self:
+        """Return the tree with new nodes, each with its parent among the old ones and the new ones before it.
+
+        Raises
+        ------
+        ValueError
+            As `of` does.
+        """
+        if ids.shape != parents.shape or ids.ndim != 1:
+            raise ValueError(f"{ids.size} nodes and {parents.size} parents")
+        if ((parents < -1) | (parents >= len(self) + np.arange(parents.size))).any():
+            raise ValueError("a parent comes before its children")
+        depths = np.concatenate([self.depths, np.zeros_like(parents)])
+        for node, parent in enumerate(parents.tolist(), len(self)):
+            depths[node] = depths[parent] + 1 if parent >= 0 else 0
+        return type(self)(np.concatenate([self.ids, ids]), np.concatenate([self.parents, parents]), depths)
 
     def __len__(self) -> int:
         return int(self.ids.size)
@@ -109,8 +117,11 @@ class Tree:
         Booleans
             Shape (T - first, T).
         """
-        seen = np.eye(len(self), dtype=np.bool_)
-        for node, parent in enumerate(self.parents.tolist()):
-            if parent >= 0:
-                seen[node] |= seen[parent]
-        return seen[first:]
+        first = min(first, len(self))
+        seen = np.zeros((len(self) - first, len(self)), dtype=np.bool_)
+        rows, above = np.arange(len(self) - first), np.arange(first, len(self))
+        while rows.size:  # up the tree, all nodes at once
+            seen[rows, above] = True
+            above = self.parents[above]
+            rows, above = rows[above >= 0], above[above >= 0]
+        return seen
