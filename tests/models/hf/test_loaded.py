@@ -13,6 +13,7 @@ import pytest
 from facevalue.errors import DependencyError, FaceValueError, UnknownNameError
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.families import UNKNOWN, family_of
+from facevalue.models.hf.framing import NOTE
 from facevalue.models.hf.loaded import _sharing, load_model
 from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.prefix import Prefix
@@ -46,7 +47,7 @@ def test_what_is_loaded(llava: Path) -> None:
     assert loaded.family.name == "LLaVA-1.5"
     assert (loaded.dtype, loaded.device.type, loaded.context) == (torch.float32, "cpu", 1024)
     assert loaded.tokenizer.convert_ids_to_tokens(sorted(loaded.stop_ids)) == ["</s>"]
-    assert loaded.notes == ()
+    assert loaded.notes == (NOTE,)
     assert not loaded.model.training
     assert load_model(str(llava), device="cpu", dtype="bfloat16").dtype == torch.bfloat16
 
