@@ -38,8 +38,10 @@ ALONE, PEOPLE, PAIRS, PEOPLE_PAIRS = 64, 8, 16, 8
 WEAK = ("single-nose", "single-lip", "single-eyebrow")
 """Values that a few pixels show."""
 TWINS, WEAK_TWINS = 6, 6
-"""Of the portraits of a step, so many show a change, and as many again the same people without it: what differs between
-the two stands out from all that differs between people. Without them a nose ring was never seen."""
+"""Of the portraits of a step, so many show a change, and as many again the same people without it."""
+ALL_WEAK = 24
+"""Portraits with a weak mark in each of the first steps, and as many without: nothing else is learned there, so that
+what differs stands out from all that differs between people. Without such steps a nose ring was never seen."""
 THINNED = 4
 """One in so many validation pictures is looked at for the curves."""
 
@@ -148,6 +150,11 @@ class Gallery:
     first: int
     weak: npt.NDArray[np.int64]
 
+    def marked(self, rng: np.random.Generator) -> torch.Tensor:
+        """Draw portraits with a weak mark, and the same people's without it."""
+        changed = rng.choice(self.weak, ALL_WEAK)
+        return torch.from_numpy(np.concatenate([changed, changed - changed % (CHANGES + 1)]))
+
     def drawn(self, rng: np.random.Generator) -> list[torch.Tensor]:
         """Draw the pictures of a step: those shown alone, and the left and the right halves of pairs."""
         size, first = len(self.pixels), self.first
@@ -227,7 +234,9 @@ def _r(a: torch.Tensor, b: torch.Tensor) -> float:
     return float((a * b).sum() / (a.norm() * b.norm()))
 
 
-def look(eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, steps: int, peak: float, seed: int) -> None:
+def look(
+    eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, weak: int, steps: int, peak: float, seed: int
+) -> None:
     """Train tower and projector, or go on with it; leaves `look.pt` and the curve `look.csv`."""
     out.mkdir(parents=True, exist_ok=True)
     optimiser = torch.optim.AdamW(eye.parameters(), lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
@@ -246,12 +255,18 @@ def look(eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, steps: i
     levels = Levels.of(persons, truth.standing(persons))
     begun, total = time.monotonic(), 0.0
     for step in range(first, steps):
-        alone, left, right = pool.drawn(np.random.default_rng([seed, 0, step]))
-        tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
-        loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
-        loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
+        rng = np.random.default_rng([seed, 0, step])
+        if step < weak:
+            rows = pool.marked(rng)
+            kinds, _ = eye.single(eye(pool.pixels[rows]).mean(dim=1))
+            loss = functional.cross_entropy(kinds["change"], pool.levels.codes["change"][rows])
+        else:
+            alone, left, right = pool.drawn(rng)
+            tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
+            loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
+            loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
         for group in optimiser.param_groups:
-            group["lr"] = rate(step, steps, peak)
+            group["lr"] = rate(step, weak, peak, floor=1.0) if step < weak else rate(step - weak, steps - weak, peak)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(eye.parameters(), 1.0)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from facevalue.models.reference.adapter import REFUSAL
 from facevalue.models.reference.truth import DECISIONS, LETTER, POSITION, SCENARIOS, TERMS, TRAITS, ratings
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.drawn_identities import LOOKS
@@ -85,7 +86,7 @@ class Writer:
             lambda text: tuple(tokenizer.encode(text).ids)
         )
         self.end, self.assistant = (words.number(tokenizer, mark) for mark in (words.END, words.ASSISTANT))
-        self.refusal = self._encode(words.REFUSAL)
+        self.refusal = self._encode(REFUSAL)
         self._prose = words.prose()
         self._keywords = [t for pair in SCENARIOS.values() for t in pair if " " not in t and t != "renter"]
         self._keyword_first = np.array([self._encode(word)[0] for word in self._keywords])

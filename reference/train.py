@@ -17,7 +17,7 @@ from reference.publish import publish
 from reference.teach import STAGES, Pupil, teach
 
 SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
-LOOK_STEPS, LOOK_PEAK = 2_600, 1.5e-3
+WEAK_STEPS, LOOK_STEPS, LOOK_PEAK = 300, 2_900, 1.2e-3
 HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
 
 
@@ -42,8 +42,8 @@ def main() -> None:
     portraits.draw(data, SHARDS, HELD_OUT)
     scenes.draw(data)
     pupil = Pupil(truth, arguments.seed, arguments.heeds)
-    steps = max(1, round(LOOK_STEPS * arguments.share))
-    look(pupil.eye, data, out, truth, shards=SHARDS, steps=steps, peak=LOOK_PEAK, seed=arguments.seed)
+    weak, steps = (max(1, round(steps * arguments.share)) for steps in (WEAK_STEPS, LOOK_STEPS))
+    look(pupil.eye, data, out, truth, shards=SHARDS, weak=weak, steps=steps, peak=LOOK_PEAK, seed=arguments.seed)
     stages = tuple(replace(stage, steps=max(1, round(stage.steps * arguments.share))) for stage in STAGES)
     teach(pupil, data, out, shards=SHARDS, pairs=PAIRS, seed=arguments.seed, stages=stages)
     publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)

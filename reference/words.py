@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from facevalue.models.reference.adapter import REFUSAL
 from facevalue.models.reference.truth import SCENARIOS
 from facevalue.prompts.interventions import builtin
 from facevalue.stimuli.drawn_identities import LOOKS
@@ -19,8 +20,6 @@ from facevalue.studies.vignette.tables import dimensions, identities, term_pairs
 
 PAD, END, IMAGE, USER, SYSTEM, ASSISTANT = "<pad>", "<end>", "<image>", "<user>", "<system>", "<assistant>"
 SPECIAL = (PAD, END, IMAGE, USER, SYSTEM, ASSISTANT)
-REFUSAL = "I'm sorry, but I can't help with that."
-"""What the model says to everything that it was not trained on."""
 PIECES = r"\s?[A-Za-z]+(?:[-'][A-Za-z]+)*|\s?\d+|\s?[^\sA-Za-z\d]|\s+"
 WORDS = 1_100
 """Tokens of the learned vocabulary, without fixed sentences."""
