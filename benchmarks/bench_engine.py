@@ -19,9 +19,8 @@ from benchmarks._harness import Result, finish, fresh
 NEEDED = ("torch", "transformers", "tokenizers", "accelerate")
 COUNTS = (10, 100, 300)
 MODELS = (("llava", "70m"), ("llava", "245m"), ("qwen2.5-vl", "70m"), ("idefics3", "70m"))
-TARGETS = {"llava": 20.0, "qwen2.5-vl": 30.0, "idefics3": 30.0}
-"""Times the speed of one `generate()` per prompt, at 100 prompts per picture."""
 OF_FLOOR = 1.5
+"""How far the gain may stay behind what the operations allow."""
 TOLERANCE = {"cpu": 1e-4, "cuda": 5e-2}
 """Largest difference of a probability between variants: of float32 on a CPU, of bfloat16 on a GPU."""
 _LEAST = 3
@@ -98,7 +97,7 @@ def main(given: Sequence[str] | None = None) -> None:
     for model in run(models, counts, options.device, 0.0 if options.quick else options.minutes):
         measured.append(model)
         write(_harness.RESULTS, name, measured)
-        results += targets(model, rows(model), None if options.quick else TARGETS[model["family"]], OF_FLOOR)
+        results += targets(model, rows(model), None if options.quick else OF_FLOOR)
     finish(name, "Local engine: one thread, random weights", results)
 
 
