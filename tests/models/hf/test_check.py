@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from facevalue.errors import ModelError
+from facevalue.errors import DataError, ModelError
 from facevalue.types import Sampling
 from tests.models.hf import planted, tiny
 from tests.models.hf.test_scoring import PICTURE, QUESTIONS, scores
@@ -15,10 +16,11 @@ from tests.models.hf.test_scoring import PICTURE, QUESTIONS, scores
 torch: Any = tiny.torch
 
 from facevalue.models.hf import engine as engines  # noqa: E402
+from facevalue.models.hf.calls import Rejected  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.check import TOLERANCES, SelfCheck  # noqa: E402
+from facevalue.models.hf.check import TOLERANCES, Schedule, SelfCheck  # noqa: E402
 from facevalue.models.hf.engine import Wish  # noqa: E402
-from facevalue.models.hf.prefix import Prefix  # noqa: E402
+from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
 from facevalue.models.hf.scoring import Evidence  # noqa: E402
 
 
@@ -73,11 +75,82 @@ def test_tokens_that_are_not_the_processors_stop_the_run(llava: Path, monkeypatc
         scores(planted.engine(llava), QUESTIONS, Sampling())
 
 
-def test_checks_grow_rarer(llava: Path) -> None:
+def test_checks_grow_rarer_and_never_end(llava: Path) -> None:
     engine = planted.engine(llava)
-    for _ in range(9):
+    for _ in range(12):
         scores(engine, QUESTIONS[:2], Sampling())
-    assert engine.check.checks == 4  # of stimuli 1, 2, 4, 8
+    assert engine.check.checks == 8
+    due = [n for n in range(1, 1001) if Schedule(n).draw([0]) is not None]
+    assert max(after - before for before, after in pairwise(due)) == 50
+    assert len(due) < 40
+    assert {Schedule(n).draw([3, 4, 5]) for n in due} == {3, 4, 5}
+
+
+def test_the_last_question_is_checked_whenever_packs_have_grown_twice_as_large() -> None:
+    schedule = Schedule()
+    assert schedule.choose([5], None) == 5
+    assert schedule.choose([4, 2, 9], None) == 9
+    assert schedule.choose([4, 2, 9, 7], None) is None
+    assert schedule.choose([4, 2, 9, 7], 2) == 2
+    assert schedule.choose([4, 2, 9, 7], 8) is None  # of another pack
+    assert schedule.choose([1, 2, 3, 4, 5, 6], 1) == 6
+
+
+def test_one_question_that_sees_another_stops_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Branch._mask
+
+    def leaking(self: Any, tree: Any, first: int) -> Any:
+        mask: Any = own(self, tree, first)
+        before = torch.ones(mask.shape[-2:], dtype=torch.bool).tril(mask.shape[-1] - mask.shape[-2])
+        return mask | before
+
+    right = {n: score.probs for n, score in enumerate(scores(planted.engine(llava), QUESTIONS, Sampling()))}
+    monkeypatch.setattr(Branch, "_mask", leaking)
+    believed: list[int] = []
+    with pytest.raises(ModelError, match="Self-check"):
+        believed.extend(number for number, _, _ in planted.engine(llava).score([PICTURE], QUESTIONS, Sampling()))
+    assert not believed
+    with monkeypatch.context() as patch:
+        patch.setattr(SelfCheck, "compare", lambda *_: None)
+        wrong = scores(planted.engine(llava), QUESTIONS, Sampling())
+    errors = [abs(a - b) for n, score in enumerate(wrong) for a, b in zip(score.probs, right[n], strict=True)]
+    assert max(errors) > 10 * TOLERANCES["float32"]  # a fault that matters, not one that only the check can see
+    wishes = [Wish(question, Sampling(1.0, 1.0, 8), 3) for question in QUESTIONS]
+    with pytest.raises(ModelError, match="Self-check"):
+        next(planted.engine(llava).generate([PICTURE], wishes))
+
+
+def test_a_prefix_of_another_picture_stops_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of, made = Prefix.of, list[Prefix]()
+
+    def stale(*args: Any) -> Prefix:
+        made.append(of(*args))
+        return made[1] if len(made) == 3 else made[-1]
+
+    monkeypatch.setattr(Prefix, "of", stale)
+    engine = planted.engine(llava)
+    for key in ("one", "two"):
+        assert len(list(engine.score([tiny.picture(key)], QUESTIONS, Sampling()))) == len(QUESTIONS)
+    with pytest.raises(ModelError, match="Self-check"):
+        next(engine.score([tiny.picture("three")], QUESTIONS, Sampling()))
+
+
+def test_scores_and_replies_are_checked_each_in_turn(llava: Path) -> None:
+    engine = planted.engine(llava)
+    for _ in range(3):
+        scores(engine, QUESTIONS[:2], Sampling())
+        list(engine.generate([PICTURE], [Wish(QUESTIONS[0], Sampling(1.0, 1.0, 4), 1)]))
+    assert engine.check.checks == 6
+
+
+@pytest.mark.parametrize("error", [DataError("too small"), Rejected("too large"), RuntimeError("out of memory")])
+def test_a_check_that_fails_stops_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fails(*args: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("facevalue.models.hf.check.plain_logits", fails)
+    with pytest.raises(ModelError, match=f"Self-check: .*{error}"):
+        scores(planted.engine(llava), QUESTIONS, Sampling())
 
 
 def test_a_difference_is_of_probabilities_and_no_number_is_the_largest(llava: Path) -> None:

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import numpy as np
-
 from facevalue.errors import DataError
 from facevalue.models._structured import wanted
 from facevalue.models.hf._constrain import Constraint, Constraints
 from facevalue.models.hf.chat import Group, prepare
-from facevalue.models.hf.check import SelfCheck
+from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.growth import Growth, PlainGrowth, SharedGrowth, SpokenGrowth
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OPENING, OptionReader, written
@@ -27,6 +25,9 @@ if TYPE_CHECKING:
 
 _STEPS = 8
 """So many tokens of a reply weigh as one of a prompt when packs are made: they go through the model one at a time."""
+
+_PLAIN = Question("What is shown?", ())
+"""A question that no processor has anything against."""
 
 Result = TypeVar("Result", Score, "Reply")
 
@@ -101,8 +102,7 @@ class Engine:
     """A loaded model, asked about one stimulus at a time.
 
     What all questions about a picture have in common is run once; what differs is packed, as many questions at a time
-    as memory allows. Each time the number of stimuli has doubled, one question drawn at random is checked by a plain
-    forward pass.
+    as memory allows. Now and then a question is checked by a plain forward pass (`facevalue.models.hf.check.Schedule`).
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Engine:
         self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids, OPENING)
         self._budget = Budget(loaded)
         self._habits = Habits()
-        self._stimuli = 0
+        self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
         self._read = lru_cache(maxsize=4096)(self._options)
 
     @classmethod
@@ -179,11 +179,13 @@ class Engine:
                 read[number] = self._read(question.options)
             except DataError as error:
                 yield number, Failed(str(error)), 0.0
-        numbers = list(read)
-        for group in self._groups(images, [questions[number] for number in numbers]):
+        schedule = self._schedules["score"]
+        schedule.stimuli += bool(read)
+        groups, refused = self._groups(images, {number: questions[number] for number in read})
+        yield from ((number, Failed(reason), 0.0) for number, reason in refused.items())
+        for group, numbers in groups:
             jobs: dict[int, Scored] = {}
-            for place, member in enumerate(group.members):
-                number = numbers[member]
+            for place, number in enumerate(numbers):
                 reader, ways = read[number]
                 longest = max(samplings[number].max_tokens, *(len(way) for each in ways for way in each))
                 if reason := group.excess(place, longest, self.loaded.context):
@@ -192,7 +194,7 @@ class Engine:
                 jobs[number] = Scored(place, reader, ways, samplings[number], _prompt_tokens(group, place))
             places = {number: job.member for number, job in jobs.items()}
             sizes = [len(group.suffixes[job.member]) + len(self._habits.guess(job)) for job in jobs.values()]
-            for number, score, seconds in self._run(group, places, sizes, partial(self._score, jobs)):
+            for number, score, seconds in self._run(schedule, group, places, sizes, partial(self._score, jobs)):
                 if isinstance(score, Score):
                     self.undecided = max(self.undecided, score.undecided)
                 yield number, score, seconds
@@ -230,11 +232,15 @@ class Engine:
         for number, wish in enumerate(wishes):
             question = wish.question
             same.setdefault((question.system, question.turns, question.prompt), []).append(number)
-        alike = list(same.values())
-        for group in self._groups(images, [wishes[numbers[0]].question for numbers in alike]):
+        schedule = self._schedules["generate"]
+        schedule.stimuli += bool(same)
+        alike = {numbers[0]: numbers for numbers in same.values()}
+        groups, refused = self._groups(images, {first: wishes[first].question for first in alike})
+        yield from ((n, Failed(reason), 0.0) for first, reason in refused.items() for n in alike[first])
+        for group, firsts in groups:
             places: dict[int, int] = {}
-            for place, member in enumerate(group.members):
-                for number in alike[member]:
+            for place, first in enumerate(firsts):
+                for number in alike[first]:
                     if reason := self._hindrance(group, place, wishes[number]):
                         yield number, Failed(reason), 0.0
                     else:
@@ -242,7 +248,7 @@ class Engine:
             lengths = {n: (wishes[n].sampling.max_tokens, len(group.suffixes[p]), p) for n, p in places.items()}
             order = {number: places[number] for number in sorted(places, key=lengths.__getitem__)}
             sizes = [1 + len(group.suffixes[p]) + wishes[n].sampling.max_tokens // _STEPS for n, p in order.items()]
-            yield from self._run(group, order, sizes, partial(self._draw, wishes, places, group))
+            yield from self._run(schedule, group, order, sizes, partial(self._draw, wishes, places, group))
 
     def _hindrance(self, group: Group, place: int, wish: Wish) -> str | None:
         """Why a reply cannot be drawn; None if it can."""
@@ -269,14 +275,46 @@ class Engine:
             out.append(Reply(text, drawn.ended, prompt, drawn.count, drawn.tokens, tuple(drawn.logprobs)))
         return out
 
-    def _groups(self, images: "Sequence[Image]", questions: Sequence[Question]) -> list[Group]:
-        if not questions:
-            return []
-        self._stimuli += 1
-        return prepare(self.loaded, images, questions)
+    def _groups(
+        self, images: "Sequence[Image]", questions: Mapping[int, Question]
+    ) -> tuple[list[tuple[Group, list[int]]], dict[int, str]]:
+        """Return groups with their members' numbers, and why the other questions cannot be asked.
+
+        Raises
+        ------
+        DataError
+            No question can be asked about these pictures.
+        """
+        numbers, refused = list(questions), dict[int, str]()
+        if not numbers:
+            return [], refused
+        try:
+            groups = prepare(self.loaded, images, list(questions.values()))
+        except DataError:
+            prepare(self.loaded, images, [_PLAIN])  # it is the pictures: no question is to blame
+            numbers = self._sound(images, questions, numbers, refused)
+            groups = prepare(self.loaded, images, [questions[number] for number in numbers]) if numbers else []
+        return [(group, [numbers[member] for member in group.members]) for group in groups], refused
+
+    def _sound(
+        self, images: "Sequence[Image]", questions: Mapping[int, Question], numbers: list[int], refused: dict[int, str]
+    ) -> list[int]:
+        """Return which questions can be asked; enter what is wrong with the others, found by halving."""
+        try:
+            prepare(self.loaded, images, [questions[number] for number in numbers])
+        except DataError as error:
+            if len(numbers) == 1:
+                refused[numbers[0]] = _fault(error)
+                return []
+        else:
+            return numbers
+        half = len(numbers) // 2
+        parts = (numbers[:half], numbers[half:])
+        return [number for part in parts for number in self._sound(images, questions, part, refused)]
 
     def _run(
         self,
+        schedule: Schedule,
         group: Group,
         places: Mapping[int, int],
         sizes: Sequence[int],
@@ -285,38 +323,43 @@ class Engine:
         """Work on numbered questions of one group in packs; check one of them now and then."""
         if not places:
             return
-        order, length = dict(zip(places, sizes, strict=True)), 0
         growth: Callable[[], Growth] = partial(PlainGrowth, self.loaded, group)
-        checked = None
+        length, drawn = 0, None
         if group.inputs is not None:
             prefix = attempt(partial(Prefix.of, self.loaded), group.inputs)
             if isinstance(prefix, OutOfMemory):
                 yield from ((number, Failed(str(prefix)), 0.0) for number in places)
                 return
             growth, length = partial(SharedGrowth, prefix, group.suffixes), prefix.length
-            checked = self._checked(list(places))
-            if checked is not None:  # first, so that nothing is believed before it
-                order = {checked: order[checked], **order}
+            drawn = schedule.draw(list(places))
 
-        def grown(pack: list[int]) -> list[Result]:
-            return work(SpokenGrowth(growth(), self.loaded, self._unspoken), pack)
+        def grown(pack: list[int]) -> list[Result | Failed]:
+            try:
+                return list(work(SpokenGrowth(growth(), self.loaded, self._unspoken), pack))
+            except DataError as error:  # the processor, where each question goes through it by itself
+                if len(pack) == 1:
+                    return [Failed(_fault(error))]
+            return [result for number in pack for result in grown([number])]
 
-        for number, result, seconds in packed(list(order), list(order.values()), length, self._budget, grown):
-            if isinstance(result, OutOfMemory):
-                yield number, Failed(str(result)), seconds
+        for pack, results, seconds in packed(list(places), sizes, length, self._budget, grown):
+            if isinstance(results, OutOfMemory):
+                yield from ((number, Failed(str(results)), seconds) for number in pack)
                 continue
-            if number == checked:
-                self.check.compare(self.loaded, group, places[number], result.evidence)
-            yield number, result, seconds
+            # Questions stay in their places, so that what others may do to them is seen, and none is believed before.
+            checked = None if group.inputs is None else schedule.choose(pack, drawn)
+            for number, result in zip(pack, results, strict=True):
+                if number == checked and not isinstance(result, Failed):
+                    self.check.compare(self.loaded, group, places[number], result.evidence)
+            yield from ((number, result, seconds) for number, result in zip(pack, results, strict=True))
 
     def _unspoken(self, share: float) -> None:
         self.unspoken = max(self.unspoken, share)
 
-    def _checked(self, numbers: list[int]) -> int | None:
-        """Return which question is to be checked: one at random if this is stimulus 1, 2, 4, 8, ..., otherwise none."""
-        if self._stimuli & (self._stimuli - 1):
-            return None
-        return numbers[int(np.random.default_rng(self._stimuli).integers(len(numbers)))]
+
+def _fault(error: DataError) -> str:
+    """Return what is wrong with a question, where others about the same pictures can be asked."""
+    cause = error.__cause__
+    return f"The model's processor rejects the question: {type(cause).__name__}: {cause}" if cause else str(error)
 
 
 def _prompt_tokens(group: Group, place: int) -> int:

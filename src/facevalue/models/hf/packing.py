@@ -75,7 +75,7 @@ def packed(
     prefix: int,
     budget: Budget,
     work: Callable[[list[Item]], list[Result]],
-) -> Iterator[tuple[Item, Result | OutOfMemory, float]]:
+) -> Iterator[tuple[list[Item], list[Result] | OutOfMemory, float]]:
     """Work on items in packs, in order. A pack that runs out of memory is halved and done anew.
 
     Parameters
@@ -92,8 +92,8 @@ def packed(
     Yields
     ------
     tuple
-        Item, result and its part of the seconds that the pack took; for an item that doesn't fit even by itself
-        `OutOfMemory` instead of a result.
+        The items of a pack, their results, and each one's part of the seconds that the pack took; for an item that
+        doesn't fit even by itself `OutOfMemory` instead of results.
     """
     waiting = deque(zip(items, sizes, strict=True))
     while waiting:
@@ -104,17 +104,15 @@ def packed(
             pack.append(waiting.popleft())
             total += pack[-1][1]
         began = time.perf_counter()
-        done = attempt(work, [item for item, _ in pack])
-        if isinstance(done, OutOfMemory):
-            if len(pack) == 1:
-                yield pack[0][0], done, 0.0
-            else:
-                budget.halve(total)
-                waiting.extendleft(reversed(pack))
-            continue
-        seconds = (time.perf_counter() - began) / len(pack)
-        for (item, _), result in zip(pack, done, strict=True):
-            yield item, result, seconds
+        together = [item for item, _ in pack]
+        done = attempt(work, together)
+        if not isinstance(done, OutOfMemory):
+            yield together, done, (time.perf_counter() - began) / len(pack)
+        elif len(pack) == 1:
+            yield together, done, 0.0
+        else:
+            budget.halve(total)
+            waiting.extendleft(reversed(pack))
 
 
 def attempt(work: Callable[[Item], Result], given: Item) -> Result | OutOfMemory:
