@@ -16,6 +16,7 @@ from facevalue.prompts.interventions import chosen
 from facevalue.run import RichProgress, RunSettings, RunSummary
 from facevalue.run import run as start
 from facevalue.run.stored import StoredRun, answers
+from facevalue.store.lock import RunLock
 from facevalue.studies import Study, StudyEntry
 from facevalue.studies.intervened import intervened
 from facevalue.types import OptionValue
@@ -45,15 +46,25 @@ def _run(
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
 
         declared = read_preregistration(preregister, [m.name for m in study.measures])
-    asked = load(model, ModelOptions(**reach))
     folder = out or default_folder(entry.name, model, [one.name for one in done])
     settings = RunSettings(
         sample=sample, seed=seed, exact=exact, preregistration=declared, price_in=price_in, price_out=price_out
     )
+    _check_early(study, folder, settings)
+    asked = load(model, ModelOptions(**reach))
     try:
         return execute(study, asked, folder, settings)
     finally:
         asked.close()
+
+
+def _check_early(study: Study, folder: Path, settings: RunSettings) -> None:
+    """Raise now what `start` would say only after a model has been loaded, which can take minutes."""
+    if settings.sample is not None:
+        study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats)
+    if folder.exists():
+        with RunLock(folder):
+            pass
 
 
 def execute(study: Study, model: Model, folder: Path, settings: RunSettings) -> int:

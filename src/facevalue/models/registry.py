@@ -76,26 +76,26 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.hf.adapter import HFModel  # noqa: PLC0415
 
         return HFModel(spec, options)
+    known = {"sim": "NAME", "openai": "NAME", "replay": "PATH", "hf": "PATH_OR_ID", "vllm": "NAME"}
+    if not name and kind in known:
+        raise ModelError(f"{spec!r} names no model: write {kind}/{known[kind]}.")
     _check_remote(spec, options)
     if spec.startswith(("http://", "https://", "openai/")):
         from facevalue.models.openai import OpenAIModel  # noqa: PLC0415 - imported when asked for
 
         return OpenAIModel(spec, options)
-    if kind == "sim" and name:
+    if kind == "sim":
         from facevalue.models.sim import SimModel  # noqa: PLC0415
 
         return SimModel(name)
-    if kind == "vllm" and name:
+    if kind == "vllm":
         from facevalue.models.vllm import VLLMModel  # noqa: PLC0415
 
         return VLLMModel(name, options)
-    if kind == "replay" and name:
+    if kind == "replay":
         from facevalue.models.replay import ReplayModel  # noqa: PLC0415
 
         return ReplayModel(name)
-    known = {"sim": "NAME", "openai": "NAME", "replay": "PATH", "hf": "PATH_OR_ID", "vllm": "NAME"}
-    if not name and kind in known:
-        raise ModelError(f"{spec!r} names no model: write {kind}/{known[kind]}.")
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
     raise UnknownNameError("model", spec, ["sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME", *servers])
 

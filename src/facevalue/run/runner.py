@@ -229,8 +229,8 @@ class _Session:
             self._progress.note(message)
         if before.exact and (drawn := count_drawn(self._folder)):
             message = (
-                f"{drawn:,} of {self._ledger.requests:,} replies were drawn, as over 1% of their probability was not "
-                f"listed: 'facevalue export {self._folder} --to replies.csv' shows which (no probabilities, and why)."
+                f"{drawn:,} of {self._ledger.requests:,} replies were drawn, as over 1% of their probability could not "
+                f"be read: 'facevalue export {self._folder} --to replies.csv' shows which (no probabilities, and why)."
             )
             self.warnings.append(message)
             self._progress.note(message)

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,13 @@ torch: Any = tiny.torch
 
 from facevalue.models.hf import adapter  # noqa: E402
 from facevalue.models.hf.adapter import HFModel, decoded, fingerprint  # noqa: E402
+from facevalue.models.hf.calls import Rejected  # noqa: E402
 from facevalue.models.hf.prefix import Prefix  # noqa: E402
 
+SAMPLING = Sampling(1.0, 1.0, 5)
 LETTERS = (Option("(a)", "competent", "up"), Option("(b)", "honest", "down"))
 CPU = ModelOptions(device="cpu", threads=1)
+SURE = {")": 20.0, ".": 20.0, "</s>": 20.0, "a": 20.6, "b": 20.6}
 
 
 def png(picture: PIL.Image.Image, form: str = "PNG") -> Image:
@@ -45,9 +49,7 @@ def ask(word: str) -> Question:
 
 def requests(stimulus: Stimulus, first: int = 0, *, exact: bool = True, count: int = 3) -> list[Request]:
     words = ("competent", "lazy", "warm", "honest", "friendly")
-    return [
-        Request(first + at, 0, 1, stimulus, ask(words[at % 5]), Sampling(1.0, 1.0, 5), exact) for at in range(count)
-    ]
+    return [Request(first + at, 0, 1, stimulus, ask(words[at % 5]), SAMPLING, exact) for at in range(count)]
 
 
 def answers(model: Any, wanted: list[Request]) -> dict[int, Response]:
@@ -59,7 +61,14 @@ def answers(model: Any, wanted: list[Request]) -> dict[int, Response]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return planted.plant(tiny.llava(tmp_path_factory.mktemp("llava")))
+    """Sure enough of how its replies begin that their probabilities are read."""
+    return planted.plant(tiny.llava(tmp_path_factory.mktemp("llava")), SURE)
+
+
+@pytest.fixture(scope="module")
+def unsure(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A model most of whose replies begin in ways too many and too rare to be followed."""
+    return load(f"hf/{planted.plant(tiny.llava(tmp_path_factory.mktemp('unsure')))}", CPU)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +95,117 @@ def test_exact_requests_get_probabilities_and_others_replies(model: Any) -> None
     assert {response.status for response in found.values()} == {Status.OK, Status.TRUNCATED}
     assert found[0].prompt_tokens == found[3].prompt_tokens > 5  # type: ignore[operator]
     assert all(response.latency_ms > 0 for response in found.values())
+
+
+def test_a_question_that_is_not_decided_is_answered_by_a_drawn_reply(unsure: Any) -> None:
+    wanted = requests(shown("one"), count=4)
+    scores = {n: s for n, s, _ in unsure.engine.score(decoded(shown("one")), [r.question for r in wanted], SAMPLING)}
+    assert all(score.undecided > 0.01 for score in scores.values())
+    found = answers(unsure, [*wanted, *requests(shown("one"), 10, exact=False, count=1)])
+    for request in wanted:
+        response, score = found[request.trial], scores[request.trial]
+        assert response.status in (Status.OK, Status.TRUNCATED)
+        assert response.probs is None
+        assert isinstance(response.text, str)
+        said = re.fullmatch(
+            r"Drawn, not read: (.*)% of the probability is on replies that were not followed until they were decided "
+            r"\((.*)% is on the options, (.*)% on others\)\.",
+            response.error or "",
+        )
+        assert said
+        masses = [float(part) / 100 for part in said.groups()]
+        assert masses == pytest.approx(
+            [score.undecided, sum(score.probs), 1 - score.undecided - sum(score.probs)], abs=6e-4
+        )
+        assert (response.prompt_tokens or 0) == 2 * score.prompt_tokens  # both were computed
+        assert (response.completion_tokens or 0) >= 1
+    assert found[10].error is None
+    assert {n: r.text for n, r in answers(unsure, wanted[::-1]).items()} == {n: found[n].text for n in range(4)}
+
+
+def test_what_is_drawn_in_place_of_probabilities_is_not_constrained(unsure: Any) -> None:
+    wanted = [request._replace(constrain=True) for request in requests(shown("one"), count=5)]
+    assert not {response.text for response in answers(unsure, wanted).values()} <= {"(a)", "(b)"}
+
+
+def test_a_hundredth_that_is_not_decided_is_read(unsure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = requests(shown("one"), count=1)
+    ((_, score, _),) = unsure.engine.score(decoded(shown("one")), [wanted[0].question], SAMPLING)
+    monkeypatch.setattr(adapter, "MOST_UNSEEN", score.undecided)
+    assert answers(unsure, wanted)[0].probs == pytest.approx(score.probs)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("at", [0, 2])
+def test_a_question_with_a_pictures_mark_is_an_error_of_its_own(model: Any, exact: bool, at: int) -> None:
+    wanted = requests(shown("one"), exact=exact, count=4)
+    bad = Question(prompt="Who is <image> the left person?", options=LETTERS)
+    wanted[at] = wanted[at]._replace(question=bad)
+    found = answers(model, [*wanted, *requests(shown("one"), 10, exact=not exact, count=2)])
+    assert found[at].status is Status.ERROR
+    assert found[at].error == "The question contains <image>, which is this model's mark for a picture."
+    assert {r.error for n, r in found.items() if n != at} == {None}
+    alone = answers(model, wanted[1:2])[1]
+    assert alone.probs == pytest.approx(found[1].probs, abs=2e-5) if exact else alone.text == found[1].text
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_a_question_that_the_processor_rejects_is_an_error_of_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
+) -> None:
+    model: Any = load(f"hf/{folder}", CPU)
+    loaded = model.engine.loaded
+    model.engine.loaded = replace(loaded, family=replace(loaded.family, shares=shares))
+    kind, calls = type(loaded.processor), []
+    own = kind.__call__
+
+    def picky(self: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.append(kwargs["text"])
+        if "lazy" in kwargs["text"][0]:
+            raise ValueError("no such word")
+        return own(self, *args, **kwargs)
+
+    monkeypatch.setattr(kind, "__call__", picky)
+    wanted = requests(shown("one"), count=5)
+    wanted = [wanted[1], wanted[0], *wanted[2:]]  # the first one stands for all
+    found = answers(model, wanted)
+    assert found[1].status is Status.ERROR
+    assert found[1].error == "The model's processor rejects the question: ValueError: no such word"
+    assert {response.status for n, response in found.items() if n != 1} == {Status.OK}
+
+
+def test_a_picture_that_the_processor_rejects_is_tried_twice_and_no_more(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def rejects(*args: Any, **kwargs: Any) -> Any:
+        calls.append(kwargs)
+        raise ValueError("too small")
+
+    monkeypatch.setattr(type(model.engine.loaded.processor), "__call__", rejects)
+    found = answers(model, requests(shown("one"), count=50))
+    assert {response.error for response in found.values()} == {
+        "The model's processor rejects the picture: ValueError: too small"
+    }
+    assert len(calls) == 2
+
+
+def test_bad_questions_do_not_end_the_run(model: Any) -> None:
+    bad = Question(prompt="Who is <image>?", options=LETTERS)
+    stream = [r for at in range(22) for r in requests(shown(str(at)), 10 * at, count=2)]
+    stream = [r._replace(question=bad) if r.trial % 10 else r for r in stream]
+    found = answers(fresh(model), stream)
+    assert sum(response.status is Status.OK for response in found.values()) == 22
+
+
+def test_a_self_check_that_fails_is_no_error_of_a_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: Any) -> Any:
+        raise Rejected("The model fails: too large")
+
+    monkeypatch.setattr("facevalue.models.hf.check.plain_logits", fails)
+    with pytest.raises(ModelError, match=r"Self-check: .*too large"):
+        answers(load(f"hf/{folder}", CPU), requests(shown("one")))
 
 
 def test_no_picture_borrows_from_another(model: Any) -> None:
@@ -282,6 +402,8 @@ def test_findings_are_what_the_self_check_saw(folder: Path) -> None:
         ("http://127.0.0.1:9/v1#x", ModelOptions(device="cpu", compile=True), "--device and --compile are for models"),
         ("openai/x", ModelOptions(threads=2), "--threads is for"),
         ("hf/", ModelOptions(), "write hf/PATH_OR_ID"),
+        ("hf/", ModelOptions(threads=2), "'hf/' names no model: write hf/PATH_OR_ID"),
+        ("hf", ModelOptions(device="cpu,cpu"), "'hf' names no model: write hf/PATH_OR_ID"),
     ],
 )
 def test_options_for_other_models_are_refused(spec: str, options: ModelOptions, says: str) -> None:

@@ -149,7 +149,7 @@ def test_a_check_that_fails_stops_the_run(llava: Path, monkeypatch: pytest.Monke
         raise error
 
     monkeypatch.setattr("facevalue.models.hf.check.plain_logits", fails)
-    with pytest.raises(ModelError, match=f"Self-check: .*{error}"):
+    with pytest.raises(ModelError, match=rf"Self-check: .*{error}"):
         scores(planted.engine(llava), QUESTIONS, Sampling())
 
 

@@ -14,6 +14,7 @@ import PIL.ImageOps
 
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
+from facevalue.models._fallback import MOST_UNSEEN, instead
 from facevalue.models.base import Capabilities
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
@@ -129,25 +130,47 @@ class HFModel:
             reason = f"Stimulus {stimulus.key!r} cannot be shown: {error}"
         else:
             try:
-                for number, made, seconds in self._made(pictures, batch):
-                    yield _response(waiting.pop(number), made, seconds)
+                for number, response in self._made(pictures, batch):
+                    del waiting[number]
+                    yield response
                 return
             except (DataError, Rejected) as error:
                 reason = str(error)
         for request in waiting.values():
             yield _response(request, Failed(reason), 0.0)
 
-    def _made(
-        self, pictures: "list[Picture]", batch: list[Request]
-    ) -> Iterator[tuple[int, Score | Reply | Failed, float]]:
+    def _made(self, pictures: "list[Picture]", batch: list[Request]) -> Iterator[tuple[int, Response]]:
+        read: dict[int, tuple[Response, str]] = {}
         exact = [number for number, request in enumerate(batch) if request.exact]
         free = [number for number, request in enumerate(batch) if not request.exact]
         questions, samplings = [batch[n].question for n in exact], [batch[n].sampling for n in exact]
         for at, score, seconds in self.engine.score(pictures, questions, samplings):
-            yield exact[at], score, seconds
-        wishes = [Wish(r.question, r.sampling, _seed(r), r.constrain) for r in (batch[n] for n in free)]
+            response = _response(batch[exact[at]], score, seconds)
+            if isinstance(score, Score) and score.undecided > MOST_UNSEEN:
+                read[exact[at]] = response, _reason(score)
+            else:
+                yield exact[at], response
+        drawn = [*free, *read]
+        # Like a reply whose probabilities are read, one in place of them is never constrained.
+        wishes = [
+            Wish(r.question, r.sampling, _seed(r), r.constrain and not r.exact) for r in (batch[n] for n in drawn)
+        ]
         for at, reply, seconds in self.engine.generate(pictures, wishes):
-            yield free[at], reply, seconds
+            number = drawn[at]
+            response = _response(batch[number], reply, seconds)
+            if number in read:
+                before, reason = read[number]
+                response = instead(reason, before, response)
+            yield number, response
+
+
+def _reason(score: Score) -> str:
+    """Say why a question's probabilities are not believed, as `facevalue.models._fallback` does."""
+    on = sum(score.probs)
+    return (
+        f"Drawn, not read: {score.undecided:.1%} of the probability is on replies that were not followed until they "
+        f"were decided ({on:.1%} is on the options, {max(0.0, 1 - on - score.undecided):.1%} on others)."
+    )
 
 
 def _response(request: Request, made: Score | Reply | Failed, seconds: float) -> Response:

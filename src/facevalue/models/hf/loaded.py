@@ -1,6 +1,7 @@
 """A model with its processor, loaded and ready, or one clear sentence on why not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -92,7 +93,7 @@ def load_model(
     try:
         import accelerate  # noqa: F401, PLC0415 - transformers puts weights on devices by it
         import torch  # noqa: PLC0415 - needed by those who load a model only
-        import transformers  # noqa: PLC0415
+        import transformers  # noqa: F401, PLC0415
     except ImportError as error:
         raise DependencyError("torch with transformers and accelerate", "hf") from error
     if dtype is not None and dtype not in DTYPES:
@@ -103,6 +104,31 @@ def load_model(
         torch.set_num_threads(threads)
     place = _place(device)
     where = _where(path)
+    with _silence():
+        return _loaded(path, where, dtype, place, compile)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep transformers' bars and reports off the screen; what matters of them is said in our own words."""
+    from transformers.utils import logging  # noqa: PLC0415
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool) -> Loaded:
+    """Load what `load_model` has found."""
+    import torch  # noqa: PLC0415
+    import transformers  # noqa: PLC0415
+
     config = _config(where)
     processor = load_processor(where, config.model_type)
     processor.tokenizer.chat_template = _template(path, processor)
@@ -163,8 +189,10 @@ def _place(device: str | None) -> str:
         return device
     try:
         kind = torch.device(device)
-    except RuntimeError as error:
-        raise ModelError(f"There is no device {device!r}: write cpu, cuda, cuda:1 or auto.") from error
+    except RuntimeError:
+        kind = None
+    if kind is None or not (kind.type in ("cpu", "cuda") or (kind.type == "mps" and torch.backends.mps.is_available())):
+        raise ModelError(f"There is no device {device!r}: write cpu, cuda, cuda:1 or auto.")
     if kind.type == "cuda" and (kind.index or 0) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
         seen = f"{count} GPU{'s' * (count != 1)}" if count else "no GPU"
