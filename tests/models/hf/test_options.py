@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from facevalue.answers import parse
 from facevalue.errors import DataError, ModelError
-from facevalue.models._toplogprobs import _spellings, _verdict
+from facevalue.models.hf._reading import read, spellings_of
 from facevalue.models.hf.options import OPEN, OPENING, OptionReader, written
 from facevalue.models.hf.vocabulary import Vocabulary, split
 from facevalue.types import Option
@@ -69,10 +70,11 @@ VOCABULARY = Vocabulary([None, None, *(word.encode() for word in WORDS[2:]), *BY
 
 def brute(options: tuple[Option, ...], raw: bytes, token: int) -> int | None:
     """Read the whole text anew."""
-    spellings = [_spellings(option) for option in options]
+    spellings = spellings_of(options)
     if token in VOCABULARY.stops:
-        return _verdict(split(raw)[0], spellings, final=True)
-    return _verdict(split(raw + (VOCABULARY.pieces[token] or b""))[0], spellings, final=False)
+        text, tail = split(raw)
+        return read(text + ("\ufffd" if tail else ""), spellings, ended=True)
+    return read(split(raw + (VOCABULARY.pieces[token] or b""))[0], spellings, ended=False)
 
 
 @settings(max_examples=150)
@@ -112,8 +114,135 @@ def test_half_a_character_stays_open_only_if_one_that_fits_begins_so() -> None:
 def test_an_option_that_begins_another_is_decided_by_what_follows() -> None:
     step = OptionReader((A, AB), VOCABULARY).step(b"A")
     read = {VOCABULARY.pieces[t] or t: v for t, v in zip(step.tokens.tolist(), step.verdicts.tolist(), strict=True)}
-    assert (read[b"B"], read[b"b"], read[b"."], read[b" "], read[1]) == (1, 1, 0, 0, 0)
+    assert [read[key] for key in (b"B", b"b", b".", b" ", b"\n", 1)] == [OPEN, OPEN, OPEN, OPEN, 0, 0]
     assert b"x" not in read
+    step = OptionReader((A, AB), VOCABULARY).step(b"AB")
+    read = {VOCABULARY.pieces[t] or t: v for t, v in zip(step.tokens.tolist(), step.verdicts.tolist(), strict=True)}
+    assert [read[key] for key in (b".", b" ", b"\n", 1)] == [1, 1, 1, 1]
+    assert b"x" not in read
+
+
+def test_a_reply_that_is_cut_off_is_what_is_there() -> None:
+    reader = OptionReader((A, AB), VOCABULARY)
+    step = reader.step(b"", left=0)
+    read = {VOCABULARY.pieces[t] or t: v for t, v in zip(step.tokens.tolist(), step.verdicts.tolist(), strict=True)}
+    assert (read[b"A"], read[b"AB"]) == (0, 1)
+    assert OPEN not in step.verdicts
+    assert b" " not in read
+
+
+MAN = (Option("", "wheelchair man", "x"), Option("", "wheelchair woman", "y"))
+INCOME = (Option("", "incompetent", "x"), Option("", "competent", "y"))
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "open_", "ended"),
+    [
+        ((KIND, RUDE), "A", OPEN, 0),
+        ((KIND, RUDE), "AAAAAAAA", None, None),
+        ((KIND, RUDE), "A person", None, None),
+        ((KIND, RUDE), "A.", OPEN, 0),
+        ((KIND, RUDE), "A. The", 0, 0),
+        ((KIND, RUDE), "a.m.", None, None),
+        ((KIND, RUDE), "a)", 0, 0),
+        ((KIND, RUDE), "**a**", 0, 0),
+        ((KIND, RUDE), "**A person", None, None),
+        ((KIND, RUDE), "a\nThe", 0, 0),
+        ((KIND, RUDE), "(a", OPEN, 0),
+        ((KIND, RUDE), "(a person", None, None),
+        ((KIND, RUDE), "(a) or (b)", 0, 0),
+        ((KIND, RUDE), "competent", OPEN, 0),
+        ((KIND, RUDE), "competently", None, None),
+        ((KIND, RUDE), "competent-looking", 0, 0),
+        ((KIND, RUDE), "competent-ish", None, None),
+        (INCOME, "inc", OPEN, None),
+        (INCOME, "Income", None, None),
+        (INCOME, "Incompetent.", 0, 0),
+        (MAN, "wheel", OPEN, None),
+        (MAN, "wheelchair man", OPEN, 0),
+        (MAN, "wheelchair mango", None, None),
+        (RATINGS, "1", OPEN, 0),
+        (RATINGS, "10", OPEN, 2),
+        (RATINGS, "1.5", None, None),
+    ],
+)
+def test_an_option_is_said_when_it_is_whole_and_its_end_is_known(
+    options: tuple[Option, ...], text: str, open_: int | None, ended: int | None
+) -> None:
+    reader = OptionReader(options, VOCABULARY)
+    assert reader.verdict(text.encode()) == open_
+    assert reader.verdict(text.encode(), ended=True) == ended
+    if text != "(a) or (b)":  # what comes after an option is not read: docs/local-models.md
+        assert parse(text, options).choice == ended
+
+
+FRAGMENTS = ["(", ")", "a", "A", "b", "(a)", "(b", "competent", "in", "Comp", "com", "petent", " ", "\n", ".", ",", "*"]
+FRAGMENTS += ['"', "'", "-", "looking", "ly", "é", "_", ":", "1", "0", "yes", "Yes", "No", "?", "!", "person", "“", "”"]
+
+
+def walked(reader: OptionReader, tokens: list[int]) -> int | None:
+    """Read a reply as scoring does: step by step, until it is decided."""
+    raw = b""
+    for token in tokens:
+        step = reader.step(raw)
+        found = dict(zip(step.tokens.tolist(), step.verdicts.tolist(), strict=True)).get(token)
+        if found != OPEN:
+            return found
+        raw += VOCABULARY.pieces[token] or b""
+    step = reader.step(raw)
+    return dict(zip(step.tokens.tolist(), step.verdicts.tolist(), strict=True)).get(1)
+
+
+@settings(max_examples=200)
+@given(st.sampled_from([*SETS, INCOME]), st.lists(st.sampled_from(FRAGMENTS), max_size=6), st.randoms())
+def test_how_a_text_is_cut_into_tokens_changes_nothing(
+    options: tuple[Option, ...], fragments: list[str], random: Any
+) -> None:
+    raw = "".join(fragments).encode()
+    by_piece = {piece: at for at, piece in enumerate(VOCABULARY.pieces) if piece}
+    reader = OptionReader(options, VOCABULARY)
+    found = set()
+    for _ in range(4):
+        tokens, at = [], 0
+        while at < len(raw):
+            end = random.choice([end for end in range(at + 1, len(raw) + 1) if raw[at:end] in by_piece])
+            tokens.append(by_piece[raw[at:end]])
+            at = end
+        found.add(walked(reader, tokens))
+    assert len(found) == 1
+    assert found.pop() == reader.verdict(raw, ended=True)
+
+
+LEADS = ["", " ", "\n", "**", '"', "* ", "“"]
+SAID = ["(a)", "a", "A", "(a", "competent", "Competent", "a)", "(b)", "incompetent"]
+RESTS = ["", ".", ",", ")", " )", "**", '"', "\n", " ", " person", ". The face", ": the face", "s", "'s", "!", "?", ";"]
+RESTS += [
+    " - the face",
+    "- the face",
+    "-looking face",
+    "-face",
+    ".m. now",
+    "_",
+    " .",
+    "\n\nBecause",
+    " because it",
+    "1",
+]
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_an_option_at_the_beginning_is_what_the_parser_of_replies_takes_for_it(said: str) -> None:
+    reader = OptionReader((KIND, RUDE), VOCABULARY)
+    differ = []
+    for lead in LEADS:
+        for rest in RESTS:
+            if said.endswith(")") and rest == "?":
+                continue  # what comes after a bracket is not read
+            text = lead + said + rest
+            mine, theirs = reader.verdict(text.encode(), ended=True), parse(text, (KIND, RUDE)).choice
+            if mine != theirs:
+                differ.append((text, mine, theirs))
+    assert differ == []
 
 
 @pytest.mark.parametrize(

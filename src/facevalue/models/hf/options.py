@@ -1,6 +1,7 @@
 """Which replies are which option: what each token makes of a reply that has begun."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import DataError
-from facevalue.models._toplogprobs import _OPEN, _OPENING, _spellings, _verdict
+from facevalue.models.hf._reading import OPEN, OPENING, SPECIAL, Spelling, read, spellings_of
 from facevalue.models.hf.vocabulary import Ints, Vocabulary, split
 from facevalue.types import Option
 
-OPEN = _OPEN
-"""Not decided yet; options are numbered from 0."""
-OPENING = _OPENING
-"""What may stand before an answer without changing it."""
+__all__ = ["NONE", "OPEN", "OPENING", "OptionReader", "Step", "written"]
+
+NONE = -2
+"""No option."""
+_FEW = 256
+"""So many texts of tokens are looked at one by one rather than by the characters that matter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,9 +28,9 @@ class Step:
     Attributes
     ----------
     tokens:
-        Token ids, shape (n,). With every other one the reply is no option.
+        Token ids, shape (n,). With every other one the reply is no option, or cannot go on with it.
     verdicts:
-        Shape (n,): which option it is then, or `OPEN`.
+        Shape (n,): which option it is then, `OPEN` or `NONE`.
     """
 
     tokens: Ints
@@ -35,12 +38,14 @@ class Step:
 
 
 class OptionReader:
-    """Reads replies to one set of options, token by token, as `facevalue.models._toplogprobs` reads them.
+    """Reads replies to one set of options, token by token, until each is an option, none, or at its end.
 
     An option labelled "(a)" with the text "competent" is spelt "(a)", "(a", "a" or "competent", in either case, after
-    blanks, quotes or asterisks, and ends at a word boundary. A reply is decided by the first token after which it can
-    only be one option, or by its end: with "A" and "AB" among the options, a reply that begins with "A" is open, and is
-    the option "A" if it goes on with anything but a letter or digit.
+    blanks, quotes or asterisks. It is said when a spelling is whole and its end is known: one that ends in a bracket at
+    once; a word with the next character that is neither letter nor digit, or with the reply's end; a bare letter or
+    number only where `facevalue.answers.parse` takes it for an answer: before the end, a line break, punctuation or a
+    bracket, but not before a blank and a word ("A person"). With "A" and "AB" among the options, a reply that begins
+    with "A" is open. How a text is cut into tokens changes nothing.
 
     Parameters
     ----------
@@ -49,109 +54,170 @@ class OptionReader:
     vocabulary:
         The model's tokens.
 
+    Attributes
+    ----------
+    least:
+        A beginning of a reply that is rarer and not decided yet need not be followed.
+    alone:
+        Whether the tokens of a step are the only ones that may come.
+
     Raises
     ------
     DataError
         There is no option; or one is empty, has neither letter nor digit, or cannot be told from another.
     """
 
+    least, alone = 1e-4, False
+
     def __init__(self, options: Sequence[Option], vocabulary: Vocabulary) -> None:
-        self._spellings = [_spellings(option) for option in options]
+        self._spellings = spellings_of(options)
         _check(options, self._spellings)
         self._vocabulary = vocabulary
-        self._steps: dict[bytes, Step] = {}
-        all_spellings = "".join(spelling for each in self._spellings for spelling in each)
-        self._word = next(c for c in "0123456789\u4e00\u4e01" if c not in all_spellings)
-        self._mark = next(c for c in "\x01\x02\x03" if c not in all_spellings)
+        self._steps: dict[tuple[bytes, bool], Step] = {}
+        self._special = SPECIAL.union(*(spelling.text for each in self._spellings for spelling in each))
+        self._word = next(c for c in "0123456789\u4e00\u4e01" if c not in self._special)
+        self._mark = next(c for c in "\x01\x02\x03" if c not in self._special)
+        self._wide = {c for s in self._special for c in (s, s.upper()) if not c.isascii()}
 
     def __len__(self) -> int:
         return len(self._spellings)
 
     def verdict(self, raw: bytes, *, ended: bool = False) -> int | None:
-        """Return which option a reply is, `OPEN`, or None if it is none."""
-        return _verdict(split(raw)[0], self._spellings, final=ended)
+        """Return which option a reply is, `OPEN`, or None if it is none.
 
-    def step(self, raw: bytes) -> Step:
+        Parameters
+        ----------
+        raw:
+            The reply so far, in UTF-8.
+        ended:
+            Whether nothing follows, be it that the reply has ended or that it was cut off.
+        """
+        text, tail = split(raw)
+        return self._read(text + "\N{REPLACEMENT CHARACTER}" if ended and tail else text, ended=ended)
+
+    def after(self, tokens: Iterable[int]) -> int | None:
+        """Return which option a reply of these tokens is as far as it goes, `OPEN`, or None."""
+        return self.verdict(self._vocabulary.raw(tokens))
+
+    def step(self, raw: bytes, left: int = sys.maxsize) -> Step:
         """Return what each token makes of a reply that is still open.
 
         Parameters
         ----------
         raw:
             The reply so far, in UTF-8.
+        left:
+            How many more tokens the reply may have after this one. Where there is none, the reply is cut off, and
+            is what a reader would make of what is there.
         """
-        if raw not in self._steps:
-            self._steps[raw] = self._step(raw)
-        return self._steps[raw]
+        key = raw, left > 0
+        if key not in self._steps:
+            step = self._step(raw)
+            self._steps[key] = step if left > 0 else self._cut(raw, step)
+        return self._steps[key]
+
+    def _read(self, text: str, *, ended: bool = False) -> int | None:
+        return read(text, self._spellings, ended=ended)
 
     def _step(self, raw: bytes) -> Step:
         vocabulary = self._vocabulary
         text, tail = split(raw)
-        verdicts: dict[int, int | None] = {}
+        verdicts = np.full(vocabulary.size, NONE, dtype=np.int16)
         if tail:
             self._after_half_a_character(verdicts, raw, text)
         else:
             self._after_text(verdicts, text)
-        verdicts |= dict.fromkeys(vocabulary.silent.tolist(), OPEN)
-        verdicts |= dict.fromkeys(vocabulary.stops, _verdict(text, self._spellings, final=True))
-        kept = [(token, verdict) for token, verdict in verdicts.items() if verdict is not None]
-        return Step(np.array([t for t, _ in kept], dtype=np.int64), np.array([v for _, v in kept], dtype=np.int16))
+        verdicts[vocabulary.silent] = OPEN
+        verdicts[list(vocabulary.stops)] = _number(self.verdict(raw, ended=True))
+        tokens = np.flatnonzero(verdicts != NONE)
+        return Step(tokens, verdicts[tokens])
 
-    def _after_text(self, verdicts: dict[int, int | None], text: str) -> None:
-        vocabulary = self._vocabulary
-        said = text.lstrip(OPENING).casefold()
-        if said:
-            for tokens, character in ((vocabulary.words, self._word), (vocabulary.others, self._mark)):
-                verdict = _verdict(text + character, self._spellings, final=False)
-                if verdict is not None and verdict != OPEN:
-                    verdicts |= dict.fromkeys(tokens.tolist(), verdict)
-        else:
-            verdicts |= dict.fromkeys(vocabulary.blank.tolist(), OPEN)
-        index = vocabulary.going_on if said else vocabulary.beginning
-        remainders = {s[len(said) :] for each in self._spellings for s in each if s.startswith(said) and s != said}
-        boundary = bool(verdicts) and bool(said)  # an unfinished character may be what ends a word
-        for remainder in remainders:
-            for token in index.related(remainder):
-                verdict = _verdict(text + vocabulary.text(token), self._spellings, final=False)
-                verdicts[token] = self._completable(verdict, text + vocabulary.text(token), vocabulary.tail(token))
-        characters = self._next_characters(said)
+    def _cut(self, raw: bytes, step: Step) -> Step:
+        verdicts = step.verdicts.copy()
+        for at in np.flatnonzero(verdicts == OPEN).tolist():
+            whole = raw + (self._vocabulary.pieces[step.tokens[at]] or b"")
+            verdicts[at] = _number(self.verdict(whole, ended=True))
+        kept = verdicts != NONE
+        return Step(step.tokens[kept], verdicts[kept])
+
+    def _after_text(self, verdicts: npt.NDArray[np.int16], text: str) -> None:
+        vocabulary, folded = self._vocabulary, text.casefold()
+        verdicts[vocabulary.words] = _number(self._read(folded + self._word))
+        verdicts[vocabulary.others] = _number(self._read(folded + self._mark))
+        for character in self._special:
+            self._enter(verdicts, folded, character, 0, len(vocabulary.index.texts))
+        for token in vocabulary.half[verdicts[vocabulary.half] == OPEN].tolist():
+            if not self._completable(text + vocabulary.text(token), vocabulary.tail(token)):
+                verdicts[token] = NONE
+        fits: dict[bytes, bool] = {}
         for token in vocabulary.unfinished.tolist():
-            if said and vocabulary.text(token):
-                continue  # a blank in a word: one of `others`
-            if boundary or any(character.startswith(vocabulary.tail(token)) for character in characters):
+            tail = vocabulary.tail(token)
+            if tail not in fits:
+                fits[tail] = self._completable(text, tail)
+            if fits[tail]:
                 verdicts[token] = OPEN
 
-    def _after_half_a_character(self, verdicts: dict[int, int | None], raw: bytes, text: str) -> None:
+    def _enter(self, verdicts: npt.NDArray[np.int16], said: str, start: str, first: int, last: int) -> None:
+        """Enter the verdicts on all tokens that begin with a text, of those between two places of the index.
+
+        As what follows a decided text changes nothing, all that begin alike are decided together, as early as can be.
+        """
+        index = self._vocabulary.index
+        first, last = index.range(start, first, last)
+        if first == last:
+            return
+        verdict = self._read(said + start)
+        verdicts[index.tokens[first:last]] = _number(verdict)
+        if verdict != OPEN:
+            return
+        while first < last and len(index.texts[first]) == len(start):
+            first += 1
+        of_word, of_mark = (_number(self._read(said + start + c)) for c in (self._word, self._mark))
+        if last - first > _FEW and of_word == of_mark == NONE:
+            verdicts[index.tokens[first:last]] = NONE
+            for character in self._special:
+                self._enter(verdicts, said, start + character, first, last)
+            return
+        while first < last:
+            character = index.texts[first][len(start)]
+            _, end = index.range(start + character, first, last)
+            if character in self._special:
+                self._enter(verdicts, said, start + character, first, end)
+            else:
+                verdicts[index.tokens[first:end]] = of_word if character.isalnum() else of_mark
+            first = max(end, first + 1)
+
+    def _after_half_a_character(self, verdicts: npt.NDArray[np.int16], raw: bytes, text: str) -> None:
         vocabulary = self._vocabulary
-        broken = _verdict(text + "\N{REPLACEMENT CHARACTER}", self._spellings, final=False)
+        broken = self._read(text + "\N{REPLACEMENT CHARACTER}")
         if broken is not None and broken != OPEN:
-            everything = np.concatenate([vocabulary.words, vocabulary.others, vocabulary.unfinished])
-            verdicts |= dict.fromkeys(everything.tolist(), broken)
+            for tokens in (vocabulary.words, vocabulary.others, vocabulary.unfinished):
+                verdicts[tokens] = broken
         for token in vocabulary.completing.tolist():
             longer, tail = split(raw + (vocabulary.pieces[token] or b""))
-            verdicts[token] = self._completable(_verdict(longer, self._spellings, final=False), longer, tail)
+            verdict = self._read(longer)
+            fits = verdict != OPEN or not tail or self._completable(longer, tail)
+            verdicts[token] = _number(verdict) if fits else NONE
 
-    def _completable(self, verdict: int | None, text: str, tail: bytes) -> int | None:
-        """Return a verdict; where it is open and half a character has been said, None if no character fits."""
-        if verdict != OPEN or not tail:
-            return verdict
-        characters = self._next_characters(text.lstrip(OPENING).casefold())
-        return OPEN if any(character.startswith(tail) for character in characters) else None
-
-    def _next_characters(self, said: str) -> set[bytes]:
-        """Return the characters that may come next, in UTF-8."""
-        firsts = {s[len(said)] for each in self._spellings for s in each if s.startswith(said) and s != said}
-        characters = firsts | {c.upper() for c in firsts} | (set() if said else set(OPENING))
-        return {character.encode() for character in characters if not character.isascii()}
+    def _completable(self, text: str, tail: bytes) -> bool:
+        """Whether a character that begins with these bytes can leave a reply an option."""
+        if any(self._read(text + c) is not None for c in (self._word, self._mark)):
+            return True
+        return any(c.encode().startswith(tail) and self._read(text + c) is not None for c in self._wide)
 
 
-def _check(options: Sequence[Option], spellings: Sequence[tuple[str, ...]]) -> None:
+def _number(verdict: int | None) -> int:
+    return NONE if verdict is None else verdict
+
+
+def _check(options: Sequence[Option], spellings: Sequence[tuple[Spelling, ...]]) -> None:
     if not options:
         raise DataError("The question has no options, so there are no probabilities of options.")
     for number, (option, own) in enumerate(zip(options, spellings, strict=True), 1):
         name = f"Option {number} of {len(options)} ({(option.label or option.text)!r})"
         if not own:
             raise DataError(f"Option {number} of {len(options)} is empty: give it a label or a text.")
-        if not any(c.isalnum() for spelling in own for c in spelling):
+        if not any(c.isalnum() for spelling in own for c in spelling.text):
             raise DataError(f"{name} has neither letter nor digit, so no reply can be told to be it.")
         others = {spelling for other in spellings for spelling in other if other is not own}
         if set(own) <= others:

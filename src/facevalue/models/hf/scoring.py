@@ -10,15 +10,14 @@ import numpy.typing as npt
 
 from facevalue.models.hf.drawing import distribution, log_probabilities
 from facevalue.models.hf.growth import Growth, Path
-from facevalue.models.hf.options import OPEN, OptionReader
+from facevalue.models.hf.held import HeldReader
+from facevalue.models.hf.options import OPEN, OptionReader, Step
 from facevalue.models.hf.vocabulary import Ints, Vocabulary
 from facevalue.types import Sampling
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-LEAST_MASS = 1e-4
-"""A beginning of a reply that is rarer and not decided yet is not followed; its mass counts as undecided."""
 _MOST_PLACES = 128
 """Beginnings of one question's replies that are followed at most."""
 _TOP = 8
@@ -85,7 +84,7 @@ class Scored:
     member:
         Which of the group it is, by its place.
     reader:
-        Its options.
+        Its options, of free replies or of those held to them.
     written:
         Their tokens, as `facevalue.models.hf.options.written` gives them.
     sampling:
@@ -95,7 +94,7 @@ class Scored:
     """
 
     member: int
-    reader: OptionReader
+    reader: OptionReader | HeldReader
     written: Sequence[Sequence[Tokens]]
     sampling: Sampling
     prompt_tokens: int
@@ -115,7 +114,8 @@ class Habits:
 
         A beginning on the way to a guess would be computed without being read, and couldn't be read later.
         """
-        inner = {way[:n] for ways in wanted.written for way in ways for n in range(1, len(way))}
+        ways = [way for ways in wanted.written for way in ways]
+        inner = {way[:n] for way in ways for n in range(1, len(way) + (wanted.reader.after(way) == OPEN))}
         worth = {reply for reply in inner if self._worth.get(reply, True)}
         return [(), *sorted(reply for reply in worth if all(reply[:n] in worth for n in range(1, len(reply))))]
 
@@ -144,13 +144,23 @@ class _Known:
     def __contains__(self, path: Path) -> bool:
         return path in self._where
 
-    def shares(self, asked: Sequence[tuple[Path, Sampling, Ints]]) -> list[Floats]:
-        """Probabilities of tokens at places, under a sampling."""
+    def held(self, path: Path, sampling: Sampling, tokens: Ints) -> Floats:
+        """Probabilities of tokens at a place, under a sampling, where no other token may come."""
+        table, row = self._where[path]
+        mine = self._logits[table][row : row + 1, tokens.tolist()]
+        shares: Floats = distribution(mine, sampling)[0].double().cpu().numpy()
+        return shares
+
+    def shares(self, asked: Sequence[tuple[Path, Sampling, Ints, bool]]) -> list[Floats]:
+        """Probabilities of tokens at places, under a sampling; and whether no other token may come there."""
         import torch  # noqa: PLC0415
 
         out: list[Floats] = [np.zeros(0)] * len(asked)
         groups: dict[tuple[int, Sampling], list[int]] = {}
-        for at, (path, sampling, _) in enumerate(asked):
+        for at, (path, sampling, tokens, alone) in enumerate(asked):
+            if alone:
+                out[at] = self.held(path, sampling, tokens)
+                continue
             groups.setdefault((self._where[path][0], sampling), []).append(at)
         for key, members in groups.items():
             if key not in self._shares:
@@ -211,25 +221,23 @@ class _Weighing:
     def next(self, known: _Known) -> list[Tokens]:
         """Return open beginnings that can be looked at now; those too rare are put aside."""
         for reply, mass in list(self.open.items()):
-            if mass < LEAST_MASS or len(self.needed) >= _MOST_PLACES:
+            if mass < self.wanted.reader.least or len(self.needed) >= _MOST_PLACES:
                 self.undecided += self.open.pop(reply)
         self.needed |= set(self.open)
         return [reply for reply in self.open if (self.member, reply) in known]
 
-    def tokens(self, reply: Tokens) -> Ints:
+    def step(self, reply: Tokens) -> Step:
         """Return the tokens that decide a reply or leave it open."""
-        return self.wanted.reader.step(self._raw[reply]).tokens
+        return self.wanted.reader.step(self._raw[reply], self.wanted.sampling.max_tokens - len(reply) - 1)
 
     def look(self, reply: Tokens, shares: Floats, vocabulary: Vocabulary) -> None:
         """Enter what may follow a beginning."""
-        step, mass = self.wanted.reader.step(self._raw[reply]), self.open.pop(reply)
-        decided = step.verdicts != OPEN
+        step, mass = self.step(reply), self.open.pop(reply)
+        decided, undecided = step.verdicts >= 0, step.verdicts == OPEN
         self.probs += mass * np.bincount(step.verdicts[decided], shares[decided], minlength=self.probs.size)
-        if len(reply) + 1 >= self.wanted.sampling.max_tokens:
-            return  # cut off while it is open: no option
         # Tokens that are no text are not followed.
-        likely = ~decided & vocabulary.speaking[step.tokens] & (mass * shares >= LEAST_MASS)
-        self.undecided += mass * float(shares[~decided & ~likely].sum())
+        likely = undecided & vocabulary.speaking[step.tokens] & (mass * shares >= self.wanted.reader.least)
+        self.undecided += mass * float(shares[undecided & ~likely].sum())
         for token, share in zip(step.tokens[likely].tolist(), shares[likely].tolist(), strict=True):
             self.open[(*reply, token)] = mass * share
             self._raw[(*reply, token)] = self._raw[reply] + (vocabulary.pieces[token] or b"")
@@ -261,9 +269,10 @@ def score_pack(growth: Growth, pack: Sequence[Scored], vocabulary: Vocabulary, h
 
     .. math:: P(o) = \sum_{x\ \text{open}} q(x) \sum_{t:\ xt \to o} q(t \mid x),
 
-    over the whole vocabulary at each :math:`x`; which option :math:`xt` is, `OptionReader` says. The empty beginning is
-    followed, and every open one of text that is at least as likely as `LEAST_MASS`; the mass of the others is reported
-    as undecided.
+    over the whole vocabulary at each :math:`x`; which option :math:`xt` is, the question's reader says. With a
+    `HeldReader`, :math:`q(t \mid x)` is over the tokens that may come there, as replies held to the options are drawn.
+    The empty beginning is followed, and every open one of text that is at least as likely as the reader's `least`; the
+    mass of the others is reported as undecided.
 
     Parameters
     ----------
@@ -291,7 +300,8 @@ def score_pack(growth: Growth, pack: Sequence[Scored], vocabulary: Vocabulary, h
             if not state.ways:
                 state.choose_ways(known)
         while found := [(state, reply) for state in states for reply in state.next(known)]:
-            asked = [((s.member, reply), s.wanted.sampling, s.tokens(reply)) for s, reply in found]
+            asked = [((s.member, reply), s.wanted.sampling, s.step(reply).tokens, s.wanted.reader.alone)
+                     for s, reply in found]  # fmt: skip
             for (state, reply), shares in zip(found, known.shares(asked), strict=True):
                 state.look(reply, shares, vocabulary)
         paths = [(s.member, r) for s in states for r in sorted(s.needed) if (s.member, r) not in known]

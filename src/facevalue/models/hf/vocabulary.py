@@ -5,7 +5,7 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -33,35 +33,30 @@ def split(raw: bytes) -> tuple[str, bytes]:
 
 
 class Index:
-    """Texts of tokens in order, to find those that begin with a text or are its beginning.
+    """Texts of tokens in order, so that those which begin alike stand together.
 
     Parameters
     ----------
     texts:
         Token and text; several tokens may have the same one.
+
+    Attributes
+    ----------
+    texts:
+        In order.
+    tokens:
+        Their tokens, shape (n,).
     """
 
     def __init__(self, texts: Iterable[tuple[int, str]]) -> None:
         pairs = sorted((text, token) for token, text in texts)
-        self._texts = [text for text, _ in pairs]
-        self._tokens = [token for _, token in pairs]
-        self.related = lru_cache(maxsize=4096)(self._related)
+        self.texts = [text for text, _ in pairs]
+        self.tokens: Ints = np.array([token for _, token in pairs], dtype=np.int64)
 
-    def _related(self, text: str) -> tuple[int, ...]:
-        """Tokens that begin with a text and have a word boundary after it, or that are a beginning of it."""
-        found: list[int] = []
-        for end in range(1, len(text)):
-            found += self._range(text[:end], text[:end] + "\0")
-        word = text[-1].isalnum()
-        first, last = bisect_left(self._texts, text), bisect_left(self._texts, text + _LAST)
-        for at in range(first, last):
-            rest = self._texts[at][len(text) :]
-            if not (word and rest and rest[0].isalnum()):
-                found.append(self._tokens[at])
-        return tuple(found)
-
-    def _range(self, first: str, last: str) -> list[int]:
-        return self._tokens[bisect_left(self._texts, first) : bisect_left(self._texts, last)]
+    def range(self, start: str, first: int, last: int) -> tuple[int, int]:
+        """Return where, from `first` to before `last`, the texts that begin with a text begin and end."""
+        begin = bisect_left(self.texts, start, first, last)
+        return begin, bisect_left(self.texts, start + _LAST, begin, last)
 
 
 class Vocabulary:
@@ -127,16 +122,30 @@ class Vocabulary:
         """Return the bytes of a character that a token leaves open."""
         return self._split[token][1]
 
-    @cached_property
-    def going_on(self) -> Index:
-        """Casefolded texts of tokens, as they go on in a word."""
-        return Index((token, text.casefold()) for token, (text, _) in enumerate(self._split) if text)
+    def raw(self, tokens: Iterable[int]) -> bytes:
+        """Return what tokens add one after the other."""
+        return b"".join(self.pieces[token] or b"" for token in tokens)
+
+    def tokens_of(self, piece: bytes) -> Sequence[int]:
+        """Return the tokens that add just these bytes."""
+        return self._by_piece.get(piece, ())
 
     @cached_property
-    def beginning(self) -> Index:
-        """Casefolded texts of tokens without what may stand before an answer."""
-        bare = ((token, text.lstrip(self._opening)) for token, (text, _) in enumerate(self._split))
-        return Index((token, text.casefold()) for token, text in bare if text)
+    def _by_piece(self) -> dict[bytes, list[int]]:
+        tokens: dict[bytes, list[int]] = {}
+        for token, piece in enumerate(self.pieces):
+            if piece:
+                tokens.setdefault(piece, []).append(token)
+        return tokens
+
+    @cached_property
+    def index(self) -> Index:
+        """Whole characters of the tokens, in lower case (casefolded)."""
+        return Index((token, text) for token, text in enumerate(self._folded) if text)
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        return [text.casefold() for text, _ in self._split]
 
     @cached_property
     def silent(self) -> Ints:
@@ -150,20 +159,16 @@ class Vocabulary:
         return np.array([bool(piece) for piece in self.pieces], dtype=np.bool_)
 
     @cached_property
-    def blank(self) -> Ints:
-        """Tokens that are only what may stand before an answer."""
-        blank = (
-            token
-            for token, (text, tail) in enumerate(self._split)
-            if not tail and text and not text.strip(self._opening)
-        )
-        return np.fromiter(blank, dtype=np.int64)
+    def unfinished(self) -> Ints:
+        """Tokens that hold the beginning of a character and nothing before it."""
+        unfinished = (token for token, (text, tail) in enumerate(self._split) if tail and not text)
+        return np.fromiter(unfinished, dtype=np.int64)
 
     @cached_property
-    def unfinished(self) -> Ints:
-        """Tokens that hold the beginning of a character after nothing, or after what may stand before an answer."""
-        unfinished = (token for token, (text, tail) in enumerate(self._split) if tail and not text.strip(self._opening))
-        return np.fromiter(unfinished, dtype=np.int64)
+    def half(self) -> Ints:
+        """Tokens that hold whole characters and the beginning of another one."""
+        half = (token for token, (text, tail) in enumerate(self._split) if tail and text)
+        return np.fromiter(half, dtype=np.int64)
 
     @cached_property
     def completing(self) -> Ints:
@@ -174,13 +179,13 @@ class Vocabulary:
     @cached_property
     def words(self) -> Ints:
         """Tokens that begin with a letter or digit."""
-        words = (token for token, (text, _) in enumerate(self._split) if text and text[0].isalnum())
+        words = (token for token, text in enumerate(self._folded) if text and text[0].isalnum())
         return np.fromiter(words, dtype=np.int64)
 
     @cached_property
     def others(self) -> Ints:
         """Tokens that begin with another whole character."""
-        others = (token for token, (text, _) in enumerate(self._split) if text and not text[0].isalnum())
+        others = (token for token, text in enumerate(self._folded) if text and not text[0].isalnum())
         return np.fromiter(others, dtype=np.int64)
 
 
