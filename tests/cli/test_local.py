@@ -12,6 +12,7 @@ import pytest
 
 from facevalue.run.stored import StoredRun
 from facevalue.store import scan_responses
+from facevalue.store.lock import RunLock
 from facevalue.store.manifest import read_manifest
 from tests.cli.conftest import Command
 from tests.models.hf import planted, tiny
@@ -103,6 +104,35 @@ def test_a_sampled_run_is_what_the_exact_one_says(facevalue: Command, folder: Pa
     assert abs(seen - expected) < 3.5 * np.sqrt(spread)
 
 
+def test_cheap_mistakes_are_found_before_a_model_is_loaded(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def loads(*args: Any) -> Any:
+        raise AssertionError("loaded")
+
+    monkeypatch.setattr("facevalue.cli.run.load", loads)
+    small = facevalue("run", "stylisticbias", "--faces", "1M", "--model", "hf/x", "--sample", "1", "--out", "s")
+    assert small.status == 1
+    assert "sample" in small.err
+    assert not Path("s").exists()
+    with RunLock(Path("busy")):
+        busy = facevalue("run", "stylisticbias", "--faces", "1M", "--model", "hf/x", "--out", "busy")
+    assert busy.status == 1
+    assert "is being written by process" in busy.err
+
+
+def test_drawn_replies_in_an_exact_run_are_counted_and_said(
+    facevalue: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsure = planted.plant(tiny.llava(tmp_path / "unsure"))
+    monkeypatch.setattr("facevalue.models.hf.adapter.MOST_UNSEEN", 1e-6)  # the study's temperature of 0.2 decides most
+    outcome = run(facevalue, unsure, "exact", "--exact")
+    rows = scan_responses(Path("exact")).collect()
+    drawn = rows.filter(pl.col("probs").is_null())
+    assert drawn.height > 0
+    assert drawn["error"].str.starts_with("Drawn, not read: ").all()
+    said = " ".join(outcome.err.split())
+    assert f"{drawn.height} of 24 replies were drawn, as over 1% of their probability could not be read" in said
+
+
 def test_a_sample_of_a_study_is_asked(facevalue: Command, folder: Path) -> None:
     outcome = facevalue(
         "run", "stylisticbias", "--faces", "1M", "--exact", "--model", f"hf/{folder}", "--sample", "200", "--out", "s",
@@ -149,6 +179,7 @@ def test_what_the_user_should_know_of_a_model_is_said_once(
     [
         (("--model", "sim/default", "--dtype", "float32"), 1, "for models on this machine"),
         (("--model", "hf/no-such-folder"), 1, "no-such-folder"),
+        (("--model", "hf/", "--threads", "2"), 1, "'hf/' names no model: write hf/PATH_OR_ID"),
         (("--model", "hf/x", "--dtype", "int4"), 2, "bfloat16"),
     ],
 )

@@ -123,9 +123,15 @@ def test_a_question_that_is_not_decided_is_answered_by_a_drawn_reply(unsure: Any
     assert {n: r.text for n, r in answers(unsure, wanted[::-1]).items()} == {n: found[n].text for n in range(4)}
 
 
-def test_what_is_drawn_in_place_of_probabilities_is_not_constrained(unsure: Any) -> None:
-    wanted = [request._replace(constrain=True) for request in requests(shown("one"), count=5)]
-    assert not {response.text for response in answers(unsure, wanted).values()} <= {"(a)", "(b)"}
+def test_probabilities_of_constrained_requests_are_those_of_constrained_replies(unsure: Any) -> None:
+    free = requests(shown("one"), count=5)
+    held = [request._replace(trial=request.trial + 5, constrain=True) for request in free]
+    found = answers(unsure, [*free, *held])
+    assert all(found[request.trial].probs is None for request in free)
+    for request in held:
+        assert found[request.trial].error is None
+        assert sum(found[request.trial].probs or ()) == pytest.approx(1, abs=1e-4)
+    assert unsure.capabilities.structured_probabilities
 
 
 def test_a_hundredth_that_is_not_decided_is_read(unsure: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from facevalue.errors import DependencyError, FaceValueError, UnknownNameError
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.families import UNKNOWN, family_of
 from facevalue.models.hf.framing import NOTE
-from facevalue.models.hf.loaded import _sharing, load_model
+from facevalue.models.hf.loaded import _place, _sharing, load_model
 from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.prefix import Prefix
 from facevalue.types import Question
@@ -186,8 +186,40 @@ def test_formats_and_devices(llava: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"Did you mean 'float16' or 'bfloat16'|Did you mean 'bfloat16'"):
         load_model(str(llava), dtype="bflaot16")
     assert "There is no device 'gpu'" in refusal(llava, device="gpu")
+    assert refusal(llava, device="meta") == "There is no device 'meta': write cpu, cuda, cuda:1 or auto."
     count = torch.cuda.device_count()
     assert "write cpu or auto" in refusal(llava, device=f"cuda:{count}")
+
+
+def test_mps_is_for_machines_that_have_it(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert "There is no device 'mps'" in refusal(llava, device="mps")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert _place("mps") == "mps"
+
+
+def test_transformers_is_silent_while_it_loads_and_as_before_afterwards(
+    llava: Path, copy: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logging = tiny.tf.utils.logging
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_warning()
+    logging.enable_progress_bar()
+    try:
+        load_model(str(llava), device="cpu")
+        settings = json.loads((copy / "config.json").read_text())
+        settings["text_config"]["num_hidden_layers"] = 1  # the file has weights of more
+        (copy / "config.json").write_text(json.dumps(settings))
+        load_model(str(copy), device="cpu")
+        assert capfd.readouterr() == ("", "")
+        assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == (logging.WARNING, True)
+        refusal(copy, device="cpu", dtype="float16", threads=0)
+        assert logging.is_progress_bar_enabled()
+        tiny.tf.AutoModelForImageTextToText.from_pretrained(llava)
+        assert "Loading weights" in capfd.readouterr().err  # what would be said
+    finally:
+        logging.set_verbosity(before[0])
+        (logging.enable_progress_bar if before[1] else logging.disable_progress_bar)()
 
 
 def test_without_the_libraries(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
