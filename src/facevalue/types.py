@@ -151,8 +151,9 @@ class Request(NamedTuple):
     exact:
         Whether the probability of every option is wanted instead of a sampled reply.
     constrain:
-        Whether the reply must be one of the question's options, where the model can be held to that. Probabilities are
-        those of free replies, whatever it says.
+        Whether the reply must be one of the question's options, where the model can be held to that. Probabilities
+        (`exact`) of models on this machine (`hf/...`) are then those of replies so held, and sum to 1. Servers and
+        vLLM can't read those: theirs are of free replies, whatever it says.
     """
 
     trial: int

@@ -25,6 +25,9 @@ class Capabilities:
     structured:
         Whether replies can be constrained to options. Where that must be found out, False until a request has asked for
         it.
+    structured_probabilities:
+        Whether the probabilities of a constrained request are those of replies so constrained, rather than of free
+        ones.
     """
 
     probabilities: Literal["full", "top-k", "none"] = "none"
@@ -32,6 +35,7 @@ class Capabilities:
     system_prompt: bool = True
     seeds: bool = False
     structured: bool = False
+    structured_probabilities: bool = False
 
 
 class Model(Protocol):

@@ -136,9 +136,12 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
 
 
 def _facts(study: Study, model: Model, settings: RunSettings) -> dict[str, str | int | float | bool]:
-    """What changes what the model says; where replies are to be constrained, also whether they are."""
+    """What changes what the model says; where replies are to be constrained, also whether they are.
+
+    Most models read probabilities from free replies whatever a study wants; nothing is recorded of those.
+    """
     facts = dict(model.settings())
-    if study.constrain and not settings.exact:
+    if study.constrain and (not settings.exact or model.capabilities.structured_probabilities):
         find: Callable[[], bool] | None = getattr(model, "structured", None)
         facts["structured"] = find() if find is not None else model.capabilities.structured
     return facts

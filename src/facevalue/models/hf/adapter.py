@@ -34,7 +34,12 @@ _MOST_FAILURES = 20
 _MOST_IMAGES = 8
 _PIECES, _PIECE = 64, 2**16  # bytes
 CAPABILITIES = Capabilities(
-    probabilities="full", images_per_request=_MOST_IMAGES, system_prompt=True, seeds=True, structured=True
+    probabilities="full",
+    images_per_request=_MOST_IMAGES,
+    system_prompt=True,
+    seeds=True,
+    structured=True,
+    structured_probabilities=True,
 )
 
 
@@ -144,17 +149,15 @@ class HFModel:
         exact = [number for number, request in enumerate(batch) if request.exact]
         free = [number for number, request in enumerate(batch) if not request.exact]
         questions, samplings = [batch[n].question for n in exact], [batch[n].sampling for n in exact]
-        for at, score, seconds in self.engine.score(pictures, questions, samplings):
+        held = [batch[n].constrain for n in exact]
+        for at, score, seconds in self.engine.score(pictures, questions, samplings, held):
             response = _response(batch[exact[at]], score, seconds)
             if isinstance(score, Score) and score.undecided > MOST_UNSEEN:
                 read[exact[at]] = response, _reason(score)
             else:
                 yield exact[at], response
         drawn = [*free, *read]
-        # Like a reply whose probabilities are read, one in place of them is never constrained.
-        wishes = [
-            Wish(r.question, r.sampling, _seed(r), r.constrain and not r.exact) for r in (batch[n] for n in drawn)
-        ]
+        wishes = [Wish(r.question, r.sampling, _seed(r), r.constrain) for r in (batch[n] for n in drawn)]
         for at, reply, seconds in self.engine.generate(pictures, wishes):
             number = drawn[at]
             response = _response(batch[number], reply, seconds)

@@ -11,6 +11,7 @@ from facevalue.models.hf._constrain import Constraint, Constraints
 from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.growth import Growth, PlainGrowth, SharedGrowth, SpokenGrowth
+from facevalue.models.hf.held import HeldReader
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OPENING, OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, attempt, packed
@@ -142,12 +143,18 @@ class Engine:
     def _constraints(self) -> Constraints:
         return Constraints(self._vocabulary)
 
-    def _options(self, options: tuple[Option, ...]) -> tuple[OptionReader, list[list[Tokens]]]:
-        reader = OptionReader(options, self._vocabulary)
+    def _options(
+        self, options: tuple[Option, ...], constrain: bool = False
+    ) -> tuple[OptionReader | HeldReader, list[list[Tokens]]]:
+        reader = (HeldReader if constrain else OptionReader)(options, self._vocabulary)
         return reader, written(options, self.loaded.tokenizer, self._vocabulary)
 
     def score(
-        self, images: "Sequence[Image]", questions: Sequence[Question], sampling: Sampling | Sequence[Sampling]
+        self,
+        images: "Sequence[Image]",
+        questions: Sequence[Question],
+        sampling: Sampling | Sequence[Sampling],
+        constrain: bool | Sequence[bool] = False,
     ) -> Iterator[tuple[int, Score | Failed, float]]:
         """Weigh the options of questions about the same pictures.
 
@@ -159,6 +166,8 @@ class Engine:
             What is asked, each with its options.
         sampling:
             How replies are drawn, of all questions or of each.
+        constrain:
+            Whether replies must be one of the options, of all questions or of each.
 
         Yields
         ------
@@ -173,10 +182,11 @@ class Engine:
             The self-check found numbers that rounding cannot explain.
         """
         samplings = [sampling] * len(questions) if isinstance(sampling, Sampling) else sampling
-        read: dict[int, tuple[OptionReader, list[list[Tokens]]]] = {}
+        held = [constrain] * len(questions) if isinstance(constrain, bool) else constrain
+        read: dict[int, tuple[OptionReader | HeldReader, list[list[Tokens]]]] = {}
         for number, question in enumerate(questions):
             try:
-                read[number] = self._read(question.options)
+                read[number] = self._read(question.options, held[number])
             except DataError as error:
                 yield number, Failed(str(error)), 0.0
         schedule = self._schedules["score"]

@@ -33,7 +33,8 @@ class Draw:
     seed:
         Its random numbers, 0 to 2**64 - 1.
     constraint:
-        What it is held to, not begun yet; None if it is free.
+        What it is held to, not begun yet; None if it is free. Tokens that it forbids are taken out before temperature
+        and nucleus, as `facevalue.models.hf.held` weighs them.
     """
 
     member: int
