@@ -9,16 +9,22 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from facevalue.answers import NA, parse
 from facevalue.errors import DependencyError
+from facevalue.models._structured import wanted
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import planted, tiny
 from tests.models.hf.test_scoring import A_AB, LETTERS, PICTURE, QUESTIONS, ask, read, scores, unshared
 
 torch: Any = tiny.torch
 
+from facevalue.models.hf import _reading  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
+from facevalue.models.hf.check import SelfCheck  # noqa: E402
 from facevalue.models.hf.drawing import pick, uniforms  # noqa: E402
 from facevalue.models.hf.engine import Failed, Wish  # noqa: E402
+from facevalue.models.hf.growth import SharedGrowth  # noqa: E402
+from facevalue.models.hf.held import HeldReader  # noqa: E402
 from facevalue.models.hf.plain import plain_logits  # noqa: E402
 from facevalue.models.hf.prefix import Branch  # noqa: E402
 
@@ -98,29 +104,94 @@ def test_replies_to_one_question_share_its_tokens(engine: Any, monkeypatch: pyte
     assert max(sizes[1:]) <= 8
 
 
+def agree(observed: list[int], shares: list[float]) -> int:
+    """Chi-square of counts against shares, rare ones taken together; return how many kinds were told apart."""
+    total = sum(observed)
+    kept = [place for place, share in enumerate(shares) if share * total >= 5]  # where chi-square holds
+    rare = [place for place in range(len(shares)) if place not in kept]
+    expected = [total * shares[place] for place in kept] + [total * sum(shares[place] for place in rare)]
+    found = [observed[place] for place in kept] + [sum(observed[place] for place in rare)]
+    if expected[-1] < 1:  # too rare to test; nearly never seen
+        assert found.pop() <= 5
+        expected = [share * sum(found) / sum(expected[:-1]) for share in expected[:-1]]
+    if len(found) > 1:
+        assert chisquare(found, np.array(expected) * sum(found) / sum(expected)).pvalue > 0.001, (found, expected)
+    return len(found)
+
+
+# What a reply begins with, what comes second, and what comes then: letters, and what makes other words of them.
+FIRST = {"A": 9.5, "B": 8.5, "(": 9.0, "a": 8.0, "b": 8.0, "N": 8.0}
+SECOND = {"A": 8.0, "B": 8.0, "\u0120right": 8.5, ".": 8.5, "</s>": 9.5, "a": 9.0, "b": 8.5, ")": 8.0, "\u010a": 7.5}
+THEN = {"</s>": 10.0, ".": 8.0, "\u0120right": 8.0, ")": 9.0}
+NAMES = {"(": 11.0}, {"a": 10.0, "b": 9.5}, {")": 11.0}
+OTHER = {"/": 17.5, "</s>": 9.5}, {"(": 11.0}, {"b": 11.0}, {")": 11.0}, {"</s>": 11.0}
+
+
+def said(engine: Any, monkeypatch: pytest.MonkeyPatch, *liked: dict[str, float]) -> None:
+    """Let a model like some tokens in each place of a reply; the self-check doesn't know of it."""
+    words, size = engine.loaded.tokenizer, engine._vocabulary.size
+    bias = torch.zeros(len(liked), size)
+    for place, each in enumerate(liked):
+        for text, much in each.items():
+            bias[place, words.get_vocab()[text]] = much
+    before = SharedGrowth.read
+
+    def read(self: SharedGrowth, paths: Any) -> Any:
+        places = [min(len(reply), len(liked) - 1) for _, reply in paths]
+        return before(self, paths) + bias[places]
+
+    monkeypatch.setattr(SharedGrowth, "read", read)
+    monkeypatch.setattr(SelfCheck, "compare", lambda *_: None)
+
+
+def begun(reply: Any, question: Question) -> int | None:
+    return _reading.read(reply.text, _reading.spellings_of(question.options), ended=True)
+
+
+@pytest.mark.parametrize("question", [ask("lazy"), ask("warm", A_AB)], ids=["letters", "A-AB"])
+@pytest.mark.parametrize("most", [1, 2, 6])
+def test_sampled_replies_read_by_the_parser_agree_with_exact_over_2000_draws(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, question: Question, most: int
+) -> None:
+    said(engine, monkeypatch, FIRST, SECOND, THEN)
+    sampling = Sampling(0.9, 0.995, most)
+    (score,) = scores(engine, [question], sampling)
+    drawn = replies(engine, [Wish(question, sampling, seed) for seed in range(2000)])
+    read = [parse(reply.text, question.options, truncated=not reply.ended).choice for reply in drawn]
+    if most > 1:  # words that go on after a letter are no option
+        assert sum(choice is None and reply.text[:1] in "AB" for choice, reply in zip(read, drawn, strict=True)) > 100
+    agree([read.count(option) for option in [*range(len(score.probs)), None]], [*score.probs, 1 - sum(score.probs)])
+
+
+def test_a_reply_that_goes_on_to_name_another_option_counts_for_the_first(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one known difference: "(a)/(b)" is decided at "(a)", and the parser reads on to find both."""
+    said(engine, monkeypatch, *NAMES, *OTHER)
+    question, sampling = ask("lazy"), Sampling(0.9, 0.995, 8)
+    (score,) = scores(engine, [question], sampling)
+    drawn = replies(engine, [Wish(question, sampling, seed) for seed in range(2000)])
+    first = [begun(reply, question) for reply in drawn]
+    agree([first.count(option) for option in (0, 1, None)], [*score.probs, 1 - sum(score.probs)])
+    read = [parse(reply.text, question.options, truncated=not reply.ended) for reply in drawn]
+    others = [parsed.reason for parsed, option in zip(read, first, strict=True) if parsed.choice != option]
+    assert 0.1 < len(others) / len(drawn) < 0.4  # so much mass was planted there
+    assert {*others} <= {NA.BOTH, NA.HEDGED}
+
+
 @pytest.mark.parametrize("sampling", [Sampling(0.8, 0.9, 6), Sampling(0.7, 1.0, 6)])
 def test_sampled_and_exact_agree_over_2000_trials(engine: Any, sampling: Sampling) -> None:
-    """Chi-square of the counts of each option and of no option, for each of four questions."""
+    """For each of four questions, replies read from their beginning."""
     questions = [ask("lazy"), ask("warm"), ask("lazy", A_AB), ask("honest")]
     wishes = [Wish(question, sampling, seed) for seed in range(500) for question in questions]
     drawn = replies(engine, wishes)
-    tested = 0
+    told = []
     for at, (question, score) in enumerate(zip(questions, scores(engine, questions, sampling), strict=True)):
         counts = Counter(read(engine, reply, question) for reply in drawn[at::4])
-        assert score.undecided < 0.005
+        assert score.undecided < 0.01
         shares = [*score.probs, 1 - sum(score.probs)]
-        observed = [counts[option] for option in range(len(score.probs))] + [counts[None]]
-        kept = [place for place, share in enumerate(shares) if share * 500 >= 5]  # where chi-square holds
-        rare = [place for place in range(len(shares)) if place not in kept]
-        expected = [500 * shares[place] for place in kept] + ([500 * sum(shares[p] for p in rare)] if rare else [])
-        found = [observed[place] for place in kept] + ([sum(observed[p] for p in rare)] if rare else [])
-        if rare and expected[-1] < 1:  # too rare to test; nearly never seen
-            assert found.pop() <= 5
-            expected = [e * sum(found) / sum(expected[:-1]) for e in expected[:-1]]
-        if len(found) > 1:
-            tested += 1
-            assert chisquare(found, expected).pvalue > 0.001, (question.prompt, found, expected)
-    assert tested >= 3
+        told.append(agree([counts[option] for option in [*range(len(score.probs)), None]], shares))
+    assert sum(kinds > 1 for kinds in told) >= 3
 
 
 def test_every_trial_has_numbers_of_its_own() -> None:
@@ -178,6 +249,54 @@ def test_a_constrained_reply_is_drawn_from_what_is_left_of_the_same_logits(engin
     drawn = replies(engine, [Wish(question, Sampling(1.0, 1.0, 6), seed, constrain=True) for seed in range(1000)])
     count = sum(reply.text == "A" for reply in drawn)
     assert chisquare([count, 1000 - count], [1000 * likely, 1000 * (1 - likely)]).pvalue > 0.001
+
+
+HELD = [
+    ask("warm"),
+    ask("lazy", A_AB),
+    ask("warm", (Option("", "yes", "one"), Option("", "no", "two"), Option("", "yes no", "three"))),
+]
+
+
+@pytest.mark.parametrize("sampling", [Sampling(1.0, 1.0, 8), Sampling(1.6, 0.8, 8), Sampling(0.7, 0.9, 2)])
+def test_constrained_replies_and_their_exact_probabilities_agree_over_2000_draws(
+    engine: Any, sampling: Sampling
+) -> None:
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    found = {number: score for number, score, _ in engine.score([PICTURE], HELD, sampling, constrain=True)}
+    each = 2000 // len(HELD) + 1
+    drawn = replies(engine, [Wish(question, sampling, seed, True) for seed in range(each) for question in HELD])
+    for at, question in enumerate(HELD):
+        score, mine = found[at], drawn[at :: len(HELD)]
+        shares = [*score.probs, 1 - sum(score.probs)]
+        if sampling.max_tokens > 2:
+            assert shares[-1] == pytest.approx(0, abs=1e-4)
+        read = Counter(parse(reply.text, question.options, truncated=not reply.ended).choice for reply in mine)
+        agree([read[option] for option in [*range(len(score.probs)), None]], shares)
+
+
+def test_what_may_come_next_is_the_same_for_drawn_and_for_exact(engine: Any) -> None:
+    pytest.importorskip("llguidance", reason="llguidance is not installed: pip install 'facevalue[hf]'")
+    vocabulary = engine._vocabulary
+    odd = tuple(Option("", text, text) for text in ODD[:5]) + A_AB
+    for options in (LETTERS, A_AB, odd):
+        reader = HeldReader(options, vocabulary)
+        waiting: list[tuple[tuple[int, ...], Any]] = [((), engine._constraints.start(wanted(options)))]
+        seen = set()
+        while waiting:
+            tokens, constraint = waiting.pop()
+            step = reader.step(vocabulary.raw(tokens), left=0)
+            assert np.flatnonzero(constraint.allowed()).tolist() == step.tokens.tolist()
+            for token in step.tokens.tolist():
+                raw = vocabulary.raw((*tokens, token))
+                if token not in vocabulary.stops and raw not in seen:
+                    seen.add(raw)
+                    further = engine._constraints.start(wanted(options))
+                    for each in (*tokens, token):
+                        further.take(each)
+                    if not further.complete:
+                        waiting.append(((*tokens, token), further))
+        assert len(seen) > 4
 
 
 def test_a_reply_cannot_be_held_to_nothing(engine: Any) -> None:
