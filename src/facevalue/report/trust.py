@@ -158,7 +158,7 @@ def mode(runs: Sequence[RunFacts]) -> Card:
             f"{run.model}: {count(run.drawn)} of {count(run.asked)} replies drawn" for run in runs if run.drawn
         )
         note = (
-            "Where the server listed too little of the probability, one reply was drawn instead. Means are as good as "
+            "Where too little of the probability could be read, one reply was drawn instead. Means are as good as "
             "with probabilities; shares of zero and of large shifts and measures of spread are inflated."
         )
         return Card("mode", title, "Exact, in part drawn", note, Status.CAUTION, lines)

