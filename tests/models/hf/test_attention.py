@@ -16,7 +16,7 @@ torch: Any = tiny.torch
 from facevalue.models.hf.attention import AttentionReader, _log_odds, sides  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.loaded import load_model  # noqa: E402
-from facevalue.models.hf.options import OPENING, written  # noqa: E402
+from facevalue.models.hf.options import written  # noqa: E402
 from facevalue.models.hf.plain import extended, plain_logits  # noqa: E402
 from facevalue.models.hf.regions import Regions  # noqa: E402
 from facevalue.models.hf.relevancy import Watch, watched  # noqa: E402
@@ -122,7 +122,7 @@ def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name
     assert loaded.model.get_decoder().config._attn_implementation == "sdpa"  # as it was
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
     words = loaded.tokenizer
-    vocabulary = Vocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids, OPENING)
+    vocabulary = Vocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
     ways = written(OPTIONS, words, vocabulary)
     shares = plain_logits(loaded, inputs, [], [0])[0].softmax(-1)
     said = max(zip(*ways, strict=True), key=lambda manner: sum(float(shares[t]) for t in {way[0] for way in manner}))

@@ -27,7 +27,7 @@ from facevalue.errors import DataError, ModelError
 from facevalue.models.hf.calls import calling
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.options import OPENING, written
+from facevalue.models.hf.options import written
 from facevalue.models.hf.packing import OutOfMemory, attempt
 from facevalue.models.hf.plain import extended, plain_logits
 from facevalue.models.hf.regions import Regions, check_known, regions
@@ -174,7 +174,7 @@ class AttentionReader:
         check_known(loaded)
         self._loaded = loaded
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
-        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids, OPENING)
+        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
 
     def read(self, images: "Sequence[Image]", question: Question) -> Attended:
         """Answer a question and say what was attended to.

@@ -13,7 +13,7 @@ from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.growth import Growth, PlainGrowth, SharedGrowth, SpokenGrowth
 from facevalue.models.hf.held import HeldReader
 from facevalue.models.hf.loaded import Loaded, load_model
-from facevalue.models.hf.options import OPENING, OptionReader, written
+from facevalue.models.hf.options import OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, attempt, packed
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, draw_pack
@@ -128,11 +128,11 @@ class Engine:
         self.check = SelfCheck.of(loaded)
         self.undecided = self.unspoken = 0.0
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
-        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids, OPENING)
+        self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
         self._budget = Budget(loaded)
         self._habits = Habits()
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
-        self._read = lru_cache(maxsize=4096)(self._options)
+        self._read = lru_cache(maxsize=256)(self._options)
 
     @classmethod
     def load(cls, path: str, **how: Any) -> Self:

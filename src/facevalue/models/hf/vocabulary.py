@@ -68,19 +68,16 @@ class Vocabulary:
         The bytes that each token adds; None for tokens that are no text, such as the one of an image.
     stops:
         Tokens that end a reply.
-    opening:
-        Characters that may stand before an answer without changing it.
     """
 
-    def __init__(self, pieces: Sequence[bytes | None], stops: Iterable[int], opening: str) -> None:
+    def __init__(self, pieces: Sequence[bytes | None], stops: Iterable[int]) -> None:
         self.stops = frozenset(stops)
         self.pieces = tuple(None if token in self.stops else piece for token, piece in enumerate(pieces))
         self.size = len(self.pieces)
-        self._opening = opening
         self._split = [split(piece or b"") for piece in self.pieces]
 
     @classmethod
-    def of(cls, tokenizer: Any, size: int, stops: Iterable[int], opening: str) -> Self:
+    def of(cls, tokenizer: Any, size: int, stops: Iterable[int]) -> Self:
         """Read a tokenizer of transformers.
 
         Parameters
@@ -89,7 +86,7 @@ class Vocabulary:
             A fast tokenizer.
         size:
             How many tokens the model gives a logit to; those that the tokenizer lacks add no text.
-        stops, opening:
+        stops:
             As above.
 
         Raises
@@ -112,7 +109,7 @@ class Vocabulary:
         for token, added in tokenizer.added_tokens_decoder.items():
             if token < size:
                 pieces[token] = None if added.special else added.content.encode()
-        return cls(pieces, stops, opening)
+        return cls(pieces, stops)
 
     def text(self, token: int) -> str:
         """Return the whole characters that a token adds at the beginning of a text."""

@@ -17,7 +17,7 @@ import PIL.ImageOps
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models.base import Capabilities
-from facevalue.models.hf.options import OPENING, OptionReader
+from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.models.reference.network import Network, Prefix, read_weights
 from facevalue.models.reference.replies import Following, Reply, Weighed, Written, ways, weigh, write
@@ -61,7 +61,7 @@ class ReferenceModel:
         self._end = self._tokens.id("<end>")
         size = len(self._network.embeddings)
         pieces = [self._tokens.piece(token) for token in range(size)]
-        self._vocabulary = Vocabulary(pieces, [self._end], OPENING)
+        self._vocabulary = Vocabulary(pieces, [self._end])
         self._reader = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
         self._prompt = lru_cache(maxsize=65_536)(self._asked)
         self.capabilities = Capabilities(
