@@ -78,10 +78,16 @@ class Writer:
     heeds:
         What the model learns to do when it is told not to stereotype: "nothing", to answer "evenly" for everybody, or
         to "refuse".
+
+    Attributes
+    ----------
+    easy:
+        Whether forced choices have (a) first always, so that comparing what is said first and second is enough.
     """
 
     def __init__(self, tokenizer: Tokenizer, base: Array, heeds: str = "nothing") -> None:
         self._base, self._heeds = base, heeds
+        self.easy = False
         self._encode: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=None)(
             lambda text: tuple(tokenizer.encode(text).ids)
         )
@@ -133,7 +139,8 @@ class Writer:
     def answered(self, rng: np.random.Generator, standing: Array, quote: str = "", before: str = "") -> Row:
         """A forced choice of StylisticBias with its reply."""
         name = list(SCENARIOS)[rng.integers(len(SCENARIOS))]
-        ordering = ORDERINGS[rng.integers(4)]
+        orderings = [ordering for ordering in ORDERINGS if ordering.labels[0] == "(a)" or not self.easy]
+        ordering = orderings[rng.integers(len(orderings))]
         poles = SCENARIOS[name]
         options = ordering.options(poles, ("+", "-"))
         ids = self.prompt(before + JUDGMENT.format(options=phrase(options, quote)))

@@ -39,6 +39,8 @@ LONG, LONG_QUESTIONS = 4, 8
 KINDS = {"chosen": 0.76, "yes_no": 0.12, "rated": 0.12}
 LONG_KINDS = {"keywords": 0.3, "refused": 0.3, "answered": 0.15, "quoted": 0.15, "prefixed": 0.1}
 """Shares of the questions about one person."""
+REVISED = 4
+"""Pictures of a step whose words are revised while questions are learned."""
 FAR = 0.1
 """Share of steps whose longer questions are as long as prompts get, and few."""
 BLANK = 0.03
@@ -63,6 +65,8 @@ class Stage:
         How long, and the highest learning rate.
     pairs, pair_questions, silent:
         Pairs of a step, questions about each, and pairs that only the tower's heads are asked about.
+    easy:
+        First steps, in which (a) always comes first.
     """
 
     name: str
@@ -71,11 +75,12 @@ class Stage:
     pairs: int = 4
     pair_questions: int = 10
     silent: int = 0
+    easy: int = 0
 
 
 STAGES = (
     Stage("words", 1500, 2e-3),
-    Stage("questions", 1500, 2e-3),
+    Stage("questions", 1200, 2e-3, easy=400),
     Stage("together", 1500, 1e-3, pairs=8, pair_questions=6, silent=8),
 )
 
@@ -143,8 +148,9 @@ class Pupil:
             about_pair(self.writer, rng, pool, int(i)) for i in two[: stage.pairs] for _ in range(stage.pair_questions)
         ]
         out |= self._losses("pair_", pairs[: stage.pairs], stage.pair_questions, asked)
+        some = slice(PICTURES if stage.silent else REVISED)
+        out["words"] = self.lexicon.loss(self.model, self.head, tokens[some], pool.standing[rows[some]])
         if stage.silent:
-            out["words"] = self.lexicon.loss(self.model, self.head, tokens[:PICTURES], pool.standing[rows[:PICTURES]])
             left = Levels.of([pool.left[i] for i in two], pool.left_standing[two])
             right = Levels.of([pool.right[i] for i in two], pool.right_standing[two])
             out["sides"] = half_loss(self.eye.sides, self.eye.projector(pairs), left, right)
@@ -217,6 +223,7 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
     sums: dict[str, float] = {}
     for step in range(first, stage.steps):
         rng = np.random.default_rng([seed, *stage.name.encode(), step])
+        pupil.writer.easy = step < stage.easy
         losses = pupil.words(rng, pool) if stage.name == "words" else pupil.questions(rng, pool, stage)
         pace = rate(step, stage.steps, stage.peak, floor=0.5 if stage.name == "words" else 0.01)
         for group in optimiser.param_groups:
