@@ -46,7 +46,7 @@ def read_weights(path: Path) -> dict[str, Floats]:
                 start, end = entry["data_offsets"]
                 flat: npt.NDArray[Any] = np.frombuffer(body[start:end], dtype=_TYPES[entry["dtype"]])
                 out[name] = flat.reshape(entry["shape"]).astype(np.float32)
-    except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
         raise ModelError(f"{path.name} is no file of weights of the reference model: {error}.") from error
     return out
 
