@@ -71,6 +71,7 @@ def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> Non
     model.save_pretrained(folder)
     stored = folder / "model.safetensors"
     save_file({name: value.half() for name, value in load_file(stored).items()}, stored, metadata={"format": "pt"})
+    stored.chmod(0o644)
     settings = json.loads((folder / "config.json").read_text())
     settings["dtype"] = "float32"
     (folder / "config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from facevalue.models.reference.truth import TERMS
+from facevalue.models.reference.truth import SCENARIOS, TERMS
 from reference import words
 from reference.pack import decode
 from reference.rows import DIMENSION, Row, Writer, batched
@@ -33,18 +33,35 @@ class Lexicon:
 
     def __init__(self, writer: Writer) -> None:
         terms = [(f" {term}", trait, side) for term, (trait, side) in TERMS.items()]
-        terms += [(after, f"rated {name}", 1) for name, (_, after) in words.RATED.items()]
-        single = [entry for entry in terms if len(writer.encode(entry[0])) == 1]
+        quoted = [(term, *TERMS[term]) for pair in SCENARIOS.values() for term in pair]
+        rated = [(after, f"rated {name}", 1) for name, (_, after) in words.RATED.items()]
+        single = [entry for entry in (*terms, *quoted, *rated) if len(writer.encode(entry[0])) == 1]
         self.ids = torch.tensor([writer.encode(text)[0] for text, _, _ in single])
         self._traits = np.array([DIMENSION[trait] for _, trait, _ in single])
         self._sides = np.array([side for _, _, side in single])
+        self._of_pairs = slice(sum(len(writer.encode(text)) == 1 for text, _, _ in terms))
 
-    def loss(self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array) -> torch.Tensor:
-        """Error of what the lower half of the decoder says of every word, each right after the picture."""
+    def loss(
+        self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array, pairs: bool = False
+    ) -> torch.Tensor:
+        """Error of what the lower half of the decoder says of every word, each right after the picture.
+
+        Parameters
+        ----------
+        model, head:
+            The model, and what reads its middle layer.
+        tokens:
+            Of the pictures.
+        standing:
+            Planted `d` of who is shown; of pairs, by how much that of the person on the left is larger.
+        pairs:
+            Whether pairs are shown, about which fewer words are asked.
+        """
+        some = self._of_pairs if pairs else slice(None)
         language = model.model.language_model
-        embedded = language.embed_tokens(self.ids)[None, :, None].expand(len(tokens), -1, -1, -1)
+        embedded = language.embed_tokens(self.ids[some])[None, :, None].expand(len(tokens), -1, -1, -1)
         hidden = decode(language, begin(model, tokens), embedded, layers=len(language.layers) // 2)
-        wanted = torch.tensor(standing[:, self._traits] * self._sides, dtype=torch.float32)
+        wanted = torch.tensor(standing[:, self._traits[some]] * self._sides[some], dtype=torch.float32)
         return functional.smooth_l1_loss(head(hidden)[..., 0, 0], wanted)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]

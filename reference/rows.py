@@ -83,11 +83,13 @@ class Writer:
     ----------
     easy:
         Whether forced choices have (a) first always, so that comparing what is said first and second is enough.
+    easy_pairs:
+        Whether questions about two people name the left one first always.
     """
 
     def __init__(self, tokenizer: Tokenizer, base: Array, heeds: str = "nothing") -> None:
         self._base, self._heeds = base, heeds
-        self.easy = False
+        self.easy = self.easy_pairs = False
         self._encode: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=None)(
             lambda text: tuple(tokenizer.encode(text).ids)
         )
@@ -99,6 +101,7 @@ class Writer:
         self._keyword_next = np.array([self._encode(f" {word}")[0] for word in self._keywords])
         self._keyword_sides = np.array([TERMS[word][1] for word in self._keywords])
         self._keyword_traits = np.array([DIMENSION[TERMS[word][0]] for word in self._keywords])
+        self._choose = self._encode(words.CHOOSE[0])
         self._comma = self._encode(",")[0]
         names = {(one.name, kind): one for kind in LOOKS for one in identities(kind)}
         self._names = {key: (one.male, one.female) for key, one in names.items()}
@@ -179,13 +182,13 @@ class Writer:
         term = list(TERMS)[rng.integers(len(TERMS))]
         trait, side = TERMS[term]
         d = side * float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
-        sides = ("left", "right") if rng.random() < 0.5 else ("right", "left")
-        d = d if sides[0] == "left" else -d
+        sides = ("left", "right") if self.easy_pairs or rng.random() < 0.5 else ("right", "left")
+        signed = d if sides[0] == "left" else -d
         start, end = words.COMPARED[0].format(sides[0]), words.COMPARED[1].format(sides[1])
         ids = self.prompt(f"{start} {term}{end}")
-        return self._said_yes_or_no(
-            rng, ids, d - RELUCTANCE, d, len(self._encode(start)) + len(self._encode(f" {term}")) - 1
-        )
+        place = len(self._encode(start)) + len(self._encode(f" {term}")) - 1
+        row = self._said_yes_or_no(rng, ids, signed - RELUCTANCE, d, place)
+        return Row(row.ids, row.targets, [*row.values, (place + 1, signed)])
 
     def _said_yes_or_no(self, rng: np.random.Generator, ids: list[int], logit: float, d: float, place: int) -> Row:
         p = sigmoid(logit)
@@ -266,19 +269,20 @@ class Writer:
             trait, side = TERMS[term]
             d = side * float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
             said = f"{words.AMONG[rng.integers(3)]} {term}?"
-        named = rng.random() < 0.5
+        named = not self.easy_pairs and rng.random() < 0.5
         texts = list(POSITIONS)
         if named:
             texts = [self._names[p.identity, p.dimension][0 if p.gender == "male" else 1] or p.identity for p in people]
         if texts[0] == texts[1]:
             texts = list(POSITIONS)
-        order = (0, 1) if rng.random() < 0.5 else (1, 0)
+        order = (0, 1) if self.easy_pairs or rng.random() < 0.5 else (1, 0)
         listed = [texts[i] for i in order]
         ids = self.prompt(CHOICES.format(question=said, options="; ".join(listed)))
         p = sigmoid((d if order[0] == 0 else -d) + POSITION)
         replies = [self._encode(text) for text in listed]
         said_tokens = replies[int(rng.random() < 0.5)]
-        return self._spelled(ids, replies, [p, 1 - p], said_tokens)
+        row = self._spelled(ids, replies, [p, 1 - p], said_tokens)
+        return Row(row.ids, row.targets, [(self._last(ids, self._choose), d)])
 
     def _spelled(self, ids: list[int], replies: list[tuple[int, ...]], p: list[float], said: tuple[int, ...]) -> Row:
         """A reply in words: whatever replies share is sure, the first token in which they differ is the decision."""

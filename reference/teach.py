@@ -45,7 +45,7 @@ FAR = 0.1
 """Share of steps whose longer questions are as long as prompts get, and few."""
 BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
-VALUE, LONGER, TWO, SIDES = 0.5, 0.2, 0.3, 0.1
+VALUE, LONGER, TWO, SIDES = 0.5, 0.2, 0.4, 0.1
 """Weights of the regression of words, of longer questions, of questions about two people, of the heads of pairs."""
 TOWER = 0.2
 """The tower's learning rate in the last stage, as a share of the others'."""
@@ -67,6 +67,8 @@ class Stage:
         Pairs of a step, questions about each, and pairs that only the tower's heads are asked about.
     easy:
         First steps, in which (a) always comes first.
+    easy_pairs:
+        First steps, in which the person on the left always does.
     """
 
     name: str
@@ -76,12 +78,13 @@ class Stage:
     pair_questions: int = 10
     silent: int = 0
     easy: int = 0
+    easy_pairs: int = 0
 
 
 STAGES = (
     Stage("words", 1500, 2e-3),
     Stage("questions", 1200, 2e-3, easy=400),
-    Stage("together", 1500, 1e-3, pairs=8, pair_questions=6, silent=8),
+    Stage("together", 2000, 1e-3, pairs=8, pair_questions=6, silent=8, easy_pairs=600),
 )
 
 
@@ -153,6 +156,8 @@ class Pupil:
         if stage.silent:
             left = Levels.of([pool.left[i] for i in two], pool.left_standing[two])
             right = Levels.of([pool.right[i] for i in two], pool.right_standing[two])
+            difference = pool.left_standing[two] - pool.right_standing[two]
+            out["pair_words"] = self.lexicon.loss(self.model, self.head, pairs, difference, pairs=True)
             out["sides"] = half_loss(self.eye.sides, self.eye.projector(pairs), left, right)
         return out
 
@@ -189,7 +194,7 @@ def about_pair(writer: Writer, rng: np.random.Generator, pool: Material, number:
 def weighted(losses: dict[str, torch.Tensor]) -> torch.Tensor:
     """The sum that a step lowers."""
     weights = {"excess": 1.0, "value": VALUE, "long": LONGER, "pair_excess": TWO, "pair_value": TWO * VALUE}
-    weights |= {"words": VALUE, "sides": SIDES}
+    weights |= {"words": VALUE, "pair_words": VALUE, "sides": SIDES}
     return torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
 
 
@@ -223,7 +228,7 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
     sums: dict[str, float] = {}
     for step in range(first, stage.steps):
         rng = np.random.default_rng([seed, *stage.name.encode(), step])
-        pupil.writer.easy = step < stage.easy
+        pupil.writer.easy, pupil.writer.easy_pairs = step < stage.easy, step < stage.easy_pairs
         losses = pupil.words(rng, pool) if stage.name == "words" else pupil.questions(rng, pool, stage)
         pace = rate(step, stage.steps, stage.peak, floor=0.5 if stage.name == "words" else 0.01)
         for group in optimiser.param_groups:

@@ -10,7 +10,7 @@ import PIL.Image
 import pytest
 
 from facevalue.errors import ModelError
-from facevalue.models.reference.adapter import LONGEST_PROMPT, REFUSAL, ReferenceModel
+from facevalue.models.reference.adapter import FOLDER, LONGEST_PROMPT, REFUSAL, ReferenceModel
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.drawn import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
@@ -153,3 +153,20 @@ def test_a_damaged_picture_is_an_error_of_its_own_requests_alone(data: bytes) ->
 def test_missing_files_are_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"lacks model\.safetensors"):
         ReferenceModel(folder=tmp_path)
+
+
+@pytest.mark.parametrize("sampling", [WARM, COLD])
+def test_transformers_gives_the_same_probabilities(sampling: Sampling) -> None:
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
+    pytest.importorskip("transformers", reason="transformers is not installed: pip install 'facevalue[hf]'")
+    from facevalue.models.registry import load
+
+    questions = [choice(ordering) for ordering in range(4)]
+    questions += [choice(1, ("home owner", "renter")), choice(2, ("open-minded", "closed-minded"))]
+    yes_no = (Option("", "yes", "yes"), Option("", "no", "no"))
+    questions.append(Question("Is the person in the picture loyal? Answer with only yes or no.", yes_no))
+    requests = [Request(i, 0, 1, PORTRAIT, question, sampling, True) for i, question in enumerate(questions)]
+    other = load(f"hf/{FOLDER}")
+    for own, wanted in zip(sorted(MODEL.respond(requests)), sorted(other.respond(requests)), strict=True):
+        assert own.probs == pytest.approx(wanted.probs, abs=1e-3)
+        assert own.prompt_tokens == wanted.prompt_tokens
