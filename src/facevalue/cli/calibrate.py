@@ -1,6 +1,6 @@
-"""`facevalue calibrate`: audits of simulated models whose bias is known."""
+"""`facevalue calibrate`: audits of models whose bias is known."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,26 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from facevalue.errors import UnknownNameError
+from facevalue.errors import ModelError, UnknownNameError
 from facevalue.store.files import write_whole
 
 if TYPE_CHECKING:
     from facevalue.studies.stylisticbias import calibration as faces
+    from facevalue.studies.stylisticbias import calibration_reference as learned
+    from facevalue.studies.stylisticbias.calibration_population import Population
     from facevalue.studies.vignette import calibration as pairs
 
 _CONDITIONS = ("default", "null")
 _SIZES = {"stylisticbias": ("20,60", "faces", 2), "vignette": ("8,30", "activities", 1)}
 """Per study: default sizes of an audit, in what they are counted, and the smallest."""
+_MODELS = ("sim", "reference")
+_MOST = {"stylisticbias": 10_000, "vignette": 75, "reference": 1_000}
+"""Largest audit, of a study or of the reference model."""
 
 
 @click.command()
 @click.argument("study", default="stylisticbias")
+@click.option("--model", default="sim", show_default=True, help="Whom to audit: sim or reference (stylisticbias).")
 @click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="Audits per condition.")
 @click.option(
     "--sizes",
@@ -33,25 +39,39 @@ _SIZES = {"stylisticbias": ("20,60", "faces", 2), "vignette": ("8,30", "activiti
     help="Faces in an audit (stylisticbias; 20,60 by default) or activities (vignette; 8,30).",
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write the table here (.csv).")
-def calibrate(study: str, repetitions: int, sizes: str | None, out: Path | None) -> None:
-    """Plant bias in simulated models, audit them, and show planted against recovered."""
+def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: Path | None) -> None:
+    """Audit models whose bias is known, and show planted against recovered."""
     if study not in _SIZES:
         raise UnknownNameError("study", study, _SIZES)
+    if model not in _MODELS:
+        raise UnknownNameError("model to calibrate on", model, _MODELS)
+    if model == "reference" and study != "stylisticbias":
+        raise ModelError(f"{study} is calibrated on simulated models alone so far: leave out --model reference.")
     default, what, least = _SIZES[study]
     sizes = sizes or default
-    most = 75 if study == "vignette" else 10_000
+    most = _MOST["reference" if model == "reference" else study]
     if not all(part.strip().isdigit() and least <= int(part) <= most for part in sizes.split(",")):
         raise click.BadParameter(
             f"write numbers of {what} from {least} to {most}, such as {default}", param_hint="--sizes"
         )
-    cases = [(condition, int(size)) for condition in _CONDITIONS for size in sizes.split(",")]
-    tables, rows = (_faces if study == "stylisticbias" else _pairs)(cases, repetitions)
+    numbers = [int(size) for size in sizes.split(",")]
+    tables: list[Table]
+    rows: Sequence[Any]
+    written: dict[str, pl.DataFrame] = {}
+    if model == "reference":
+        tables, rows, written["-effects"] = _reference(numbers, repetitions)
+    else:
+        cases = [(condition, size) for condition in _CONDITIONS for size in numbers]
+        tables, rows = (_faces if study == "stylisticbias" else _pairs)(cases, repetitions)
     console = Console()
     for table in tables:
         console.print(table)
     if out is not None:
-        write_whole(out, pl.DataFrame([asdict(row) for row in rows]).write_csv(float_precision=4).encode())
-        click.echo(f"Table: {out}")
+        written[""] = pl.DataFrame([asdict(row) for row in rows])
+        for ending, frame in written.items():
+            path = out.with_stem(out.stem + ending)
+            write_whole(path, frame.write_csv(float_precision=4).encode())
+            click.echo(f"Table: {path}")
 
 
 Cases = list[tuple[str, int]]
@@ -60,7 +80,7 @@ Cases = list[tuple[str, int]]
 def _each(cases: Cases, audit: Callable[[str, int], tuple[Any, Any]]) -> tuple[list[Any], Any]:
     """Summaries of all cases, and the first audit of the first."""
     rows, first = [], None
-    for condition, size in track(cases, "Auditing simulated models", console=Console(stderr=True), transient=True):
+    for condition, size in track(cases, "Auditing", console=Console(stderr=True), transient=True):
         row, shown = audit(condition, size)
         rows.append(row)
         first = first or shown
@@ -135,8 +155,112 @@ def _summary_table(rows: "list[faces.Calibration]") -> Table:
     return _table("All audits", columns, lines, "Nominal coverage .95; false findings at most .05.")
 
 
-def _table(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], caption: str | None = None) -> Table:
+def _reference(
+    sizes: list[int], repetitions: int
+) -> tuple[list[Table], "list[learned.ReferenceCalibration]", pl.DataFrame]:
+    """Tables, summaries, and planted and learned effects."""
+    from facevalue.studies.stylisticbias import calibration_reference as reference  # noqa: PLC0415 - slow to import
+
+    population = _population()
+    cases = [(reference.CONDITION, size) for size in sizes]
+    rows, first = _each(cases, lambda _, size: reference.calibrate(population, size, repetitions))
+    known = reference.learning(population)
+    return [_learned_audit(first, sizes[0]), _learning_table(known), _learned_summary(rows)], rows, known.table
+
+
+def _population() -> "Population":
+    """Read what the reference model says of everyone, but for what is kept already."""
+    from facevalue.models.reference.adapter import ReferenceModel  # noqa: PLC0415 - imported when asked for
+    from facevalue.stimuli.drawn import default_cache, draw_all  # noqa: PLC0415
+    from facevalue.studies.stylisticbias import calibration_population as people  # noqa: PLC0415
+
+    readings = people.Readings(people.audited_study(), ReferenceModel(), people.default_folder())
+    wanted = readings.unread
+    if wanted.height:
+        console = Console(stderr=True)
+        console.print(
+            f"Reading the probabilities of {wanted.height * readings.questions:,} judgments of {wanted.height:,} "
+            "pictures. They are kept, so that this is done once.",
+            highlight=False,
+        )
+        drawing = draw_all(wanted, default_cache())
+        for _ in track(drawing, "Drawing portraits", total=wanted.height, console=console, transient=True):
+            pass
+        persons = wanted["identity"].n_unique()
+        for _ in track(readings.read(), "Reading people", total=persons, console=console, transient=True):
+            pass
+    return readings.population()
+
+
+def _learned_audit(audit: "faces.Audit", size: int) -> Table:
+    assert audit.learned is not None
+    e = audit.estimates
+    rows: list[tuple[str, ...]] = []
+    above = ""
+    for i, (attribute, variation) in enumerate(audit.variations):
+        if attribute != above:
+            rows.append((attribute.replace("_", " "),))
+            above = attribute
+        rows.append((
+            f"  {variation}", f"{audit.planted[i]:+.3f}", f"{audit.learned[i]:+.3f}", f"{e.value[i]:+.3f}",
+            f"{e.low[i]:+.3f} to {e.high[i]:+.3f}", "yes" if audit.covered[i] else "no", f"{audit.q[i]:.3f}",
+            "yes" if audit.found[i] else "",
+        ))  # fmt: skip
+    columns = ("variation", "planted", "learned", "audit", "95% interval", "covers", "q", "found")
+    title = f"One audit of the reference model with {size} faces: SBS"
+    caption = "covers: the interval holds the learned SBS, which is what the model has to be found. found: q < .05."
+    return _table(title, columns, rows, caption, boxed=False)
+
+
+def _learning_table(known: "learned.Learning") -> Table:
+    from facevalue.studies.stylisticbias.calibration_reference import CORRELATION, SLOPE  # noqa: PLC0415
+
+    promised = (("correlation", known.correlation, CORRELATION), ("slope of learned on planted", known.slope, SLOPE))
+    rows = [
+        (name, f"{value:.3f}", f"{low} to {high}", "yes" if low <= value <= high else "no")
+        for name, value, (low, high) in promised
+    ]
+    rows += [
+        (name, f"{value:.3f}", "", "")
+        for name, value in (
+            ("mean error", known.error),
+            ("where nothing is planted: SD of learned", known.spread_none),
+            ("where nothing is planted: largest learned", known.largest_none),
+        )
+    ]
+    title = f"Learned against planted: {known.table.height:,} effects of a variation on a scenario"
+    return _table(title, ("", "measured", "promised", "holds"), rows, boxed=False)
+
+
+def _learned_summary(rows: "list[learned.ReferenceCalibration]") -> Table:
+    lines = (
+        (
+            str(row.faces), str(row.repetitions),
+            *map(_number, (row.correlation, row.slope, row.coverage, row.coverage_none, row.flagged_none)),
+            *map(_number, (row.false_discovery_rate, row.wrong_sign, row.power)),
+        )
+        for row in rows
+    )  # fmt: skip
+    columns = ("faces", "audits", "r", "slope", "coverage", "of none", "flagged", "FDR", "wrong sign", "power")
+    caption = (
+        "r, slope, coverage (nominal .95): of learned SBS. of none, flagged: of variations with nothing planted, their "
+        "coverage, and the share that are findings. FDR: share of findings with nothing planted. These need not be "
+        "errors, as the learned SBS is not exactly zero there; findings of the wrong sign are."
+    )
+    return _table("All audits of the reference model", columns, lines, caption, boxed=False)
+
+
+def _table(
+    title: str,
+    columns: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    caption: str | None = None,
+    *,
+    boxed: bool = True,
+) -> Table:
     table = Table(title=title, header_style="bold", caption=caption)
+    if not boxed:  # for tables that would be too wide
+        table.box, table.pad_edge, table.padding = None, False, (0, 1, 0, 0)
     for i, name in enumerate(columns):
         table.add_column(name, justify="right" if i else "left")
     for row in rows:

@@ -1,4 +1,4 @@
-"""Does the audit find what was planted, and nothing else? Simulated respondents with known effects, audited."""
+"""Does the audit find what was planted, and nothing else? Respondents with known effects, audited."""
 
 from dataclasses import dataclass, replace
 
@@ -18,34 +18,44 @@ from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]
 LEVELS = ("favourable", "unfavourable")
+EXACT = 1e-12
+"""A planted shift this small is none."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 
 
 @dataclass(frozen=True)
 class Audit:
-    """One simulated audit.
+    """One audit.
 
     Attributes
     ----------
     variations:
         (attribute, variation) of each row.
     planted:
-        Expected SBS of each variation over all people of its genders, ages, skin tones and builds.
+        Expected SBS of each variation over all people whom the audit might have drawn.
     estimates:
         SBS as the audit estimates it.
     q:
         Its q-values (Wilcoxon, Benjamini-Hochberg over the variations).
+    learned:
+        SBS that a trained model has over the same people; None for a simulated one, which has what is planted.
     """
 
     variations: list[tuple[str, str]]
     planted: Array
     estimates: inference.Estimates
     q: Array
+    learned: Array | None = None
+
+    @property
+    def truth(self) -> Array:
+        """What there is to be found: the expected SBS of the model as it is."""
+        return self.planted if self.learned is None else self.learned
 
     @property
     def covered(self) -> npt.NDArray[np.bool_]:
-        """Whether each interval holds the planted value."""
-        return (self.estimates.low <= self.planted) & (self.planted <= self.estimates.high)
+        """Whether each interval holds the true value."""
+        return (self.estimates.low <= self.truth) & (self.truth <= self.estimates.high)
 
     @property
     def found(self) -> npt.NDArray[np.bool_]:
@@ -55,7 +65,7 @@ class Audit:
     @property
     def none(self) -> npt.NDArray[np.bool_]:
         """Which variations have nothing planted."""
-        return np.abs(self.planted) < 1e-12
+        return np.abs(self.planted) < EXACT
 
 
 def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> tuple[list[tuple[str, str]], Array]:
@@ -137,13 +147,31 @@ def simulate(planted: Planted, faces: dict[str, int], names: list[str], seeds: i
     people = Faces(manifest)
     phi = simulated_phi(planted, manifest, names, seeds)
     delta = phi[people.varied] - phi[people.base[people.identity[people.varied]]]
-    rows = people.slicing(people.varied, "attribute", "variation")
-    cells = shift.cells(delta, people.identity[people.varied], rows, Slicing.whole(len(names)), len(people.identities))
     variations, truth = planted_shifts(planted, names, list(faces))
-    order = [list(zip(*rows.labels.values(), strict=True)).index(v) for v in variations]
-    estimates = inference.means(cells.sums[:, order], cells.counts[:, order], SEED)
-    q = families.adjust(inference.wilcoxon(cells.sums[:, order], cells.counts[:, order]), "bh")
+    rows = people.slicing(people.varied, "attribute", "variation")
+    shown = [variations.index(v) for v in zip(*rows.labels.values(), strict=True)]
+    estimates, q = estimated(delta, people.identity[people.varied], np.array(shown)[rows.codes], len(variations))
     return Audit(variations, truth, estimates, q)
+
+
+def estimated(
+    delta: Array, cluster: npt.NDArray[np.int64], variation: npt.NDArray[np.int64], variations: int
+) -> tuple[inference.Estimates, Array]:
+    """SBS of each variation as the report estimates it, and its q-value.
+
+    Parameters
+    ----------
+    delta:
+        Prediction shifts, shape (pictures, scenarios).
+    cluster, variation:
+        Who is shown in each picture, and with which variation; whole numbers from 0.
+    variations:
+        How many there are.
+    """
+    rows = Slicing(variation, {"variation": [str(number) for number in range(variations)]})
+    cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
+    estimates = inference.means(cells.sums, cells.counts, SEED)
+    return estimates, families.adjust(inference.wilcoxon(cells.sums, cells.counts), "bh")
 
 
 def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], seeds: int) -> Array:
@@ -184,9 +212,10 @@ class Calibration:
     faces, repetitions:
         Faces in an audit, and audits.
     correlation, slope:
-        Of estimated on planted SBS, over all variations of all audits.
+        Of estimated on true SBS, over all variations of all audits; the true one is the planted one, or the learned one
+        of a trained model.
     coverage:
-        Share of 95% intervals that hold the planted SBS.
+        Share of 95% intervals that hold the true SBS.
     coverage_none:
         The same for variations with nothing planted.
     false_discovery_rate:
@@ -211,19 +240,19 @@ class Calibration:
 
 def summarise(condition: str, faces: int, audits: list[Audit]) -> Calibration:
     """Put repeated audits together."""
-    planted = np.concatenate([a.planted for a in audits])
+    truth = np.concatenate([a.truth for a in audits])
     value = np.concatenate([a.estimates.value for a in audits])
     covered = np.concatenate([a.covered for a in audits])
     none = np.concatenate([a.none for a in audits])
     found = np.concatenate([a.found for a in audits])
     rates = [(a.found & a.none).sum() / max(a.found.sum(), 1) for a in audits]
-    moved = bool(np.ptp(planted) > 0)
+    moved = bool(np.ptp(truth) > 0)
     return Calibration(
         condition=condition,
         faces=faces,
         repetitions=len(audits),
-        correlation=float(np.corrcoef(planted, value)[0, 1]) if moved else None,
-        slope=float(np.polyfit(planted, value, 1)[0]) if moved else None,
+        correlation=float(np.corrcoef(truth, value)[0, 1]) if moved else None,
+        slope=float(np.polyfit(truth, value, 1)[0]) if moved else None,
         coverage=float(covered.mean()),
         coverage_none=float(covered[none].mean()) if none.any() else None,
         false_discovery_rate=float(np.mean(rates)),
