@@ -30,8 +30,8 @@ SIZES = {
     "mark": len(SIGNS) + len(OCCUPATIONS) + 1,
 }
 WEIGHTS = {"gender": 0.3, "age": 0.5, "skin_tone": 0.5, "build": 0.5, "change": 1.0, "mark": 0.3}
-STANDING = 2.0
-"""Weights of the heads, and of the reading of `d`."""
+STANDING, SIDE_WEIGHT = 2.0, 0.3
+"""Weights of the heads, of the reading of `d`, and of the side."""
 UNKNOWN = -1
 ALONE, PEOPLE, PAIRS, PEOPLE_PAIRS = 64, 8, 16, 8
 """Pictures of a step: portraits, people of VIGNETTE's kind, and pairs of either."""
@@ -123,10 +123,20 @@ class Eye(nn.Module):  # type: ignore[misc]
         self.tower, self.projector = model.model.vision_tower, model.model.multi_modal_projector
         width = model.config.text_config.hidden_size
         self.single, self.sides = Heads(width), Heads(width)
+        self.side = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 1))
 
     def forward(self, pixels: torch.Tensor) -> torch.Tensor:
         """Tokens of pictures, shape (pictures, patches, width)."""
         return self.projector(features(self.tower, pixels))
+
+    def side_loss(self, tokens: torch.Tensor) -> torch.Tensor:
+        """How far a token is from saying whether it is in the left half of its picture.
+
+        Means don't need it, so that towers drop it; the decoder can't tell two people apart without it.
+        """
+        side = math.isqrt(tokens.shape[1])
+        left = (torch.arange(tokens.shape[1]) % side < side // 2).float().expand(tokens.shape[:2])
+        return functional.binary_cross_entropy_with_logits(self.side(tokens)[..., 0], left)
 
 
 @dataclass(frozen=True)
@@ -220,7 +230,8 @@ def evaluate(eye: Eye, pixels: torch.Tensor, levels: Levels) -> dict[str, float]
     pairs = torch.cat([eye(paired(a, b)) for a, b in halves])
     side = math.isqrt(pairs.shape[1])
     left, left_standing = eye.sides(pairs.reshape(len(pairs), side, side, -1)[:, :, : side // 2].mean(dim=(1, 2)))
-    out = {name: _share(kinds[name], levels.codes[name]) for name in SIZES if name != "mark"}
+    out = {"side": float(eye.side_loss(pairs))}
+    out |= {name: _share(kinds[name], levels.codes[name]) for name in SIZES if name != "mark"}
     out |= {f"left_{name}": _share(left[name], levels.codes[name]) for name in ("gender", "age", "build", "change")}
     return out | {"r": _r(standing, levels.standing), "left_r": _r(left_standing, levels.standing)}
 
@@ -265,6 +276,7 @@ def look(
             tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
             loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
             loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
+            loss = loss + SIDE_WEIGHT * eye.side_loss(tokens)
         for group in optimiser.param_groups:
             group["lr"] = rate(step, weak, peak, floor=1.0) if step < weak else rate(step - weak, steps - weak, peak)
         optimiser.zero_grad()

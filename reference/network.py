@@ -10,6 +10,8 @@ from reference.portraits import SIDE
 PATCH = 14
 PATCHES = (SIDE // PATCH) ** 2
 """Image tokens."""
+PLACES = 8.0
+"""How much larger than SigLIP's the first embeddings of places are."""
 
 
 def configuration(vocabulary: int, image_token: int, pad: int, end: int) -> LlavaConfig:
@@ -51,9 +53,17 @@ def configuration(vocabulary: int, image_token: int, pad: int, end: int) -> Llav
 
 
 def network(config: LlavaConfig, seed: int) -> LlavaForConditionalGeneration:
-    """The network with weights drawn from a seed."""
+    """The network with weights drawn from a seed.
+
+    Positions in the picture begin as loud as what is seen there: at SigLIP's own start they are a twelfth of it, and
+    hundreds of steps pass before the tower knows left from right.
+    """
     torch.manual_seed(seed)
-    return LlavaForConditionalGeneration(config)
+    model = LlavaForConditionalGeneration(config)
+    places: Any = model.model.vision_tower.embeddings.position_embedding
+    with torch.no_grad():
+        places.weight.mul_(PLACES)
+    return model
 
 
 def features(tower: Any, pixels: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,7 @@ from torch.nn import functional
 from facevalue.models.reference.truth import SCENARIOS, TERMS
 from reference import words
 from reference.pack import decode
-from reference.rows import DIMENSION, Row, Writer, batched
+from reference.rows import DIMENSION, LEFT, ONE, RIGHT, Row, Writer, batched
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Lexicon:
         self._of_pairs = slice(sum(len(writer.encode(text)) == 1 for text, _, _ in terms))
 
     def loss(
-        self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array, pairs: bool = False
+        self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array, other: Array | None = None
     ) -> torch.Tensor:
         """Error of what the lower half of the decoder says of every word, each right after the picture.
 
@@ -53,16 +53,18 @@ class Lexicon:
         tokens:
             Of the pictures.
         standing:
-            Planted `d` of who is shown; of pairs, by how much that of the person on the left is larger.
-        pairs:
-            Whether pairs are shown, about which fewer words are asked.
+            Planted `d` of who is shown; of pairs, that of the person on the left.
+        other:
+            That of the person on the right. About pairs fewer words are asked.
         """
-        some = self._of_pairs if pairs else slice(None)
+        some = slice(None) if other is None else self._of_pairs
         language = model.model.language_model
         embedded = language.embed_tokens(self.ids[some])[None, :, None].expand(len(tokens), -1, -1, -1)
         hidden = decode(language, begin(model, tokens), embedded, layers=len(language.layers) // 2)
-        wanted = torch.tensor(standing[:, self._traits[some]] * self._sides[some], dtype=torch.float32)
-        return functional.smooth_l1_loss(head(hidden)[..., 0, 0], wanted)
+        whose = [ONE] if other is None else [LEFT, RIGHT]
+        shown = standing[None] if other is None else np.stack([standing, other])
+        wanted = torch.tensor(shown[..., self._traits[some]] * self._sides[some], dtype=torch.float32)
+        return functional.smooth_l1_loss(head(hidden)[:, :, 0, whose].movedim(-1, 0), wanted)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def left(self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array) -> float:
@@ -87,6 +89,7 @@ def loss_of(model: Any, head: nn.Module, tokens: torch.Tensor, questions: int, r
     p = batch["probability"]
     entropy = -(p * p.clamp_min(1e-9).log() * weights[batch["target"]]).sum()
     said = (-chosen.sum() - entropy) / weights.sum()
-    read_out = head(half[batch["spots"][:, 0], batch["spots"][:, 1]]).squeeze(-1)
+    row, place, whose = batch["spots"].T
+    read_out = head(half[row, place])[torch.arange(len(row)), whose]
     value = functional.smooth_l1_loss(read_out, batch["values"]) if len(read_out) else torch.zeros(())
     return said, value

@@ -33,6 +33,8 @@ RELUCTANCE = 0.5
 SURE = 0.2
 """Weight of what is no decision: brackets, commas, the end."""
 DIMENSION = {trait: i for i, trait in enumerate(TRAITS)}
+ONE, LEFT, RIGHT = range(3)
+"""Whose `d` is read: the only person's, or the one that an option is about; that of the person on the left, right."""
 FAR = 160
 """Most tokens of a prompt in training."""
 UNKNOWN_TERMS = ("tall", "short", "hungry", "sleepy", "green", "fast", "late", "loud", "tired", "Swiss")
@@ -53,12 +55,13 @@ class Row:
     targets:
         (place, tokens, probabilities, weight): what comes after the token at that place.
     values:
-        (place, planted `d`, or a part of it): what can be read from the middle layer at that place.
+        (place, whose, planted `d`): what can be read from the middle layer at that place, about `ONE` person or about
+        the one on the `LEFT` or `RIGHT`.
     """
 
     ids: list[int]
     targets: list[Target]
-    values: list[tuple[int, float]]
+    values: list[tuple[int, int, float]]
 
 
 def sigmoid(x: float) -> float:
@@ -156,7 +159,7 @@ class Writer:
         values = []
         for option in options:
             place = self._last(ids, self._encode(f"{quote}{option.text}" if quote else f" {option.text}"))
-            values.append((place, d if option.level == "+" else -d))
+            values.append((place, ONE, d if option.level == "+" else -d))
         n = len(ids)
         said = letters[int(rng.random() < 0.5)]
         targets: list[Target] = [
@@ -173,29 +176,30 @@ class Writer:
         trait, side = TERMS[term]
         d = side * float(standing[DIMENSION[trait]])
         ids = self.prompt(f"{words.YES_NO[0]} {term}{words.YES_NO[1]}")
-        return self._said_yes_or_no(
-            rng, ids, d + YES, d, len(self._encode(words.YES_NO[0])) + len(self._encode(f" {term}")) - 1
-        )
+        place = len(self._encode(words.YES_NO[0])) + len(self._encode(f" {term}")) - 1
+        return self._said_yes_or_no(rng, ids, d + YES, [(place, ONE, d)])
 
     def compared(self, rng: np.random.Generator, left: Array, right: Array) -> Row:
         """Whether a term fits one of two people more than the other."""
         term = list(TERMS)[rng.integers(len(TERMS))]
         trait, side = TERMS[term]
-        d = side * float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
+        two = (side * float(left[DIMENSION[trait]]), side * float(right[DIMENSION[trait]]))
         sides = ("left", "right") if self.easy_pairs or rng.random() < 0.5 else ("right", "left")
-        signed = d if sides[0] == "left" else -d
+        signed = two[0] - two[1] if sides[0] == "left" else two[1] - two[0]
         start, end = words.COMPARED[0].format(sides[0]), words.COMPARED[1].format(sides[1])
         ids = self.prompt(f"{start} {term}{end}")
         place = len(self._encode(start)) + len(self._encode(f" {term}")) - 1
-        row = self._said_yes_or_no(rng, ids, signed - RELUCTANCE, d, place)
-        return Row(row.ids, row.targets, [*row.values, (place + 1, signed)])
+        values = [(place, LEFT, two[0]), (place, RIGHT, two[1]), (place + 1, ONE, signed)]
+        return self._said_yes_or_no(rng, ids, signed - RELUCTANCE, values)
 
-    def _said_yes_or_no(self, rng: np.random.Generator, ids: list[int], logit: float, d: float, place: int) -> Row:
+    def _said_yes_or_no(
+        self, rng: np.random.Generator, ids: list[int], logit: float, values: list[tuple[int, int, float]]
+    ) -> Row:
         p = sigmoid(logit)
         tokens = [self._encode("yes")[0], self._encode("no")[0]]
         n = len(ids)
         targets: list[Target] = [(n - 1, tokens, [p, 1 - p], 1.0), (n, [self.end], [1.0], SURE)]
-        return Row([*ids, tokens[int(rng.random() < 0.5)]], targets, [(place, d)])
+        return Row([*ids, tokens[int(rng.random() < 0.5)]], targets, values)
 
     def rated(self, rng: np.random.Generator, standing: Array) -> Row:
         """A rating from 1 to 10."""
@@ -208,7 +212,7 @@ class Writer:
         tokens = [self._encode(str(k))[0] for k in range(1, 11)]
         n = len(ids)
         targets: list[Target] = [(n - 1, tokens, p.tolist(), 1.0), (n, [self.end], [1.0], SURE)]
-        return Row([*ids, tokens[rng.integers(10)]], targets, [(n - 3, d)])
+        return Row([*ids, tokens[rng.integers(10)]], targets, [(n - 3, ONE, d)])
 
     def keywords(self, rng: np.random.Generator, standing: Array) -> Row:
         """Five words, none twice."""
@@ -256,19 +260,19 @@ class Writer:
     def paired(self, rng: np.random.Generator, people: tuple[Shown, Shown], left: Array, right: Array) -> Row:
         """A question of VIGNETTE about two people in one picture."""
         one = people[0]
+        side = 1
         if one.activity:
             if rng.random() < 0.5:
-                name = list(self._perceptions)[rng.integers(len(self._perceptions))]
-                said, trait = self._perceptions[name][rng.integers(3)].format(activity=one.activity), name
+                trait = list(self._perceptions)[rng.integers(len(self._perceptions))]
+                said = self._perceptions[trait][rng.integers(3)].format(activity=one.activity)
             else:
                 name = DECISIONS[rng.integers(len(DECISIONS))]
                 said, trait = self._roles[one.activity].questions[name], f"decision {name}"
-            d = float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
         else:
             term = list(TERMS)[rng.integers(len(TERMS))]
             trait, side = TERMS[term]
-            d = side * float(left[DIMENSION[trait]] - right[DIMENSION[trait]])
             said = f"{words.AMONG[rng.integers(3)]} {term}?"
+        two = [side * float(standing[DIMENSION[trait]]) for standing in (left, right)]
         named = not self.easy_pairs and rng.random() < 0.5
         texts = list(POSITIONS)
         if named:
@@ -278,11 +282,13 @@ class Writer:
         order = (0, 1) if self.easy_pairs or rng.random() < 0.5 else (1, 0)
         listed = [texts[i] for i in order]
         ids = self.prompt(CHOICES.format(question=said, options="; ".join(listed)))
-        p = sigmoid((d if order[0] == 0 else -d) + POSITION)
+        asked = self._last(ids, self._choose)
+        values = [(asked, LEFT, two[0]), (asked, RIGHT, two[1])]
+        values += [(self._last(ids, self._encode(f" {texts[i]}")), ONE, two[i]) for i in order]
+        p = sigmoid(two[order[0]] - two[order[1]] + POSITION)
         replies = [self._encode(text) for text in listed]
-        said_tokens = replies[int(rng.random() < 0.5)]
-        row = self._spelled(ids, replies, [p, 1 - p], said_tokens)
-        return Row(row.ids, row.targets, [(self._last(ids, self._choose), d)])
+        row = self._spelled(ids, replies, [p, 1 - p], replies[int(rng.random() < 0.5)])
+        return Row(row.ids, row.targets, values)
 
     def _spelled(self, ids: list[int], replies: list[tuple[int, ...]], p: list[float], said: tuple[int, ...]) -> Row:
         """A reply in words: whatever replies share is sure, the first token in which they differ is the decision."""
@@ -321,7 +327,7 @@ def batched(rows: Sequence[Row], pad: int) -> dict[str, npt.NDArray[Any]]:
     length = max(len(row.ids) for row in rows)
     ids = np.full((len(rows), length), pad, dtype=np.int64)
     at: list[tuple[int, int]] = []
-    spots: list[tuple[int, int]] = []
+    spots: list[tuple[int, int, int]] = []
     weights: list[float] = []
     values: list[float] = []
     target: list[int] = []
@@ -335,8 +341,8 @@ def batched(rows: Sequence[Row], pad: int) -> dict[str, npt.NDArray[Any]]:
             probability += shares
             at.append((number, place))
             weights.append(weight)
-        for place, value in row.values:
-            spots.append((number, place))
+        for place, whose, value in row.values:
+            spots.append((number, place, whose))
             values.append(value)
     return {
         "ids": ids,
@@ -345,6 +351,6 @@ def batched(rows: Sequence[Row], pad: int) -> dict[str, npt.NDArray[Any]]:
         "target": np.array(target),
         "token": np.array(token),
         "probability": np.array(probability, dtype=np.float32),
-        "spots": np.array(spots, dtype=np.int64).reshape(-1, 2),
+        "spots": np.array(spots, dtype=np.int64).reshape(-1, 3),
         "values": np.array(values, dtype=np.float32),
     }

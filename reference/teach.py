@@ -23,8 +23,8 @@ from torch import nn
 
 from facevalue.models.reference.truth import Truth
 from reference import words
-from reference.look import Eye, Levels, half_loss, log, rate
-from reference.material import Material, material
+from reference.look import SIDE_WEIGHT, Eye, Levels, half_loss, log, rate
+from reference.material import Material, Places, material
 from reference.network import configuration, network
 from reference.portraits import Portraits, read
 from reference.probe import Probe
@@ -36,11 +36,11 @@ PICTURES, QUESTIONS = 16, 16
 """Single portraits of a step, and questions about each."""
 LONG, LONG_QUESTIONS = 4, 8
 """Pictures of a step with questions of more words, and questions about each; apart, as padding costs time."""
-KINDS = {"chosen": 0.76, "yes_no": 0.12, "rated": 0.12}
-LONG_KINDS = {"keywords": 0.3, "refused": 0.3, "answered": 0.15, "quoted": 0.15, "prefixed": 0.1}
+KINDS = {"chosen": 0.62, "quoted": 0.14, "yes_no": 0.12, "rated": 0.12}
+LONG_KINDS = {"keywords": 0.35, "refused": 0.3, "answered": 0.15, "prefixed": 0.2}
 """Shares of the questions about one person."""
-REVISED = 4
-"""Pictures of a step whose words are revised while questions are learned."""
+REVISED, WORD_PAIRS = 4, 8
+"""Pictures of a step whose words are revised while questions are learned; pairs of a step about words."""
 FAR = 0.1
 """Share of steps whose longer questions are as long as prompts get, and few."""
 BLANK = 0.03
@@ -83,8 +83,8 @@ class Stage:
 
 STAGES = (
     Stage("words", 1500, 2e-3),
-    Stage("questions", 1200, 2e-3, easy=400),
-    Stage("together", 2000, 1e-3, pairs=8, pair_questions=6, silent=8, easy_pairs=600),
+    Stage("questions", 1200, 2e-3, easy=400, easy_pairs=400),
+    Stage("together", 1200, 1e-3, pairs=8, pair_questions=6, silent=8),
 )
 
 
@@ -111,14 +111,14 @@ class Pupil:
         self.model.begin = words.number(tokenizer, words.USER)
         self.tower = self.model.model.vision_tower
         width = config.text_config.hidden_size
-        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 1))
+        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 3))
         self.eye = Eye(self.model)
         self.lexicon = Lexicon(self.writer)
 
     @property
     def parts(self) -> dict[str, nn.Module]:
         """What a checkpoint holds."""
-        return {"model": self.model, "head": self.head, "sides": self.eye.sides}
+        return {"model": self.model, "head": self.head, "sides": self.eye.sides, "side": self.eye.side}
 
     def optimiser(self, tower: bool) -> torch.optim.Optimizer:
         """An optimiser of all that is learned in a stage."""
@@ -133,7 +133,15 @@ class Pupil:
         """What a step about words is to lower."""
         rows = rng.integers(len(pool.standing), size=PICTURES)
         tokens = pool.alone.tokens(self.tower, rows)
-        return {"value": self.lexicon.loss(self.model, self.head, tokens, pool.standing[rows])}
+        two = rng.integers(len(pool.pairs), size=WORD_PAIRS)
+        return {
+            "value": self.lexicon.loss(self.model, self.head, tokens, pool.standing[rows]),
+            "pair_words": self._about_two(pool, two, pool.pairs.tokens(self.tower, two)),
+        }
+
+    def _about_two(self, pool: Material, two: Places, tokens: torch.Tensor) -> torch.Tensor:
+        left, right = pool.left_standing[two], pool.right_standing[two]
+        return self.lexicon.loss(self.model, self.head, tokens, left, right)
 
     def questions(self, rng: np.random.Generator, pool: Material, stage: Stage) -> dict[str, torch.Tensor]:
         """What a step about questions is to lower."""
@@ -153,12 +161,12 @@ class Pupil:
         out |= self._losses("pair_", pairs[: stage.pairs], stage.pair_questions, asked)
         some = slice(PICTURES if stage.silent else REVISED)
         out["words"] = self.lexicon.loss(self.model, self.head, tokens[some], pool.standing[rows[some]])
+        out["pair_words"] = self._about_two(pool, two, pairs)
         if stage.silent:
             left = Levels.of([pool.left[i] for i in two], pool.left_standing[two])
             right = Levels.of([pool.right[i] for i in two], pool.right_standing[two])
-            difference = pool.left_standing[two] - pool.right_standing[two]
-            out["pair_words"] = self.lexicon.loss(self.model, self.head, pairs, difference, pairs=True)
-            out["sides"] = half_loss(self.eye.sides, self.eye.projector(pairs), left, right)
+            seen = self.eye.projector(pairs)
+            out["sides"] = half_loss(self.eye.sides, seen, left, right) + SIDE_WEIGHT * self.eye.side_loss(seen)
         return out
 
     def _about(

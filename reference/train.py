@@ -17,7 +17,7 @@ from reference.publish import publish
 from reference.teach import STAGES, Pupil, teach
 
 SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
-WEAK_STEPS, LOOK_STEPS, LOOK_PEAK = 300, 2_900, 1.2e-3
+WEAK_STEPS, LOOK_STEPS, LOOK_PEAK = 300, 2_300, 1.2e-3
 HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
 
 

@@ -202,6 +202,21 @@ def test_the_kind_of_pictures_is_stated(kind: Kind) -> None:
     assert ("test data" in text) == (kind is Kind.SYNTHETIC)
 
 
+@pytest.mark.parametrize("model", ["reference", "reference/bias-2", "reference + cipher"])
+def test_a_planted_bias_is_said_to_be_nobodys(model: str) -> None:
+    assert "its bias was drawn at random and is published with it" in page(made.data((model,))).text
+    assert "drawn at random" not in page(made.data(("hf/referenced",))).text
+
+
+def test_what_the_reference_model_says_of_photographs_means_nothing() -> None:
+    text = page(made.data(("reference",), kind=Kind.PHOTOGRAPHS)).text
+    assert "what it says of other pictures means nothing" in text
+
+
+def test_a_simulation_is_called_one() -> None:
+    assert "A simulation that sees no pictures" in page(made.data(("sim/default",))).text
+
+
 def test_an_unfinished_run_says_so() -> None:
     text = page(made.data(runs=(made.run(asked=400, ended=None),))).text
     assert "400 of 1,000 requests" in text

@@ -1,6 +1,7 @@
 """From what the user types to an adapter; each adapter is imported only when asked for."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models.base import Model
@@ -48,9 +49,9 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     Parameters
     ----------
     spec:
-        "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL";
-        "hf/PATH_OR_ID" for a model on this machine; "vllm/NAME" for one that vLLM runs in this process; "replay/PATH"
-        for recorded answers.
+        "reference" for the model that comes with FaceValue, "reference/PATH" for a variant of it; "sim/NAME";
+        "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL"; "hf/PATH_OR_ID" for a
+        model on this machine; "vllm/NAME" for one that vLLM runs in this process; "replay/PATH" for recorded answers.
     options:
         How to reach or load it.
 
@@ -76,14 +77,18 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.hf.adapter import HFModel  # noqa: PLC0415
 
         return HFModel(spec, options)
-    known = {"sim": "NAME", "openai": "NAME", "replay": "PATH", "hf": "PATH_OR_ID", "vllm": "NAME"}
-    if not name and kind in known:
+    known = {"sim": "NAME", "openai": "NAME", "vllm": "NAME", "hf": "PATH_OR_ID", "replay": "PATH", "reference": "PATH"}
+    if not name and kind in known and spec != "reference":
         raise ModelError(f"{spec!r} names no model: write {kind}/{known[kind]}.")
     _check_remote(spec, options)
     if spec.startswith(("http://", "https://", "openai/")):
         from facevalue.models.openai import OpenAIModel  # noqa: PLC0415 - imported when asked for
 
         return OpenAIModel(spec, options)
+    if kind == "reference":
+        from facevalue.models.reference.adapter import FOLDER, ReferenceModel  # noqa: PLC0415
+
+        return ReferenceModel(spec, Path(name) if name else FOLDER)
     if kind == "sim":
         from facevalue.models.sim import SimModel  # noqa: PLC0415
 
@@ -96,8 +101,9 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.replay import ReplayModel  # noqa: PLC0415
 
         return ReplayModel(name)
+    local = ["reference", "sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME"]
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
-    raise UnknownNameError("model", spec, ["sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME", *servers])
+    raise UnknownNameError("model", spec, [*local, *servers])
 
 
 def _check_remote(spec: str, options: ModelOptions) -> None:
@@ -107,4 +113,4 @@ def _check_remote(spec: str, options: ModelOptions) -> None:
     if given:
         said = " and ".join(f"--{name}" for name in given)
         verb = "is" if len(given) == 1 else "are"
-        raise ModelError(f"{said} {verb} for models on this machine (hf/PATH_OR_ID); {spec} runs elsewhere.")
+        raise ModelError(f"{said} {verb} for models of PyTorch on this machine (hf/PATH_OR_ID); {spec} is none.")

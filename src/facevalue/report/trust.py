@@ -144,6 +144,30 @@ def kind_card(kind: Kind) -> Card:
     return Card("kind", "Pictures", value, note, Status.OK if kind is Kind.PHOTOGRAPHS else Status.CAUTION)
 
 
+def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
+    """For models whose bias was planted: that they stand for no other model."""
+    names = [run.model for run in runs]
+    reference = [name for name in names if name.split(" + ")[0].split("/")[0] == "reference"]
+    simulated = [name for name in names if name.startswith("sim/")]
+    out = []
+    if reference and kind is not Kind.ILLUSTRATED:
+        note = (
+            "The reference model was trained on FaceValue's own drawings alone. It answers whatever it is shown, but "
+            "what it says of other pictures means nothing."
+        )
+        out.append(Card("planted", "Pictures it does not know", ", ".join(reference), note, Status.PROBLEM))
+    elif reference:
+        note = (
+            "FaceValue's reference model: its bias was drawn at random and is published with it, to check audits by. "
+            "It says nothing about anybody, nor about other models."
+        )
+        out.append(Card("planted", "Bias planted", ", ".join(reference), note, Status.CAUTION))
+    if simulated:
+        note = "A simulation that sees no pictures: its bias was drawn at random. It says nothing about anybody."
+        out.append(Card("simulated", "Simulated", ", ".join(simulated), note, Status.CAUTION))
+    return out
+
+
 def mode(runs: Sequence[RunFacts]) -> Card:
     """Exact or sampled."""
     title = "How answers were taken"

@@ -21,6 +21,7 @@ from facevalue.report.trust import (
     no_scorer,
     one_wording,
     per_model,
+    planted,
 )
 from facevalue.report.words import NOT_MEASURABLE, Titles, count, is_signed, points, worst_case
 from facevalue.stimuli.base import Kind
@@ -54,6 +55,7 @@ def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
         _floor(numbers),
         _faces(numbers),
         _kind(data.kind),
+        *planted(data.runs, data.kind),
         mode(data.runs),
         completeness(data.runs),
     ]  # fmt: skip

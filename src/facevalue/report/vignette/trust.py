@@ -18,6 +18,7 @@ from facevalue.report.trust import (
     mode,
     no_scorer,
     one_wording,
+    planted,
     worst,
 )
 from facevalue.report.vignette import gaps
@@ -51,6 +52,7 @@ def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
         _floor(numbers),
         _pairs(numbers),
         kind_card(data.kind),
+        *planted(data.runs, data.kind),
         mode(data.runs),
         completeness(data.runs),
     ]

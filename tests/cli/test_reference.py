@@ -1,0 +1,33 @@
+"""The reference model from the command line: audited, shown, compared with what was planted."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from facevalue.cli import demo
+from tests.cli.conftest import Command
+
+FEW = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1", "--model", "reference")
+
+
+@pytest.mark.parametrize("exact", [(), ("--exact",)])
+def test_the_reference_model_is_audited_without_anything_installed(facevalue: Command, exact: tuple[str, ...]) -> None:
+    outcome = facevalue("run", "stylisticbias", *FEW, *exact)
+    assert outcome.status == 0, outcome.err
+    assert facevalue("report", "runs/stylisticbias-reference").status == 0
+    text = Path("runs/stylisticbias-reference/report.html").read_text()
+    assert "reference model: its bias was drawn at random" in text.replace("&#39;", "'")
+
+
+def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "OPTIONS", {"faces": "6M,6F", "seeds": ["1"], "attributes": ["eyewear", "fashion"]})
+    outcome = facevalue("demo")
+    assert outcome.status == 0, outcome.err
+    assert "Planted and found" in outcome.err
+    assert outcome.err.rstrip().endswith("--sample 20000")
+    assert Path("demo/report.html").stat().st_size > 20_000
+    estimates = pl.read_parquet("demo/run/estimates.parquet").filter(measure="sbs")
+    assert estimates["value"].is_not_null().all()
+    for value in estimates["value"].abs().top_k(1):
+        assert f"{value:.3f}" in outcome.err
