@@ -2,12 +2,16 @@
 
 import io
 import json
+import os
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import groupby, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,21 +20,26 @@ import PIL.ImageOps
 
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
+from facevalue.models._fallback import MOST_UNSEEN, instead
 from facevalue.models.base import Capabilities
+from facevalue.models.hf.held import HeldReader
 from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import Vocabulary
-from facevalue.models.reference.network import Network, Prefix, read_weights
-from facevalue.models.reference.replies import Following, Reply, Weighed, Written, ways, weigh, write
+from facevalue.models.reference.branches import Branches, Prefix
+from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
+from facevalue.models.reference.replies import Weighed, Written, weigh, write
 from facevalue.models.reference.tokens import Tokens
 from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
-from facevalue.types import Image, Option, Request, Response, Status
+from facevalue.types import Image, Request, Response, Status
 
 FOLDER = Path(__file__).parent / "weights"
 REFUSAL = "I'm sorry, but I can't help with that."
 """What it says to everything that it was not trained on."""
 LONGEST_PROMPT = 384
 """Most tokens of a prompt; all longer ones are refused unread, as the model was trained on short ones alone."""
-_NEIGHBOURS = 1024
+Reply = tuple[int, ...]
+_NEIGHBOURS = 512
+_MOST_THREADS = 4
 _FILES = ("model.safetensors", "tokenizer.json", "config.json")
 
 
@@ -43,6 +52,8 @@ class ReferenceModel:
         What the user typed: "reference".
     folder:
         Where its weights, configuration and tokenizer are.
+    threads:
+        Stimuli that are worked on at once; None for one on each core, four at most.
 
     Raises
     ------
@@ -50,22 +61,37 @@ class ReferenceModel:
         A file is missing or damaged.
     """
 
-    def __init__(self, name: str = "reference", folder: Path = FOLDER) -> None:
+    def __init__(self, name: str = "reference", folder: Path = FOLDER, threads: int | None = None) -> None:
         missing = [file for file in _FILES if not (folder / file).is_file()]
         if missing:
             raise ModelError(f"The reference model lacks {', '.join(missing)}: install FaceValue again.")
         self.name = name
         self._folder = folder
-        self._network = Network(read_weights(folder / _FILES[0]), json.loads((folder / _FILES[2]).read_text()))
+        self._threads = threads or min(_MOST_THREADS, _cores())
+        settings = _settings(folder / _FILES[2])
+        with ONE_THREAD:
+            self._network = Network(read_weights(folder / _FILES[0]), settings)
         self._tokens = Tokens(folder / _FILES[1])
-        self._end = self._tokens.id("<end>")
         size = len(self._network.embeddings)
-        pieces = [self._tokens.piece(token) for token in range(size)]
-        self._vocabulary = Vocabulary(pieces, [self._end])
-        self._reader = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
-        self._prompt = lru_cache(maxsize=65_536)(self._asked)
+        try:
+            self._end, self._user, self._assistant = map(self._tokens.id, ("<end>", "<user>", "<assistant>"))
+            self._unsaid = (int(settings["image_token_index"]),)
+        except (KeyError, ValueError, TypeError) as error:
+            raise ModelError(
+                f"The reference model's files don't fit each other ({error}): install it again."
+            ) from error
+        self._vocabulary = Vocabulary([self._tokens.piece(token) for token in range(size)], [self._end])
+        self._free = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
+        self._held = lru_cache(maxsize=4096)(lambda options: HeldReader(options, self._vocabulary))
+        self._prompt = lru_cache(maxsize=4096)(self._asked)
+        self._undecided = 0.0
         self.capabilities = Capabilities(
-            probabilities="full", images_per_request=1, system_prompt=True, seeds=True, structured=True
+            probabilities="full",
+            images_per_request=1,
+            system_prompt=True,
+            seeds=True,
+            structured=True,
+            structured_probabilities=True,
         )
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -75,89 +101,136 @@ class ReferenceModel:
             state.update((self._folder / file).read_bytes())
         return {"weights": state.hexdigest(), "runtime": "numpy"}
 
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """The largest share of the replies to one question that was not followed until it was decided."""
+        return {"largest_undecided": self._undecided} if self._undecided else {}
+
     def close(self) -> None:
         """Nothing to release."""
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
-        """Answer one stimulus after the other."""
-        for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
-            while batch := list(islice(run, _NEIGHBOURS)):
-                try:
-                    yield from self._answer(batch)
-                except (DataError, OSError) as error:
-                    reason = f"Stimulus {batch[0].stimulus.key!r} cannot be shown: {error}"
-                    yield from (Response(r.trial, r.repeat, Status.ERROR, error=reason) for r in batch)
+        """Answer a few stimuli at once. Requests are taken as there is room, in the caller's thread."""
+        running: deque[Future[tuple[list[Response], float]]] = deque()
+        with ONE_THREAD, ThreadPoolExecutor(self._threads, "facevalue-reference") as pool:
+            try:
+                for batch in _batches(requests):
+                    running.append(pool.submit(self._answer, batch))
+                    if len(running) > self._threads:
+                        yield from self._done(running.popleft())
+                while running:
+                    yield from self._done(running.popleft())
+            finally:
+                for waiting in running:
+                    waiting.cancel()
 
-    def _answer(self, batch: Sequence[Request]) -> list[Response]:
-        """Answer requests about one stimulus."""
+    def _done(self, work: "Future[tuple[list[Response], float]]") -> list[Response]:
+        responses, undecided = work.result()
+        self._undecided = max(self._undecided, undecided)
+        return responses
+
+    def _answer(self, batch: Sequence[Request]) -> tuple[list[Response], float]:
+        """Answer requests about one stimulus; and say how much was undecided of any of them."""
         started = time.perf_counter()
-        pictures = [self._network.look(self._pixels(image)) for image in batch[0].stimulus.load()]
-        if not pictures:
-            return [_refused(request) for request in batch]
+        stimulus = batch[0].stimulus
+        try:
+            images = stimulus.load()
+            if len(images) > 1:
+                raise DataError(f"it has {len(images)} images, and {self.name} takes one")
+            pictures = [self._pixels(image) for image in images]
+        except (DataError, OSError) as error:
+            reason = f"Stimulus {stimulus.key!r} cannot be shown: {error}"
+            return [Response(r.trial, r.repeat, Status.ERROR, error=reason) for r in batch], 0.0
         out: list[Response] = []
+        undecided = 0.0
         groups: dict[tuple[str | None, tuple[tuple[str, str], ...]], list[Request]] = {}
         for request in batch:
             groups.setdefault((request.question.system, request.question.turns), []).append(request)
+        seen = [self._network.look(picture) for picture in pictures]
         for (system, turns), group in groups.items():
-            prefix = self._begun(system, turns, pictures)
-            out += self._replies(prefix, group)
+            said = self._said(system, turns)
+            room = LONGEST_PROMPT - len(said) if seen else -1
+            short = [r for r in group if len(self._prompt(r.question.prompt)) <= room]
+            out += [_refused(r) for r in group if len(self._prompt(r.question.prompt)) > room]
+            if short:
+                prefix = self._network.run(np.concatenate([self._network.embeddings[said], *seen]))
+                replies, rest = self._replies(prefix, short)
+                out += replies
+                undecided = max(undecided, rest)
         took = 1000 * (time.perf_counter() - started) / len(out)
-        return [response._replace(latency_ms=took) for response in out]
+        return [response._replace(latency_ms=took) for response in out], undecided
 
-    def _begun(
-        self, system: str | None, turns: Sequence[tuple[str, str]], pictures: Sequence[npt.NDArray[np.float32]]
-    ) -> Prefix:
-        """Run everything before the prompt."""
-        said = [("system", system)] if system else []
+    def _said(self, system: str | None, turns: Sequence[tuple[str, str]]) -> list[int]:
+        """Return the tokens of everything before the picture."""
         ids: list[int] = []
-        for role, text in (*said, *turns):
-            ids += [self._tokens.id(f"<{role}>"), *self._tokens.plain(text or ""), self._end]
-        ids.append(self._tokens.id("<user>"))
-        return self._network.run(np.concatenate([self._network.embeddings[ids], *pictures]))
+        for role, text in (*([("system", system)] if system else []), *turns):
+            ids += [self._tokens.id(f"<{role}>"), *self._spelled(text or ""), self._end]
+        return [*ids, self._user]
 
-    def _replies(self, prefix: Prefix, group: Sequence[Request]) -> list[Response]:
-        following = Following(self._network, prefix)
-        short = [r for r in group if len(self._prompt(r.question.prompt)) <= LONGEST_PROMPT]
-        out = [_refused(r) for r in group if len(self._prompt(r.question.prompt)) > LONGEST_PROMPT]
-        asked = [(r, Weighed(self._prompt(r.question.prompt), self._reader(r.question.options), r.sampling))
-                 for r in short if r.exact]  # fmt: skip
+    def _replies(self, prefix: Prefix, group: Sequence[Request]) -> tuple[list[Response], float]:
+        branches = Branches(self._network, prefix, self._unsaid)
+        out: list[Response] = []
+        asked: list[tuple[Request, Weighed]] = []
+        drawn: list[tuple[Request, Written]] = []
+        read: dict[int, tuple[Response, str]] = {}
+        for request in group:
+            try:
+                if request.exact:
+                    asked.append((request, self._weighed(request)))
+                else:
+                    drawn.append((request, self._written(request)))
+            except DataError as error:
+                out.append(Response(request.trial, request.repeat, Status.ERROR, error=str(error)))
         for guess, part in self._guessed(asked):
-            weigh(following, part, self._vocabulary, guess)
+            weigh(branches, part, self._vocabulary, guess)
         for request, weighed in asked:
             probs = weighed.probs / max(1.0, float(weighed.probs.sum()))
             tokens = prefix.length + len(weighed.prompt)
-            out.append(Response(request.trial, request.repeat, Status.OK, None, tuple(probs.tolist()), tokens, 0))
-        drawn = [(r, self._written(r)) for r in short if not r.exact]
-        write(following, [one for _, one in drawn], self._end)
-        for request, one in drawn:
-            text = b"".join(self._vocabulary.pieces[token] or b"" for token in one.reply).decode(errors="replace")
+            response = Response(request.trial, request.repeat, Status.OK, None, tuple(probs.tolist()), tokens, 0)
+            if weighed.undecided <= MOST_UNSEEN:
+                out.append(response)
+                continue
+            read[len(drawn)] = response, _reason(weighed)
+            drawn.append((request, self._written(request)))
+        write(branches, [one for _, one in drawn], self._vocabulary)
+        for number, (request, one) in enumerate(drawn):
+            text = one.raw.decode(errors="replace")
             status = Status.OK if one.ended else Status.TRUNCATED
             tokens = prefix.length + len(one.prompt)
-            out.append(Response(request.trial, request.repeat, status, text, None, tokens, len(one.reply)))
-        return out
+            said = text.strip() if one.held else text
+            response = Response(request.trial, request.repeat, status, said, None, tokens, one.count)
+            if number in read:
+                before, reason = read[number]
+                response = instead(reason, before, response)
+            out.append(response)
+        return out, max((weighed.undecided for _, weighed in asked), default=0.0)
 
-    def _guessed(self, asked: Sequence[tuple[Request, Weighed]]) -> Iterator[tuple[list[Reply], list[Weighed]]]:
+    def _guessed(self, asked: Sequence[tuple[Request, Weighed]]) -> Iterator[tuple[set[Reply], list[Weighed]]]:
         """Group questions by their options' labels, with the beginnings of replies that those surely need."""
-        groups: dict[tuple[str, ...], list[tuple[Request, Weighed]]] = {}
+        groups: dict[tuple[str, ...], list[Weighed]] = {}
         for request, weighed in asked:
-            labels = tuple(sorted(option.label for option in request.question.options))
-            groups.setdefault(labels, []).append((request, weighed))
+            groups.setdefault(tuple(sorted({option.label for option in request.question.options})), []).append(weighed)
         for labels, members in groups.items():
-            options = members[0][0].question.options if all(labels) else ()
-            replies = {way[:1] for way in self._ways(options) if len(way) > 1}
-            yield sorted(replies), [weighed for _, weighed in members]
+            ways = [self._tokens.plain(label.strip()) for label in labels] if all(labels) else []
+            yield {way[:1] for way in ways if len(way) > 1}, members
 
-    def _ways(self, options: Sequence[Option]) -> list[Reply]:
-        return ways(options, self._tokens.plain)
+    def _weighed(self, request: Request) -> Weighed:
+        question = request.question
+        reader = (self._held if request.constrain else self._free)(question.options)
+        return Weighed(self._prompt(question.prompt), reader, request.sampling)
 
     def _written(self, request: Request) -> Written:
         question = request.question
-        held = self._ways(question.options) if request.constrain and question.options else None
+        held = self._held(question.options) if request.constrain else None
         uniforms = np.random.Generator(np.random.Philox(key=_seed(request))).random(request.sampling.max_tokens)
         return Written(self._prompt(question.prompt), request.sampling, uniforms, held)
 
     def _asked(self, prompt: str) -> tuple[int, ...]:
-        return (*self._tokens.plain(prompt), self._end, self._tokens.id("<assistant>"))
+        return (*self._spelled(prompt), self._end, self._assistant)
+
+    def _spelled(self, text: str) -> Sequence[int]:
+        """Return the tokens of a text; of one that is too long in any case, as many zeros."""
+        least = len(text) // self._tokens.longest
+        return self._tokens.plain(text) if least <= LONGEST_PROMPT else [0] * least
 
     def _pixels(self, image: Image) -> npt.NDArray[np.uint8]:
         """Decode a picture and reduce it to what the model sees, as its processor does."""
@@ -173,7 +246,8 @@ def _decoded(image: Image) -> PIL.Image.Image:
     try:
         with PIL.Image.open(io.BytesIO(image.data), formats=FORMATS) as opened:
             upright = PIL.ImageOps.exif_transpose(opened)
-            if not upright.has_transparency_data:
+            opaque = upright.mode == "RGBA" and upright.getchannel("A").getextrema() == (255, 255)
+            if opaque or not upright.has_transparency_data:
                 return upright.convert("RGB")
             paper = PIL.Image.new("RGBA", upright.size, "white")
             return PIL.Image.alpha_composite(paper, upright.convert("RGBA")).convert("RGB")
@@ -181,12 +255,41 @@ def _decoded(image: Image) -> PIL.Image.Image:
         raise DataError(f"the image is damaged ({type(error).__name__}).") from error
 
 
+def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
+    """Cut a stream into requests about one stimulus, `_NEIGHBOURS` of them at most."""
+    for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
+        while batch := list(islice(run, _NEIGHBOURS)):
+            yield batch
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ModelError(f"{path.name} is no configuration of the reference model: {error}.") from error
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _refused(request: Request) -> Response:
     """Refuse: what the model does with everything that it was not trained on."""
+    if request.constrain:  # the sentence is none of the options, and a constrained reply can be nothing else
+        return Response(request.trial, request.repeat, Status.REFUSED, REFUSAL)
     if request.exact:
         probs = tuple(0.0 for _ in request.question.options)
         return Response(request.trial, request.repeat, Status.OK, None, probs)
     return Response(request.trial, request.repeat, Status.OK, REFUSAL)
+
+
+def _reason(weighed: Weighed) -> str:
+    """Say why a question's probabilities are not believed, as `facevalue.models._fallback` does."""
+    on = float(weighed.probs.sum())
+    return (
+        f"Drawn, not read: {weighed.undecided:.1%} of the probability is on replies that were not followed until they "
+        f"were decided ({on:.1%} is on the options, {max(0.0, 1 - on - weighed.undecided):.1%} on others)."
+    )
 
 
 def _seed(request: Request) -> int:

@@ -4,10 +4,13 @@ A picture goes through tower and decoder once; every question about it sees the 
 those of SigLIP and Llama as transformers defines them, which a test compares with this module.
 """
 
+import ctypes
 import json
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import ModelError
+from facevalue.models.reference.branches import Branches, Pool, Prefix, Step
 
 Floats = npt.NDArray[np.float32]
 Tensors = Mapping[str, Floats]
@@ -22,9 +26,59 @@ Real = TypeVar("Real", npt.NDArray[np.float32], npt.NDArray[np.float64])
 
 _TYPES: dict[str, np.dtype[np.float16] | np.dtype[np.float32]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
 _MOST_BYTES = 64 * 2**20
+_NAMES = [f"{prefix}openblas_{{}}_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")]
 _VISION = "vision_tower."
 _LANGUAGE = "language_model.model."
 _PROJECTOR = "multi_modal_projector."
+
+
+class _OneThread:
+    """NumPy's matrix products on one thread each, while anyone wants that.
+
+    They are small here. OpenBLAS would share each among all cores, and its threads would wait for each other in loops
+    that keep the cores busy: where anything else runs, that is slower by an order of magnitude. NumPy has no function
+    for it, so the library that it has loaded is told. Where that is another one, nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        self._get: Callable[[], int] | None = None
+        self._set: Callable[[int], object] | None = None
+        for library, name in product(_libraries(), _NAMES):
+            if hasattr(library, name.format("set")):
+                self._get, self._set = getattr(library, name.format("get")), getattr(library, name.format("set"))
+                break
+        self._lock = threading.Lock()
+        self._users, self._before = 0, 1
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0 and self._get and self._set:
+                self._before = self._get()
+                self._set(1)
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._set:
+                self._set(self._before)
+
+
+def _libraries() -> Iterator[ctypes.CDLL]:
+    """NumPy's compiled part, through which the system finds what it is linked to; and what its wheel holds."""
+    spec = find_spec("numpy.linalg._umath_linalg")
+    package = Path(np.__file__).parent
+    bundled = (*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*"))
+    for path in (spec.origin if spec else None, *map(str, bundled)):
+        try:
+            if path:
+                yield ctypes.CDLL(path)
+        except OSError:
+            continue
+
+
+ONE_THREAD = _OneThread()
+"""To be entered around matrix products."""
 
 
 def read_weights(path: Path) -> dict[str, Floats]:
@@ -46,22 +100,12 @@ def read_weights(path: Path) -> dict[str, Floats]:
                 start, end = entry["data_offsets"]
                 flat: npt.NDArray[Any] = np.frombuffer(body[start:end], dtype=_TYPES[entry["dtype"]])
                 out[name] = flat.reshape(entry["shape"]).astype(np.float32)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
-        raise ModelError(f"{path.name} is no file of weights of the reference model: {error}.") from error
+                if not np.isfinite(out[name]).all():
+                    raise ValueError(f"{name} has values that are no numbers")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, struct.error) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{path.name} is no file of weights of the reference model, or damaged ({reason}).") from error
     return out
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """What has been run and every question shares: keys and values of each layer, shape (heads, length, size)."""
-
-    keys: tuple[Floats, ...]
-    values: tuple[Floats, ...]
-
-    @property
-    def length(self) -> int:
-        """How many tokens."""
-        return self.keys[0].shape[1]
 
 
 class Network:
@@ -73,9 +117,23 @@ class Network:
         Tensors by the names that transformers gives them.
     config:
         The model's configuration as transformers writes it.
+
+    Raises
+    ------
+    ModelError
+        Weights are missing or have other shapes than the configuration says, or the configuration is of another model.
     """
 
     def __init__(self, weights: Tensors, config: Mapping[str, Any]) -> None:
+        try:
+            self._set_up(weights, config)
+            said = self.run(self.look(np.zeros((self.side, self.side, 3), dtype=np.uint8)))
+            self.read(said, [[0]], [[0]])
+        except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise ModelError(f"These are no weights and settings of the reference model ({reason}).") from error
+
+    def _set_up(self, weights: Tensors, config: Mapping[str, Any]) -> None:
         self._w = weights
         vision, text = config["vision_config"], config["text_config"]
         self.side, self._patch = int(vision["image_size"]), int(vision["patch_size"])
@@ -87,21 +145,29 @@ class Network:
         theta = float(text["rope_parameters"]["rope_theta"])
         self._frequencies = theta ** -(np.arange(0, self._size, 2, dtype=np.float64) / self._size)
         self.embeddings = weights[_LANGUAGE + "embed_tokens.weight"]
-        # Projections that see the same input are done as one product, transposed once.
+        self._output = np.ascontiguousarray((self.embeddings * weights[_LANGUAGE + "norm.weight"]).T)
         self._blocks = [self._block(f"{_LANGUAGE}layers.{i}.") for i in range(self._layers)]
 
     def _block(self, at: str) -> dict[str, Floats]:
+        """Return one layer's projections, transposed; those that see the same input are one product.
+
+        The weights of the normalisation before a projection are multiplied into it, as is the scale of the scores.
+        """
         w = self._w
-        attention = [w[f"{at}self_attn.{name}_proj.weight"] for name in ("q", "k", "v")]
-        inward = [w[f"{at}mlp.{name}_proj.weight"] for name in ("gate", "up")]
+        q, k, v = (w[f"{at}self_attn.{name}_proj.weight"] for name in ("q", "k", "v"))
+        attention = np.concatenate([q / np.float32(np.sqrt(self._size)), k, v]) * w[f"{at}input_layernorm.weight"]
+        inward = np.concatenate([w[f"{at}mlp.{name}_proj.weight"] for name in ("gate", "up")])
+        inward = inward * w[f"{at}post_attention_layernorm.weight"]
         return {
-            "before": w[f"{at}input_layernorm.weight"],
-            "qkv": np.ascontiguousarray(np.concatenate(attention).T),
+            "qkv": np.ascontiguousarray(attention.T),
             "out": np.ascontiguousarray(w[f"{at}self_attn.o_proj.weight"].T),
-            "after": w[f"{at}post_attention_layernorm.weight"],
-            "inward": np.ascontiguousarray(np.concatenate(inward).T),
+            "inward": np.ascontiguousarray(inward.T),
             "down": np.ascontiguousarray(w[f"{at}mlp.down_proj.weight"].T),
         }
+
+    def pool(self) -> Pool:
+        """Return room for keys and values of this model."""
+        return Pool(self._layers, self._heads, self._size)
 
     def look(self, pixels: npt.NDArray[np.uint8]) -> Floats:
         """Turn a picture into embeddings, as many as the picture has patches.
@@ -150,16 +216,15 @@ class Network:
     def run(self, embedded: Floats) -> Prefix:
         """Run the decoder over what questions share; shape of `embedded` (length, width)."""
         keys, values = [], []
-        x = embedded
-        length = len(x)
-        mask = np.triu(np.full((length, length), -np.inf, dtype=np.float32), 1)
-        turn = self._turns(np.arange(length))
+        x = np.array(embedded, dtype=np.float32)
+        hidden = np.triu(np.full((len(x), len(x)), -np.inf, dtype=np.float32), 1)
+        turn = self._turns(np.arange(len(x)))
         for block in self._blocks:
-            q, k, v = self._qkv(x[None], block, turn)
-            keys.append(k[0])
-            values.append(v[0])
-            mixed = softmax(q[0] @ k[0].transpose(0, 2, 1) + mask) @ v[0]
-            x = self._feed(x + mixed.transpose(1, 0, 2).reshape(x.shape) @ block["out"], block)
+            q, k, v = self._qkv(x, block, turn).transpose(1, 2, 0, 3)
+            keys.append(np.ascontiguousarray(k))
+            values.append(np.ascontiguousarray(v))
+            mixed = softmax(q @ k.transpose(0, 2, 1) + hidden) @ v
+            self._finish(x, mixed.transpose(1, 0, 2).reshape(x.shape), block)
         return Prefix(tuple(keys), tuple(values))
 
     def read(self, prefix: Prefix, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> list[Floats]:
@@ -179,87 +244,118 @@ class Network:
         list of Floats
             Logits of each row, shape (its places, vocabulary).
         """
-        count, length = len(rows), max(len(row) for row in rows)
-        ids = np.zeros((count, length), dtype=np.int64)
-        for at, row in enumerate(rows):
-            ids[at, : len(row)] = row
-        x = self.embeddings[ids]
-        turn = self._turns(np.arange(prefix.length, prefix.length + length))
-        below = np.arange(length)
-        for number, block in enumerate(self._blocks):
-            q, k, v = self._qkv(x, block, turn)
-            if number + 1 < self._layers:
-                mixed = self._attended(q, k, v, below, prefix.keys[number], prefix.values[number])
-                x = self._feed(x + mixed @ block["out"], block)
-        # Above the last layer's keys and values only the places that are read matter.
-        line = np.array([at for at, own in enumerate(places) for _ in own])
-        column = np.array([place for own in places for place in own])
-        mixed = self._attended(
-            q[line, :, column][:, :, None], k[line], v[line], column[:, None, None], prefix.keys[-1], prefix.values[-1]
-        )
-        x = self._feed(x[line, column] + mixed[:, 0] @ block["out"], block)
-        logits = self._rms_norm(x, self._w[_LANGUAGE + "norm.weight"]) @ self.embeddings.T
-        return np.split(logits, np.cumsum([len(own) for own in places])[:-1])
+        branches = Branches(self, prefix)
+        ends = [branches.enter(row) for row in rows]
+        paths = [branches.path(end) for end in ends]
+        wanted = [[path[place] for place in own] for path, own in zip(paths, places, strict=True)]
+        branches.run([*ends, *(node for own in wanted for node in own)])
+        return [branches.logits(own) for own in wanted]
 
-    def _attended(
-        self, q: Floats, k: Floats, v: Floats, places: npt.NDArray[np.int64], keys: Floats, values: Floats
-    ) -> Floats:
-        """Attend to a prefix that all rows share, and to each row's own tokens up to a place.
-
-        Over the prefix all rows are one product per head; over its own tokens each row is one.
+    def extend(self, prefix: Prefix, pool: Pool, step: Step) -> Floats:
+        """Run new tokens of branches that go on from a prefix.
 
         Parameters
         ----------
-        q:
-            Shape (rows, heads, places, size).
-        k, v:
-            Shape (rows, heads, length, size).
-        places:
-            Where each of `q` stands in its row; broadcasts with (rows, heads, places).
-        keys, values:
-            Of the prefix, shape (heads, prefix, size).
+        prefix:
+            What all branches share.
+        pool:
+            Keys and values of all tokens after it; those of the new ones are filled in.
+        step:
+            Which tokens are new, and what they follow.
 
         Returns
         -------
-        Shape (rows, places, width).
+        Logits at the places that `step` reads, shape (places, vocabulary).
         """
-        count, heads, read, size = q.shape
-        own = np.arange(k.shape[2])
-        hidden = np.where(own > np.asarray(places)[..., None], np.float32(-np.inf), np.float32(0))
-        flat = q.transpose(1, 0, 2, 3).reshape(heads, count * read, size)
-        far = (flat @ keys.transpose(0, 2, 1)).reshape(heads, count, read, -1).transpose(1, 0, 2, 3)
-        near = q @ k.transpose(0, 1, 3, 2) + hidden
-        top = np.maximum(far.max(axis=-1, keepdims=True), near.max(axis=-1, keepdims=True))
-        far, near = np.exp(far - top), np.exp(near - top)
-        total = far.sum(axis=-1, keepdims=True) + near.sum(axis=-1, keepdims=True)
-        far = far.transpose(1, 0, 2, 3).reshape(heads, count * read, -1)
-        mixed = (far @ values).reshape(heads, count, read, size).transpose(1, 0, 2, 3) + near @ v
-        return (mixed / total).transpose(0, 2, 1, 3).reshape(count, read, heads * size)
+        x = self.embeddings[step.tokens]
+        turn = self._turns(prefix.length + step.depths)
+        queries = step.asked.shape[1]
+        for layer, block in enumerate(self._blocks):
+            made = self._qkv(x, block, turn)
+            pool.keys[layer][step.numbers], pool.values[layer][step.numbers] = made[:, 1], made[:, 2]
+            lines, columns, asked, home = step.lines, step.columns, step.asked, step.home
+            if layer + 1 == self._layers:  # above the last keys and values only what is read matters
+                at = home[step.read]
+                lines, columns, asked = lines[at // queries], columns.reshape(-1)[at][:, None], step.read[:, None]
+                x, home = x[step.read], np.arange(len(at))
+            hidden = np.where(np.arange(lines.shape[1]) > columns[..., None], np.float32(-np.inf), np.float32(0))
+            mixed = _attended(
+                made[asked, 0], pool.keys[layer][lines], pool.values[layer][lines], hidden,
+                prefix.keys[layer], prefix.values[layer],
+            )  # fmt: skip
+            self._finish(x, mixed[home], block)
+        return _scaled(x, self._eps) @ self._output
 
-    def _qkv(self, x: Floats, block: Mapping[str, Floats], turn: tuple[Floats, Floats]) -> tuple[Floats, ...]:
-        count, length, _ = x.shape
-        joint = self._rms_norm(x, block["before"]) @ block["qkv"]
-        q, k, v = joint.reshape(count, length, 3, self._heads, self._size).transpose(2, 0, 3, 1, 4)
-        return _turned(q, turn) / np.float32(np.sqrt(self._size)), _turned(k, turn), v
+    def _qkv(self, x: Floats, block: Mapping[str, Floats], turn: tuple[Floats, Floats]) -> Floats:
+        """Return queries, keys and values of tokens, turned as their places want; shape (tokens, 3, heads, size)."""
+        made = (_scaled(x, self._eps) @ block["qkv"]).reshape(len(x), 3, self._heads, self._size)
+        # Rotary position embedding: the second half of a head is the imaginary part of the first.
+        real, imaginary = np.split(made[:, :2], 2, axis=-1)
+        cos, sin = turn
+        turned = real * cos - imaginary * sin
+        imaginary *= cos
+        imaginary += real * sin
+        real[...] = turned
+        return made
 
-    def _feed(self, x: Floats, block: Mapping[str, Floats]) -> Floats:
-        gate, up = np.split(self._rms_norm(x, block["after"]) @ block["inward"], 2, axis=-1)
-        return x + gate / (1 + np.exp(-gate)) * up @ block["down"]
-
-    def _rms_norm(self, x: Floats, weight: Floats) -> Floats:
-        return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(self._eps)) * weight
+    def _finish(self, x: Floats, mixed: Floats, block: Mapping[str, Floats]) -> None:
+        """Add to tokens, in place, what they attended to, and what the layer then makes of them."""
+        x += mixed @ block["out"]
+        gate, up = np.split(_scaled(x, self._eps) @ block["inward"], 2, axis=-1)
+        inner = np.negative(gate)
+        with np.errstate(over="ignore"):  # 1 / infinity is right
+            np.exp(inner, out=inner)
+        inner += 1
+        np.divide(gate, inner, out=inner)
+        inner *= up
+        x += inner @ block["down"]
 
     def _turns(self, places: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-        angles = np.outer(places, self._frequencies)
-        both = np.concatenate([angles, angles], axis=1)
-        return np.cos(both).astype(np.float32), np.sin(both).astype(np.float32)
+        angles = np.outer(places, self._frequencies)[:, None, None]
+        return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
 
 
-def _turned(x: Floats, turn: tuple[Floats, Floats]) -> Floats:
-    """Rotary position embedding: the second half of a head is the imaginary part of the first."""
-    half = x.shape[-1] // 2
-    turned: Floats = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
-    return x * turn[0] + turned * turn[1]
+def _attended(q: Floats, k: Floats, v: Floats, hidden: Floats, keys: Floats, values: Floats) -> Floats:
+    """Attend to a prefix that all rows share, and to each row's own tokens.
+
+    Over the prefix all rows are one product per head; over its own tokens each row is one.
+
+    Parameters
+    ----------
+    q:
+        Shape (rows, queries, heads, size).
+    k, v:
+        Shape (rows, length, heads, size).
+    hidden:
+        Minus infinity where a query doesn't see a row's token, else 0; shape (rows, queries, length).
+    keys, values:
+        Of the prefix, shape (heads, prefix, size).
+
+    Returns
+    -------
+    Shape (rows * queries, heads * size).
+    """
+    rows, queries, heads, size = q.shape
+    by_head = q.reshape(rows * queries, heads, size).transpose(1, 0, 2)
+    far = by_head @ keys.transpose(0, 2, 1)
+    near = q.transpose(2, 0, 1, 3) @ k.transpose(2, 0, 3, 1)
+    near += hidden
+    near = near.reshape(heads, rows * queries, -1)
+    top = np.maximum(far.max(axis=-1, keepdims=True), near.max(axis=-1, keepdims=True))
+    for scores in (far, near):
+        np.subtract(scores, top, out=scores)
+        np.exp(scores, out=scores)
+    mixed: Floats = far @ values
+    mixed += (near.reshape(heads, rows, queries, -1) @ v.transpose(2, 0, 1, 3)).reshape(mixed.shape)
+    mixed /= far.sum(axis=-1, keepdims=True) + near.sum(axis=-1, keepdims=True)
+    return mixed.transpose(1, 0, 2).reshape(rows * queries, heads * size)
+
+
+def _scaled(x: Floats, eps: float) -> Floats:
+    """Root mean square normalisation over the last axis, without a weight: that is part of the next projection."""
+    mean: Floats = np.einsum("ij,ij->i", x, x) / np.float32(x.shape[1])
+    scale: Floats = np.sqrt(mean + np.float32(eps))[:, None]
+    return x / scale
 
 
 def softmax(x: Real) -> Real:

@@ -1,91 +1,67 @@
 """What the reference model replies to questions about one picture: exact probabilities of options, and drawn replies.
 
-Both read the same table: which token follows a reply that has begun. Each place of it is computed once, whichever
-question, option or repeat needs it, and all that are needed next are computed together.
+Both go along the same tree of replies, all questions one token further at a time; what several questions, options or
+repeats need of it is run once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf.options import OPEN, OptionReader
+from facevalue.models.hf.held import HeldReader
+from facevalue.models.hf.options import OPEN, OptionReader, Step
 from facevalue.models.hf.vocabulary import Vocabulary
-from facevalue.models.reference.network import Network, Prefix, softmax
-from facevalue.types import Option, Sampling
+from facevalue.models.reference.branches import Branches
+from facevalue.models.reference.network import softmax
+from facevalue.types import Sampling
 
-Floats = npt.NDArray[np.float32]
-Reply = tuple[int, ...]
+Doubles = npt.NDArray[np.float64]
 
-LEAST_MASS = 1e-4
-"""A beginning of a reply that is rarer and not decided yet is not followed."""
 LONGEST = 64
-"""Most tokens of a reply."""
-ROWS = 128
-"""Rows that are computed at once."""
+"""Most tokens of a drawn reply."""
+MOST_PLACES = 128
+"""Beginnings of one question's replies that are followed at most."""
 
 
-class Place(NamedTuple):
-    """A place in a reply: which prompt is answered, and the reply's tokens so far."""
+def distribution(logits: npt.NDArray[np.float32], sampling: Sampling) -> Doubles:
+    """Return how likely each token is to be drawn: softmax at a temperature, within the nucleus.
 
-    prompt: tuple[int, ...]
-    reply: Reply
-
-
-class Following:
-    """What follows, by place; over one prefix.
+    As `facevalue.models.hf.drawing.distribution`, in double precision.
 
     Parameters
     ----------
-    network:
-        The model.
-    prefix:
-        The picture, run.
-    """
+    logits:
+        Shape (n, tokens); those that may not come are minus infinity.
+    sampling:
+        Temperature and nucleus.
 
-    def __init__(self, network: Network, prefix: Prefix) -> None:
-        self._network = network
-        self._prefix = prefix
-        self._known: dict[Place, Floats] = {}
-
-    def look_up(self, places: Iterable[Place]) -> None:
-        """Compute what is not known yet: one row for each reply that is no beginning of another."""
-        new = [place for place in dict.fromkeys(places) if place not in self._known]
-        inner = {Place(p.prompt, p.reply[:n]) for p in new for n in range(len(p.reply))}
-        ends = sorted((place for place in new if place not in inner), key=lambda p: len(p.prompt) + len(p.reply))
-        for start in range(0, len(ends), ROWS):
-            part = ends[start : start + ROWS]
-            rows = [(*place.prompt, *place.reply) for place in part]
-            reads = [
-                [n for n in range(len(p.reply) + 1) if Place(p.prompt, p.reply[:n]) not in self._known] for p in part
-            ]
-            wanted = [[len(p.prompt) - 1 + n for n in own] for p, own in zip(part, reads, strict=True)]
-            for place, own, logits in zip(part, reads, self._network.read(self._prefix, rows, wanted), strict=True):
-                self._known |= {Place(place.prompt, place.reply[:n]): row for n, row in zip(own, logits, strict=True)}
-
-    def logits(self, place: Place) -> Floats:
-        """Return the logits at a place that has been looked up."""
-        return self._known[place]
-
-
-def distribution(logits: Floats, sampling: Sampling) -> npt.NDArray[np.float64]:
-    """Return how likely each token is to be drawn: softmax at a temperature, within the nucleus.
-
-    As `facevalue.models.hf.drawing.distribution`, for one place.
+    Returns
+    -------
+    Probabilities of the same shape; each row sums to 1.
     """
     if sampling.temperature == 0:
-        best = np.zeros(logits.size)
-        best[int(logits.argmax())] = 1.0
+        best = np.zeros(logits.shape)
+        best[np.arange(len(logits)), logits.argmax(axis=1)] = 1.0
         return best
     shares = softmax(logits.astype(np.float64) / sampling.temperature)
     if sampling.top_p >= 1:
         return shares
-    order = np.argsort(-shares, kind="stable")
-    before = np.cumsum(shares[order]) - shares[order]
-    shares[order[before >= sampling.top_p]] = 0.0
-    return shares / shares.sum()
+    order = np.argsort(-shares, axis=1, kind="stable")
+    ordered = np.take_along_axis(shares, order, axis=1)
+    ordered[ordered.cumsum(axis=1) - ordered >= sampling.top_p] = 0.0
+    np.put_along_axis(shares, order, ordered, axis=1)
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+class Begun(NamedTuple):
+    """A reply that has begun and is no option yet: its share of all replies, its bytes and its tokens."""
+
+    mass: float
+    raw: bytes
+    length: int
 
 
 @dataclass(eq=False)
@@ -97,58 +73,114 @@ class Weighed:
     prompt:
         Its tokens after the picture.
     reader:
-        Its options.
+        Its options, of free replies or of those held to them.
     sampling:
         How replies are drawn.
     probs:
-        Probability of each option, when `weigh` is done.
+        Probability of each option, when `weigh` is done. Sums to at most 1.
+    undecided:
+        Share of replies that begin in a way that may become an option but is too rare to be followed.
     """
 
     prompt: tuple[int, ...]
-    reader: OptionReader
+    reader: OptionReader | HeldReader
     sampling: Sampling
-    probs: npt.NDArray[np.float64] = field(init=False)
-    open: dict[Reply, float] = field(init=False)
-    raw: dict[Reply, bytes] = field(init=False)
+    probs: Doubles = field(init=False)
+    undecided: float = 0.0
+    open: dict[int, Begun] = field(init=False, default_factory=dict)
+    followed: int = 0
 
     def __post_init__(self) -> None:
-        self.probs, self.open, self.raw = np.zeros(len(self.reader)), {(): 1.0}, {(): b""}
+        self.probs = np.zeros(len(self.reader))
 
-    def follow(self, following: Following, vocabulary: Vocabulary) -> None:
-        """Enter what may come next at every open place."""
-        for reply, mass in list(self.open.items()):
-            del self.open[reply]
-            step = self.reader.step(self.raw[reply])
-            shares = distribution(following.logits(Place(self.prompt, reply)), self.sampling)[step.tokens]
-            decided = step.verdicts != OPEN
-            self.probs += mass * np.bincount(step.verdicts[decided], shares[decided], minlength=self.probs.size)
-            if len(reply) + 1 >= self.sampling.max_tokens:
+    def next(self) -> Iterator[tuple[int, Begun, Step]]:
+        """Take the open beginnings, with what each token makes of them; those beyond `MOST_PLACES` are put aside."""
+        begun, self.open = self.open, {}
+        for place, reply in begun.items():
+            if self.followed >= MOST_PLACES:
+                self.undecided += reply.mass
                 continue
-            likely = ~decided & vocabulary.speaking[step.tokens] & (mass * shares >= LEAST_MASS)
-            for token, share in zip(step.tokens[likely].tolist(), shares[likely].tolist(), strict=True):
-                self.open[(*reply, token)] = mass * share
-                self.raw[(*reply, token)] = self.raw[reply] + (vocabulary.pieces[token] or b"")
+            self.followed += 1
+            yield place, reply, self.reader.step(reply.raw, self.sampling.max_tokens - reply.length - 1)
 
 
-def weigh(following: Following, questions: Sequence[Weighed], vocabulary: Vocabulary, guess: Sequence[Reply]) -> None:
-    """Weigh the options of questions over one picture, exactly but for what is rarer than `LEAST_MASS`.
+def weigh(
+    branches: Branches, questions: Sequence[Weighed], vocabulary: Vocabulary, guess: Iterable[Sequence[int]] = ()
+) -> None:
+    """Weigh the options of questions about one picture.
+
+    As `facevalue.models.hf.scoring.score_pack`: every beginning of a reply that is open and at least as likely as the
+    reader's `least` is followed; what the others weigh is reported as undecided.
 
     Parameters
     ----------
-    following:
-        What follows what.
+    branches:
+        The picture, and what goes on from it.
     questions:
-        The questions; their `probs` are filled in.
+        The questions; their `probs` and `undecided` are filled in.
     vocabulary:
         The model's tokens.
     guess:
-        Beginnings of replies that are computed at once with the prompts. Wrong ones cost time and change nothing.
+        Beginnings of replies that are run at once with the prompts. Wrong ones cost time and change nothing.
     """
-    following.look_up(Place(q.prompt, reply) for q in questions for reply in ((), *guess))
-    while waiting := [q for q in questions if q.open]:
-        following.look_up(Place(q.prompt, reply) for q in waiting for reply in q.open)
-        for question in waiting:
-            question.follow(following, vocabulary)
+    guess = list(guess)
+    ahead = []
+    for question in questions:
+        root = branches.enter(question.prompt)
+        question.open = {root: Begun(1.0, b"", 0)}
+        ahead += [branches.enter(reply, root) for reply in guess]
+    branches.run([*(place for question in questions for place in question.open), *ahead])
+    while found := [(at, *each) for at, question in enumerate(questions) for each in question.next()]:
+        branches.run(place for _, place, _, _ in found)
+        _follow(branches, questions, found, vocabulary)
+
+
+def _follow(
+    branches: Branches,
+    questions: Sequence[Weighed],
+    found: Sequence[tuple[int, int, Begun, Step]],
+    vocabulary: Vocabulary,
+) -> None:
+    """Enter what may come next at open places, all of them at once."""
+    owner = np.repeat([at for at, _, _, _ in found], [step.tokens.size for *_, step in found])
+    origin = np.repeat(np.arange(len(found)), [step.tokens.size for *_, step in found])
+    tokens = np.concatenate([step.tokens for *_, step in found])
+    verdicts = np.concatenate([step.verdicts for *_, step in found]).astype(np.int64)
+    masses = np.array([reply.mass for _, _, reply, _ in found])[origin] * _shares(branches, questions, found)
+    most = max(len(question.reader) for question in questions)
+    decided = verdicts >= 0
+    won = np.bincount(owner[decided] * most + verdicts[decided], masses[decided], minlength=len(questions) * most)
+    least = np.array([question.reader.least for question in questions])[owner]
+    undecided = verdicts == OPEN
+    # Tokens that are no text are not followed.
+    likely = undecided & vocabulary.speaking[tokens] & (masses >= least)
+    rare = undecided & ~likely
+    lost = np.bincount(owner[rare], masses[rare], minlength=len(questions))
+    for question, own, missed in zip(questions, won.reshape(-1, most), lost.tolist(), strict=True):
+        question.probs += own[: question.probs.size]
+        question.undecided += missed
+    followed = zip(origin[likely].tolist(), tokens[likely].tolist(), masses[likely].tolist(), strict=True)
+    for start, token, mass in followed:
+        at, place, reply, _ = found[start]
+        raw = reply.raw + (vocabulary.pieces[token] or b"")
+        questions[at].open[branches.enter([token], place)] = Begun(mass, raw, reply.length + 1)
+
+
+def _shares(branches: Branches, questions: Sequence[Weighed], found: Sequence[tuple[int, int, Begun, Step]]) -> Doubles:
+    """Return how likely the tokens of each step are, one after the other."""
+    out: list[Doubles] = [np.zeros(0)] * len(found)
+    together: dict[Sampling, list[int]] = {}
+    for number, (at, place, _, step) in enumerate(found):
+        question = questions[at]
+        if question.reader.alone:  # no other token may come
+            out[number] = distribution(branches.logits([place])[:, step.tokens], question.sampling)[0]
+        else:
+            together.setdefault(question.sampling, []).append(number)
+    for sampling, members in together.items():
+        table = distribution(branches.logits(found[number][1] for number in members), sampling)
+        for row, number in zip(table, members, strict=True):
+            out[number] = row[found[number][3].tokens]
+    return np.concatenate(out)
 
 
 @dataclass(eq=False)
@@ -161,51 +193,74 @@ class Written:
         What is answered, and how the reply is drawn.
     uniforms:
         A number in [0, 1) for each token.
-    allowed:
-        The replies it is held to; None if it is free.
-    reply:
-        Its tokens so far.
+    held:
+        What the reply is held to; None if it is free.
+    place, raw:
+        Where in the tree it stands, and its bytes.
+    count:
+        Tokens drawn, the one that ended it included.
     ended:
-        Whether it ended by itself.
+        Whether it ended by itself, as opposed to the token limit.
     """
 
     prompt: tuple[int, ...]
     sampling: Sampling
-    uniforms: npt.NDArray[np.float64]
-    allowed: Sequence[Reply] | None = None
-    reply: Reply = ()
+    uniforms: Doubles
+    held: HeldReader | None = None
+    place: int = Branches.ROOT
+    raw: bytes = b""
+    count: int = 0
     ended: bool = False
 
     @property
-    def done(self) -> bool:
-        """Whether nothing more is drawn."""
-        return self.ended or len(self.reply) >= min(self.sampling.max_tokens, LONGEST)
+    def going(self) -> bool:
+        """Whether more is to be drawn."""
+        return not self.ended and self.count < min(self.sampling.max_tokens, LONGEST)
 
-    def go_on(self, logits: Floats, end: int) -> None:
-        """Draw the next token."""
-        if self.allowed is not None:
-            fitting = [way for way in self.allowed if way[: len(self.reply)] == self.reply]
-            tokens = [way[len(self.reply)] if len(way) > len(self.reply) else end for way in fitting]
-            mask = np.full(logits.shape, -np.inf, dtype=logits.dtype)
-            mask[tokens] = 0
-            logits = logits + mask
-        summed = np.cumsum(distribution(logits, self.sampling))
-        aim = self.uniforms[len(self.reply)] * summed[-1]
-        token = min(int(np.searchsorted(summed, aim, side="right")), summed.size - 1)
-        if token == end:
+    def draw(self, shares: Doubles) -> int:
+        """Return the place of the first summed probability that exceeds a uniform number."""
+        aim = self.uniforms[self.count] * shares[-1]
+        return min(int(np.searchsorted(shares, aim, side="right")), shares.size - 1)
+
+    def take(self, token: int, branches: Branches, vocabulary: Vocabulary) -> None:
+        """Go on with a token."""
+        self.count += 1
+        if token in vocabulary.stops:
             self.ended = True
-        else:
-            self.reply = (*self.reply, token)
+            return
+        self.place = branches.enter([token], self.place)
+        self.raw += vocabulary.pieces[token] or b""
+        # A held reply that can only end has ended.
+        self.ended = self.held is not None and vocabulary.stops.issuperset(self.held.step(self.raw).tokens.tolist())
 
 
-def write(following: Following, replies: Sequence[Written], end: int) -> None:
-    """Draw replies, all of them one token further at a time."""
-    while waiting := [reply for reply in replies if not reply.done]:
-        following.look_up(Place(one.prompt, one.reply) for one in waiting)
-        for one in waiting:
-            one.go_on(following.logits(Place(one.prompt, one.reply)), end)
+def write(branches: Branches, replies: Sequence[Written], vocabulary: Vocabulary) -> None:
+    """Draw replies, all of them one token further at a time.
 
-
-def ways(options: Sequence[Option], encode: Callable[[str], Sequence[int]]) -> list[Reply]:
-    """Return the tokens of each option as a reply is written: its label, or its text if it has none."""
-    return [tuple(encode((option.label or option.text).strip())) for option in options]
+    Parameters
+    ----------
+    branches:
+        The picture, and what goes on from it.
+    replies:
+        Not begun; they are written to their ends.
+    vocabulary:
+        The model's tokens.
+    """
+    for reply in replies:
+        reply.place = branches.enter(reply.prompt)
+    while going := [reply for reply in replies if reply.going]:
+        branches.run(reply.place for reply in going)
+        together: dict[Sampling, list[Written]] = {}
+        for reply in going:
+            if reply.held is None:
+                together.setdefault(reply.sampling, []).append(reply)
+                continue
+            tokens = reply.held.step(reply.raw).tokens
+            shares = distribution(branches.logits([reply.place])[:, tokens], reply.sampling)[0]
+            reply.take(int(tokens[reply.draw(shares.cumsum())]), branches, vocabulary)
+        for sampling, members in together.items():
+            rows = {place: row for row, place in enumerate(dict.fromkeys(reply.place for reply in members))}
+            summed = distribution(branches.logits(rows), sampling).cumsum(axis=1)
+            for reply in members:
+                reply.take(reply.draw(summed[rows[reply.place]]), branches, vocabulary)
+        branches.forget()

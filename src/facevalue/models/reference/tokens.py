@@ -22,6 +22,13 @@ class Tokens:
     path:
         The file `tokenizer.json`.
 
+    Attributes
+    ----------
+    size:
+        How many tokens there are.
+    longest:
+        Characters of the longest one.
+
     Raises
     ------
     ModelError
@@ -47,6 +54,7 @@ class Tokens:
         texts = self._ids | self._added
         self._texts = {number: text for text, number in texts.items()}
         self.size = max(texts.values()) + 1
+        self.longest = max(map(len, texts))
         self.spelled = lru_cache(maxsize=65_536)(self._spelled)
 
     def id(self, text: str) -> int:

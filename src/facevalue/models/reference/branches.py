@@ -1,0 +1,179 @@
+"""Texts that go on from one picture, as a tree of tokens: which of them are still to be run, and what they follow."""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from facevalue.models.reference.network import Network
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+ROWS = 128
+"""Branches that are run at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefix:
+    """What has been run and every question shares: keys and values of each layer, shape (heads, length, size)."""
+
+    keys: tuple[Floats, ...]
+    values: tuple[Floats, ...]
+
+    @property
+    def length(self) -> int:
+        """How many tokens."""
+        return self.keys[0].shape[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """New tokens of branches, and what they follow. Rows are branches with new tokens; their padding is read by nobody.
+
+    Attributes
+    ----------
+    numbers, tokens, depths:
+        Of each new token its number, its id, and how many tokens it has before it after the prefix; shape (new,).
+    lines:
+        Numbers of the tokens of each row, from its first one; shape (rows, length).
+    asked, columns:
+        Which of the new tokens each row computes, and where in its line they stand; shape (rows, most).
+    home:
+        Where in `asked`, flat, each new token is; shape (new,).
+    read:
+        Which of the new tokens to read at; shape (places,).
+    """
+
+    numbers: Ints
+    tokens: Ints
+    depths: Ints
+    lines: Ints
+    asked: Ints
+    columns: Ints
+    home: Ints
+    read: Ints
+
+
+class Pool:
+    """Keys and values of tokens by number, in each layer; shape (room, heads, size)."""
+
+    def __init__(self, layers: int, heads: int, size: int) -> None:
+        self.keys = [np.zeros((0, heads, size), dtype=np.float32) for _ in range(layers)]
+        self.values = [np.zeros((0, heads, size), dtype=np.float32) for _ in range(layers)]
+
+    def make_room(self, count: int) -> None:
+        """Make room for so many tokens in all."""
+        for tables in (self.keys, self.values):
+            for layer, table in enumerate(tables):
+                if len(table) < count:
+                    tables[layer] = np.empty((max(count, 2 * len(table)), *table.shape[1:]), dtype=np.float32)
+                    tables[layer][: len(table)] = table
+
+
+class Branches:
+    """Texts that go on from one prefix, as a tree of tokens: what several of them begin with is run once.
+
+    Parameters
+    ----------
+    network:
+        The model.
+    prefix:
+        What they go on from.
+    unsaid:
+        Tokens that are never said, such as that of a picture: what follows is minus infinity there.
+    """
+
+    ROOT = -1
+
+    def __init__(self, network: "Network", prefix: Prefix, unsaid: Iterable[int] = ()) -> None:
+        self._unsaid = list(unsaid)
+        self._network = network
+        self._prefix = prefix
+        self._pool = network.pool()
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._tokens: list[int] = []
+        self._parents: list[int] = []
+        self._run: list[bool] = []
+        self._logits: dict[int, Floats] = {}
+
+    def enter(self, tokens: Iterable[int], after: int = ROOT) -> int:
+        """Return the number of the last token of a text that goes on after a token; runs nothing."""
+        for token in tokens:
+            number = self._numbers.setdefault((after, token), len(self._tokens))
+            if number == len(self._tokens):
+                self._tokens.append(token)
+                self._parents.append(after)
+                self._run.append(False)
+            after = number
+        return after
+
+    def path(self, number: int) -> list[int]:
+        """Return the numbers of the tokens up to a token and of itself."""
+        out = []
+        while number != self.ROOT:
+            out.append(number)
+            number = self._parents[number]
+        return out[::-1]
+
+    def logits(self, numbers: Iterable[int]) -> Floats:
+        """Return what follows tokens that have been read, shape (tokens, vocabulary)."""
+        return np.stack([self._logits[number] for number in numbers])
+
+    def forget(self) -> None:
+        """Forget what was read; what was run is kept."""
+        self._logits.clear()
+
+    def run(self, wanted: Iterable[int]) -> None:
+        """Run tokens and all before them, and read what follows them, where that is not known yet."""
+        missing = {number for number in wanted if number not in self._logits}
+        paths = {number: self.path(number) for number in missing}
+        inner = {number for path in paths.values() for number in path[:-1]}
+        ends = sorted((paths[n] for n in missing - inner), key=lambda path: (len(path), path))
+        self._pool.make_room(len(self._tokens))
+        for start in range(0, len(ends), ROWS):
+            step = self._step(ends[start : start + ROWS], missing)
+            logits = self._network.extend(self._prefix, self._pool, step)
+            logits[:, self._unsaid] = -np.inf
+            self._logits |= zip(step.numbers[step.read].tolist(), logits, strict=True)
+            for number in step.numbers.tolist():
+                self._run[number] = True
+
+    def _step(self, paths: Sequence[Sequence[int]], wanted: Container[int]) -> Step:
+        """Plan to run these paths from their first token on that is not run, or wanted and not read."""
+        places: dict[int, int] = {}
+        homes: list[tuple[int, int]] = []
+        depths: list[int] = []
+        asked: list[list[int]] = []
+        firsts: list[int] = []
+        for row, path in enumerate(paths):
+            new = ((n not in self._logits and n in wanted) or not self._run[n] for n in path)
+            first = next(at for at, is_new in enumerate(new) if is_new)
+            firsts.append(first)
+            own = []
+            for column, number in enumerate(path[first:]):
+                place = places.setdefault(number, len(homes))
+                if place == len(homes):
+                    homes.append((row, column))
+                    depths.append(first + column)
+                own.append(place)
+            asked.append(own)
+        most = max(map(len, asked))
+        return Step(
+            numbers=np.array(list(places)),
+            tokens=np.array([self._tokens[number] for number in places]),
+            depths=np.array(depths),
+            lines=_padded(paths),
+            asked=_padded(asked),
+            columns=np.array(firsts)[:, None] + np.arange(most),
+            home=np.array([row * most + column for row, column in homes]),
+            read=np.array([place for number, place in places.items() if number in wanted]),
+        )
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> Ints:
+    longest = max(map(len, rows))
+    return np.array([[*row, *[0] * (longest - len(row))] for row in rows])
