@@ -64,7 +64,9 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
         cases = [(condition, size) for condition in _CONDITIONS for size in numbers]
         tables, rows = (_faces if study == "stylisticbias" else _pairs)(cases, repetitions)
     console = Console()
-    for table in tables:
+    for number, table in enumerate(tables):
+        if number:
+            console.print()
         console.print(table)
     if out is not None:
         written[""] = pl.DataFrame([asdict(row) for row in rows])
@@ -215,10 +217,13 @@ def _learned_audit(audit: "faces.Audit", size: int) -> Table:
 def _learning_table(known: "learned.Learning") -> Table:
     from facevalue.studies.stylisticbias.calibration_reference import CORRELATION, SLOPE  # noqa: PLC0415
 
-    promised = (("correlation", known.correlation, CORRELATION), ("slope of learned on planted", known.slope, SLOPE))
+    promised = (
+        ("correlation", known.correlation, CORRELATION, f"at least {CORRELATION[0]}"),
+        ("slope of learned on planted", known.slope, SLOPE, f"{SLOPE[0]} to {SLOPE[1]}"),
+    )
     rows = [
-        (name, f"{value:.3f}", f"{low} to {high}", "yes" if low <= value <= high else "no")
-        for name, value, (low, high) in promised
+        (name, f"{value:.3f}", said, "yes" if low <= value <= high else "no")
+        for name, value, (low, high), said in promised
     ]
     rows += [
         (name, f"{value:.3f}", "", "")
@@ -261,6 +266,7 @@ def _table(
     table = Table(title=title, header_style="bold", caption=caption)
     if not boxed:  # for tables that would be too wide
         table.box, table.pad_edge, table.padding = None, False, (0, 1, 0, 0)
+        table.title_justify = table.caption_justify = "left"
     for i, name in enumerate(columns):
         table.add_column(name, justify="right" if i else "left")
     for row in rows:

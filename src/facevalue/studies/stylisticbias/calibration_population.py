@@ -15,7 +15,7 @@ import polars as pl
 from facevalue import __version__
 from facevalue.errors import ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.measures import shift
+from facevalue.measures import inference, shift
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
 from facevalue.models.reference.truth import LETTER, POSITION, TRAITS, Person, Truth
@@ -113,15 +113,17 @@ class Population:
         return np.array([np.nanmean(delta[self.varied == number], axis=0) for number in range(len(VARIATIONS))])
 
     def sbs(self, phi: Array, counts: dict[str, int]) -> Array:
-        """SBS of each variation to be expected of so many people of each gender, drawn at random from these."""
+        """SBS of each variation to be expected of so many people of each gender, drawn at random from these.
+
+        NaN for a variation that none of them has.
+        """
         rows = Slicing(self.varied, {"variation": [name for _, name in VARIATIONS]})
         whole, people = Slicing.whole(phi.shape[1]), len(self.faces.identities)
         cells = shift.cells(self.shifts(phi), self.faces.identity, rows, whole, people)
         weights = np.zeros(people)
         for gender, number in counts.items():
             weights[self.members[gender]] = number / len(self.members[gender])
-        out: Array = weights @ cells.sums / (weights @ cells.counts)
-        return out
+        return inference.ratio(weights @ cells.sums, weights @ cells.counts)
 
 
 class Readings:

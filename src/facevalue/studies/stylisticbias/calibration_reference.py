@@ -74,7 +74,7 @@ class ReferenceCalibration(Calibration):
         Share of variations without any planted effect that are findings (q < .05). Not all of these are errors of the
         audit: the learned effect is small there, but not zero.
     wrong_sign:
-        Share of findings on the other side of zero than the learned SBS, which are errors; 0 without findings.
+        Share of findings that are not on the learned SBS' side of zero, which are errors; 0 without findings.
     """
 
     flagged_none: float

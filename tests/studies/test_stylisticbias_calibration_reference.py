@@ -1,0 +1,216 @@
+"""Calibration on the reference model: what is planted, read, kept, and drawn is what it is said to be."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from facevalue.errors import ModelError
+from facevalue.models.reference.adapter import ReferenceModel
+from facevalue.prompts import ORDERINGS
+from facevalue.run import RunSettings, run
+from facevalue.run.stored import StoredRun, answers
+from facevalue.studies.stylisticbias import calibration_reference as calibration
+from facevalue.studies.stylisticbias.calibration_population import Population, Readings, audited_study
+from facevalue.studies.stylisticbias.scores import Faces, Scores, collect
+from facevalue.types import OptionValue
+from tests.studies.taught import Taught
+
+TABLE = Path(__file__).parents[2] / "docs" / "calibration-reference.csv"
+EFFECTS = TABLE.with_stem("calibration-reference-effects")
+FEW: dict[str, OptionValue] = {
+    "faces": "1M,1F",
+    "variations": ["sunglasses", "blonde"],
+    "scenarios": ["wealthy", "polite"],
+}
+
+
+def populated(folder: Path, model: Taught | ReferenceModel, **options: OptionValue) -> Population:
+    readings = Readings(audited_study(**options), model, folder)
+    list(readings.read())
+    return readings.population()
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Population:
+    """Six people, and a model that has learned everything."""
+    return populated(tmp_path_factory.mktemp("kept"), Taught(), faces="3M,3F")
+
+
+@pytest.fixture(scope="module")
+def opposite(tmp_path_factory: pytest.TempPathFactory) -> Population:
+    """Twelve people, and a model that has learned the opposite, with replies that are no answer."""
+    return populated(tmp_path_factory.mktemp("kept"), Taught(sign=-1, invalid=0.2), faces="6M,6F")
+
+
+def through_the_study(folder: Path, *, exact: bool, seeds: int) -> Scores:
+    study = audited_study(**FEW, seeds=[str(seed) for seed in range(1, seeds + 1)])
+    run(study, ReferenceModel(), folder, RunSettings(exact=exact, check=False))
+    names, orderings = ["polite", "wealthy"], [ordering.name for ordering in ORDERINGS]
+    return collect(answers(StoredRun.open(folder)), Faces(study.manifest), names, orderings, seeds)
+
+
+def test_a_model_that_follows_the_table_has_learned_exactly_what_is_planted(learned: Population) -> None:
+    assert np.allclose(learned.learned, learned.planted)
+    known = calibration.learning(learned)
+    assert known.table.height == 34 * 25
+    assert (known.correlation, known.slope) == pytest.approx((1, 1))
+    assert (known.error, known.largest_none) == pytest.approx((0, 0), abs=1e-9)
+
+
+def test_some_variations_have_nothing_planted_and_their_planted_shift_is_exactly_zero(learned: Population) -> None:
+    assert 0 < learned.nothing.sum() < 34
+    assert (learned.sbs(learned.planted, {"male": 2, "female": 1})[learned.nothing] == 0).all()
+
+
+def test_the_expected_sbs_weighs_people_by_how_many_of_their_gender_are_drawn(learned: Population) -> None:
+    men, women, both = (
+        learned.sbs(learned.learned, {"male": male, "female": female}) for male, female in ((4, 0), (0, 4), (3, 1))
+    )
+    shared = np.isfinite(men) & np.isfinite(women)
+    assert shared.any()
+    assert not shared.all()
+    assert both[shared] == pytest.approx((3 * men + women)[shared] / 4)
+    assert both[~shared] == pytest.approx(np.where(np.isfinite(men), men, women)[~shared])
+
+
+def test_learned_scores_are_those_of_an_exact_run(tmp_path: Path) -> None:
+    people = populated(tmp_path / "kept", ReferenceModel(), **FEW)
+    assert np.allclose(people.learned, through_the_study(tmp_path / "run", exact=True, seeds=1).phi, atol=1e-4)
+
+
+def test_replies_that_are_no_answer_are_left_out_of_learned_scores(opposite: Population) -> None:
+    assert np.unique(opposite.valid.round(6)).tolist() == [0.8, 1.0]
+    shares = opposite.favourable / opposite.valid
+    weights = np.where([ordering.labels[0] == "(b)" for ordering in ORDERINGS], 0.8, 1.0)
+    assert np.allclose(opposite.learned, np.average(shares, axis=2, weights=weights))
+
+
+def test_drawn_replies_are_as_frequent_as_in_a_run_of_the_model_through_the_study(tmp_path: Path) -> None:
+    seeds = 80
+    real = through_the_study(tmp_path / "run", exact=False, seeds=seeds)
+    shape = (*real.weights.shape[:2], len(ORDERINGS), seeds)
+    valid = real.mass.reshape(shape).sum(axis=-1)
+    favourable = np.nansum(real.weights.reshape(shape), axis=-1)
+
+    people = populated(tmp_path / "kept", ReferenceModel(), **FEW)
+    rng = np.random.default_rng(1)
+    draws = [calibration.replies(people, np.arange(shape[0]), rng) for _ in range(seeds)]
+    for own, wanted, chance in (
+        (sum(said.astype(int) for said, _ in draws), favourable, people.favourable),
+        (sum(able.astype(int) for _, able in draws), valid, people.valid),
+    ):
+        spread = np.sqrt(2 * seeds * chance * (1 - chance)) + 0.5  # two samples; half a reply where there is no chance
+        off = (own - wanted) / spread
+        assert np.abs(off).max() < 4  # of 48 cells
+        assert np.mean(off**2) < 1 + 4 * np.sqrt(2 / off.size)
+
+
+def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> None:
+    audits = [calibration.audit(opposite, 6, draw) for draw in range(150)]
+    values = np.array([audit.estimates.value for audit in audits])
+    off = (values.mean(axis=0) - audits[0].truth) / (values.std(axis=0, ddof=1) / np.sqrt(len(audits)))
+    assert np.abs(off).max() < 4.5  # of 34
+    assert np.abs(values.mean(axis=0) - audits[0].planted).max() > 0.05
+
+
+def test_intervals_are_judged_by_what_was_learned_and_flags_by_what_was_planted(opposite: Population) -> None:
+    assert calibration.learning(opposite).correlation < -0.9
+    row, first = calibration.calibrate(opposite, 20, 40)
+    assert row.correlation is not None
+    assert row.correlation > 0.95
+    assert (
+        0.92 < row.coverage < 1
+    )  # of 1,360 intervals; people of two genders are drawn evenly, which t doesn't count on
+    assert row.flagged_none <= 0.05  # what has no effect has none in its opposite
+    assert row.wrong_sign <= 0.05  # those few of them that are findings have no right sign
+    assert (first.none == opposite.nothing).all()
+
+
+def test_flags_count_where_the_model_learned_what_was_not_planted(learned: Population) -> None:
+    moved = learned.favourable.copy()
+    moved[learned.varied == int(np.flatnonzero(learned.nothing)[0])] = 0.0
+    row, _ = calibration.calibrate(
+        Population(learned.faces, learned.scenarios, moved, learned.valid, learned.planted), 20, 10
+    )
+    assert row.flagged_none == pytest.approx(1 / learned.nothing.sum(), abs=0.04)
+    assert row.false_discovery_rate > 0
+    assert row.coverage_none is not None
+    assert row.coverage_none > 0.9
+
+
+def test_an_audit_is_the_same_each_time_and_others_draw_other_people(learned: Population) -> None:
+    first, again, other = (calibration.audit(learned, 4, draw).estimates.value for draw in (0, 0, 1))
+    assert np.array_equal(first, again, equal_nan=True)
+    assert not np.array_equal(first, other, equal_nan=True)
+
+
+def test_what_was_read_is_not_asked_again(tmp_path: Path) -> None:
+    model = Taught()
+    before = populated(tmp_path, model, **FEW)
+    asked = model.asked
+    readings = Readings(audited_study(**FEW), model, tmp_path)
+    assert readings.unread.is_empty()
+    assert not list(readings.read())
+    assert model.asked == asked == 2 * 3 * 2 * 4
+    assert np.array_equal(readings.population().favourable, before.favourable)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:99] + b"?" + data[100:]]
+)
+def test_a_damaged_file_is_read_anew(tmp_path: Path, damage: object) -> None:
+    before = populated(tmp_path, Taught(), **FEW)
+    path = sorted(tmp_path.iterdir())[0]
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    model = Taught()
+    readings = Readings(audited_study(**FEW), model, tmp_path)
+    assert readings.unread["identity"].n_unique() == 1
+    list(readings.read())
+    assert model.asked == 3 * 2 * 4
+    assert np.array_equal(readings.population().favourable, before.favourable)
+    assert Readings(audited_study(**FEW), model, tmp_path).unread.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("model", "change"), [(Taught(weights="1"), {}), (Taught(), {"temperature": 0.3}), (Taught(), {"faces_seed": 2})]
+)
+def test_another_model_or_question_or_person_is_read_anew(
+    tmp_path: Path, model: Taught, change: dict[str, OptionValue]
+) -> None:
+    populated(tmp_path, Taught(), **FEW)
+    assert Readings(audited_study(**FEW, **change), model, tmp_path).unread.height == 6
+
+
+def test_a_model_that_cannot_answer_is_one_error(tmp_path: Path) -> None:
+    model = Taught()
+    model.fails = True
+    with pytest.raises(ModelError, match="Nothing to see"):
+        populated(tmp_path, model, **FEW)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_shows_the_committed_tables() -> None:
+    page = (TABLE.parent / "calibration.md").read_text(encoding="utf-8")
+    table = pl.read_csv(TABLE)
+    assert (table["repetitions"] >= 200).all()
+    for row in table.iter_rows(named=True):
+        shown = [f"{row[name]:.3f}" for name in table.columns[3:] if name != "audits_with_false"]
+        assert f"| {row['faces']} | {row['repetitions']} | {' | '.join(shown)} |" in page
+    effects = pl.read_csv(EFFECTS)
+    x, y = effects["planted"].to_numpy(), effects["learned"].to_numpy()
+    none = y[
+        (effects.group_by("variation", maintain_order=True).agg(pl.col("planted").abs().max()))["planted"]
+        .to_numpy()
+        .repeat(25)
+        == 0
+    ]
+    for name, value in (
+        ("correlation", np.corrcoef(x, y)[0, 1]),
+        ("slope of learned on planted effects", np.polyfit(x, y, 1)[0]),
+        ("mean error", np.abs(x - y).mean()),
+        ("SD of learned effects where nothing is planted", none.std()),
+        ("largest learned effect where nothing is planted", np.abs(none).max()),
+    ):
+        assert f"| {name} | {value:.3f} |" in page
