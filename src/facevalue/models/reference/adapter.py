@@ -27,7 +27,7 @@ from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.models.reference.branches import Branches, Prefix
 from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
-from facevalue.models.reference.replies import Weighed, Written, weigh, write
+from facevalue.models.reference.replies import LONGEST, Weighed, Written, weigh, write
 from facevalue.models.reference.tokens import Tokens
 from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
 from facevalue.types import Image, Request, Response, Status
@@ -170,18 +170,21 @@ class ReferenceModel:
         branches = Branches(self._network, prefix, self._unsaid)
         out: list[Response] = []
         asked: list[tuple[Request, Weighed]] = []
-        drawn: list[tuple[Request, Written]] = []
-        read: dict[int, tuple[Response, str]] = {}
+        drawn: list[tuple[Request, HeldReader | None]] = []
         for request in group:
+            question = request.question
             try:
+                held = self._held(question.options) if request.constrain else None
                 if request.exact:
-                    asked.append((request, self._weighed(request)))
+                    reader = held or self._free(question.options)
+                    asked.append((request, Weighed(self._prompt(question.prompt), reader, request.sampling)))
                 else:
-                    drawn.append((request, self._written(request)))
+                    drawn.append((request, held))
             except DataError as error:
                 out.append(Response(request.trial, request.repeat, Status.ERROR, error=str(error)))
         for guess, part in self._guessed(asked):
             weigh(branches, part, self._vocabulary, guess)
+        read: dict[int, tuple[Response, str]] = {}
         for request, weighed in asked:
             probs = weighed.probs / max(1.0, float(weighed.probs.sum()))
             tokens = prefix.length + len(weighed.prompt)
@@ -190,19 +193,31 @@ class ReferenceModel:
                 out.append(response)
                 continue
             read[len(drawn)] = response, _reason(weighed)
-            drawn.append((request, self._written(request)))
-        write(branches, [one for _, one in drawn], self._vocabulary)
-        for number, (request, one) in enumerate(drawn):
-            text = one.raw.decode(errors="replace")
-            status = Status.OK if one.ended else Status.TRUNCATED
-            tokens = prefix.length + len(one.prompt)
-            said = text.strip() if one.held else text
-            response = Response(request.trial, request.repeat, status, said, None, tokens, one.count)
+            drawn.append((request, weighed.reader if isinstance(weighed.reader, HeldReader) else None))
+        for number, response in enumerate(self._drawn(branches, prefix, drawn)):
             if number in read:
                 before, reason = read[number]
-                response = instead(reason, before, response)
-            out.append(response)
+                out.append(instead(reason, before, response))
+            else:
+                out.append(response)
         return out, max((weighed.undecided for _, weighed in asked), default=0.0)
+
+    def _drawn(
+        self, branches: Branches, prefix: Prefix, wanted: Sequence[tuple[Request, HeldReader | None]]
+    ) -> Iterator[Response]:
+        """Draw replies, each free or held to options."""
+        uniforms = _uniforms([request for request, _ in wanted])
+        replies = [
+            Written(self._prompt(request.question.prompt), request.sampling, numbers, held)
+            for (request, held), numbers in zip(wanted, uniforms, strict=True)
+        ]
+        write(branches, replies, self._vocabulary)
+        for (request, held), reply in zip(wanted, replies, strict=True):
+            text = reply.raw.decode(errors="replace")
+            status = Status.OK if reply.ended else Status.TRUNCATED
+            tokens = prefix.length + len(reply.prompt)
+            said = text.strip() if held else text
+            yield Response(request.trial, request.repeat, status, said, None, tokens, reply.count)
 
     def _guessed(self, asked: Sequence[tuple[Request, Weighed]]) -> Iterator[tuple[set[Reply], list[Weighed]]]:
         """Group questions by their options' labels, with the beginnings of replies that those surely need."""
@@ -212,17 +227,6 @@ class ReferenceModel:
         for labels, members in groups.items():
             ways = [self._tokens.plain(label.strip()) for label in labels] if all(labels) else []
             yield {way[:1] for way in ways if len(way) > 1}, members
-
-    def _weighed(self, request: Request) -> Weighed:
-        question = request.question
-        reader = (self._held if request.constrain else self._free)(question.options)
-        return Weighed(self._prompt(question.prompt), reader, request.sampling)
-
-    def _written(self, request: Request) -> Written:
-        question = request.question
-        held = self._held(question.options) if request.constrain else None
-        uniforms = np.random.Generator(np.random.Philox(key=_seed(request))).random(request.sampling.max_tokens)
-        return Written(self._prompt(question.prompt), request.sampling, uniforms, held)
 
     def _asked(self, prompt: str) -> tuple[int, ...]:
         return (*self._spelled(prompt), self._end, self._assistant)
@@ -292,9 +296,22 @@ def _reason(weighed: Weighed) -> str:
     )
 
 
-def _seed(request: Request) -> int:
-    """Mix a request's seed with all that it shows and says, so that equal seeds don't decide all trials alike."""
-    stimuli = np.array([stimulus_hash(request.stimulus)], dtype=np.uint64)
-    questions = np.array([question_hash(request.question)], dtype=np.uint64)
-    conditions = conditions_hash(request.sampling, request.seed, request.exact, request.constrain)
-    return int(combined_hash(stimuli, questions, np.array([conditions], dtype=np.uint64))[0])
+def _uniforms(requests: Sequence[Request]) -> Iterator[npt.NDArray[np.float64]]:
+    """Return numbers in [0, 1) for the tokens of replies about one stimulus.
+
+    Their seeds are mixed with all that is shown and said, so that equal ones don't decide all trials alike.
+    """
+    if not requests:
+        return
+    known: dict[int, int] = {}
+    for request in requests:
+        if id(request.question) not in known:  # a question's repeats share it
+            known[id(request.question)] = question_hash(request.question)
+    stimuli = np.full(len(requests), stimulus_hash(requests[0].stimulus), dtype=np.uint64)
+    questions = np.array([known[id(request.question)] for request in requests], dtype=np.uint64)
+    conditions = np.array([_conditions(r.sampling, r.seed, r.exact, r.constrain) for r in requests], dtype=np.uint64)
+    for request, seed in zip(requests, combined_hash(stimuli, questions, conditions).tolist(), strict=True):
+        yield np.random.Generator(np.random.Philox(key=seed)).random(min(request.sampling.max_tokens, LONGEST))
+
+
+_conditions = lru_cache(maxsize=4096)(conditions_hash)

@@ -21,10 +21,13 @@ from facevalue.errors import ModelError
 from facevalue.models.reference.branches import Branches, Pool, Prefix, Step
 
 Floats = npt.NDArray[np.float32]
+Turns = npt.NDArray[np.complex64]
 Tensors = Mapping[str, Floats]
 Real = TypeVar("Real", npt.NDArray[np.float32], npt.NDArray[np.float64])
 
 _TYPES: dict[str, np.dtype[np.float16] | np.dtype[np.float32]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
+_TOGETHER = 256
+_LARGEST = 60.0  # of single precision, exp(60) is far from the ends
 _MOST_BYTES = 64 * 2**20
 _NAMES = [f"{prefix}openblas_{{}}_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")]
 _VISION = "vision_tower."
@@ -154,8 +157,11 @@ class Network:
         The weights of the normalisation before a projection are multiplied into it, as is the scale of the scores.
         """
         w = self._w
+        # The two halves of a head are real and imaginary parts; next to each other they are complex numbers.
+        order = np.arange(self._width).reshape(self._heads, 2, -1).transpose(0, 2, 1).ravel()
         q, k, v = (w[f"{at}self_attn.{name}_proj.weight"] for name in ("q", "k", "v"))
-        attention = np.concatenate([q / np.float32(np.sqrt(self._size)), k, v]) * w[f"{at}input_layernorm.weight"]
+        attention = np.concatenate([q[order] / np.float32(np.sqrt(self._size)), k[order], v])
+        attention = attention * w[f"{at}input_layernorm.weight"]
         inward = np.concatenate([w[f"{at}mlp.{name}_proj.weight"] for name in ("gate", "up")])
         inward = inward * w[f"{at}post_attention_layernorm.weight"]
         return {
@@ -286,33 +292,33 @@ class Network:
             self._finish(x, mixed[home], block)
         return _scaled(x, self._eps) @ self._output
 
-    def _qkv(self, x: Floats, block: Mapping[str, Floats], turn: tuple[Floats, Floats]) -> Floats:
+    def _qkv(self, x: Floats, block: Mapping[str, Floats], turn: Turns) -> Floats:
         """Return queries, keys and values of tokens, turned as their places want; shape (tokens, 3, heads, size)."""
-        made = (_scaled(x, self._eps) @ block["qkv"]).reshape(len(x), 3, self._heads, self._size)
-        # Rotary position embedding: the second half of a head is the imaginary part of the first.
-        real, imaginary = np.split(made[:, :2], 2, axis=-1)
-        cos, sin = turn
-        turned = real * cos - imaginary * sin
-        imaginary *= cos
-        imaginary += real * sin
-        real[...] = turned
-        return made
+        made: Floats = _scaled(x, self._eps) @ block["qkv"]
+        turned = made[:, : 2 * self._width].view(np.complex64)
+        turned *= turn
+        return made.reshape(len(x), 3, self._heads, self._size)
 
     def _finish(self, x: Floats, mixed: Floats, block: Mapping[str, Floats]) -> None:
-        """Add to tokens, in place, what they attended to, and what the layer then makes of them."""
-        x += mixed @ block["out"]
-        gate, up = np.split(_scaled(x, self._eps) @ block["inward"], 2, axis=-1)
-        inner = np.negative(gate)
-        with np.errstate(over="ignore"):  # 1 / infinity is right
-            np.exp(inner, out=inner)
-        inner += 1
-        np.divide(gate, inner, out=inner)
-        inner *= up
-        x += inner @ block["down"]
+        """Add to tokens, in place, what they attended to, and what the layer then makes of them.
 
-    def _turns(self, places: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-        angles = np.outer(places, self._frequencies)[:, None, None]
-        return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        A few at a time, which stay in the processor's cache.
+        """
+        for start in range(0, len(x), _TOGETHER):
+            part = x[start : start + _TOGETHER]
+            part += mixed[start : start + _TOGETHER] @ block["out"]
+            gate, up = np.split(_scaled(part, self._eps) @ block["inward"], 2, axis=-1)
+            with np.errstate(over="ignore"):  # 1 / infinity is right
+                inner = np.exp(-gate)
+            inner += 1
+            np.divide(gate, inner, out=inner)
+            inner *= up
+            part += inner @ block["down"]
+
+    def _turns(self, places: npt.NDArray[np.int64]) -> Turns:
+        """Return the rotary position embedding's factors for queries and keys, shape (places, width)."""
+        angles = np.outer(np.arange(places.max() + 1), self._frequencies)
+        return np.tile(np.exp(1j * angles).astype(np.complex64), 2 * self._heads)[places]
 
 
 def _attended(q: Floats, k: Floats, v: Floats, hidden: Floats, keys: Floats, values: Floats) -> Floats:
@@ -341,13 +347,16 @@ def _attended(q: Floats, k: Floats, v: Floats, hidden: Floats, keys: Floats, val
     near = q.transpose(2, 0, 1, 3) @ k.transpose(2, 0, 3, 1)
     near += hidden
     near = near.reshape(heads, rows * queries, -1)
-    top = np.maximum(far.max(axis=-1, keepdims=True), near.max(axis=-1, keepdims=True))
-    for scores in (far, near):
-        np.subtract(scores, top, out=scores)
-        np.exp(scores, out=scores)
-    mixed: Floats = far @ values
+    # Scores are small as a rule; larger ones are moved, so that no exponential runs over and no row vanishes.
+    if far.min() < -_LARGEST or max(far.max(), near.max()) > _LARGEST:
+        top = np.maximum(far.max(axis=-1, keepdims=True), near.max(axis=-1, keepdims=True))
+        far, near = far - top, near - top
+    np.exp(far, out=far)
+    np.exp(near, out=near)
+    mixed: Floats = np.matmul(far, values)
     mixed += (near.reshape(heads, rows, queries, -1) @ v.transpose(2, 0, 1, 3)).reshape(mixed.shape)
-    mixed /= far.sum(axis=-1, keepdims=True) + near.sum(axis=-1, keepdims=True)
+    total = far @ np.ones(far.shape[-1], dtype=np.float32) + near @ np.ones(near.shape[-1], dtype=np.float32)
+    mixed /= total[..., None]
     return mixed.transpose(1, 0, 2).reshape(rows * queries, heads * size)
 
 

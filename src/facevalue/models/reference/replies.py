@@ -18,6 +18,7 @@ from facevalue.models.reference.branches import Branches
 from facevalue.models.reference.network import softmax
 from facevalue.types import Sampling
 
+Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 LONGEST = 64
@@ -26,10 +27,10 @@ MOST_PLACES = 128
 """Beginnings of one question's replies that are followed at most."""
 
 
-def distribution(logits: npt.NDArray[np.float32], sampling: Sampling) -> Doubles:
+def distribution(logits: Floats, sampling: Sampling) -> Floats:
     """Return how likely each token is to be drawn: softmax at a temperature, within the nucleus.
 
-    As `facevalue.models.hf.drawing.distribution`, in double precision.
+    As `facevalue.models.hf.drawing.distribution`.
 
     Parameters
     ----------
@@ -43,15 +44,15 @@ def distribution(logits: npt.NDArray[np.float32], sampling: Sampling) -> Doubles
     Probabilities of the same shape; each row sums to 1.
     """
     if sampling.temperature == 0:
-        best = np.zeros(logits.shape)
+        best = np.zeros(logits.shape, dtype=np.float32)
         best[np.arange(len(logits)), logits.argmax(axis=1)] = 1.0
         return best
-    shares = softmax(logits.astype(np.float64) / sampling.temperature)
+    shares = softmax(logits / np.float32(sampling.temperature))
     if sampling.top_p >= 1:
         return shares
     order = np.argsort(-shares, axis=1, kind="stable")
     ordered = np.take_along_axis(shares, order, axis=1)
-    ordered[ordered.cumsum(axis=1) - ordered >= sampling.top_p] = 0.0
+    ordered[ordered.cumsum(axis=1, dtype=np.float64) - ordered >= sampling.top_p] = 0.0
     np.put_along_axis(shares, order, ordered, axis=1)
     return shares / shares.sum(axis=1, keepdims=True)
 
@@ -166,9 +167,9 @@ def _follow(
         questions[at].open[branches.enter([token], place)] = Begun(mass, raw, reply.length + 1)
 
 
-def _shares(branches: Branches, questions: Sequence[Weighed], found: Sequence[tuple[int, int, Begun, Step]]) -> Doubles:
+def _shares(branches: Branches, questions: Sequence[Weighed], found: Sequence[tuple[int, int, Begun, Step]]) -> Floats:
     """Return how likely the tokens of each step are, one after the other."""
-    out: list[Doubles] = [np.zeros(0)] * len(found)
+    out: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(found)
     together: dict[Sampling, list[int]] = {}
     for number, (at, place, _, step) in enumerate(found):
         question = questions[at]
@@ -257,10 +258,10 @@ def write(branches: Branches, replies: Sequence[Written], vocabulary: Vocabulary
                 continue
             tokens = reply.held.step(reply.raw).tokens
             shares = distribution(branches.logits([reply.place])[:, tokens], reply.sampling)[0]
-            reply.take(int(tokens[reply.draw(shares.cumsum())]), branches, vocabulary)
+            reply.take(int(tokens[reply.draw(shares.cumsum(dtype=np.float64))]), branches, vocabulary)
         for sampling, members in together.items():
             rows = {place: row for row, place in enumerate(dict.fromkeys(reply.place for reply in members))}
-            summed = distribution(branches.logits(rows), sampling).cumsum(axis=1)
+            summed = distribution(branches.logits(rows), sampling).cumsum(axis=1, dtype=np.float64)
             for reply in members:
                 reply.take(reply.draw(summed[rows[reply.place]]), branches, vocabulary)
         branches.forget()
