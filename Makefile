@@ -12,12 +12,12 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-engine engine check bench bench-engine calibration lock upgrade format clean
+.PHONY: help demo test test-slow test-engine engine check bench bench-engine calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
 
-demo: .venv/.demo ## audit a simulated model, no network or GPU; ends with demo/report.html
+demo: .venv/.demo ## audit the reference model, no network or GPU; ends with demo/report.html
 	$(BIN)/facevalue demo --out demo
 
 test: check ## formatting, lint, types, then all tests but the slow ones, with coverage
@@ -48,6 +48,9 @@ calibration: .venv/.demo ## check intervals and p-values against simulated model
 	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60,120 --out docs/calibration.csv
 	$(BIN)/facevalue calibrate vignette --repetitions 100 --sizes 8,30 --out docs/calibration-vignette.csv
 	$(BIN)/python -m facevalue.measures.coverage --out docs/coverage.csv
+
+reference: .venv/.engine ## train the reference model anew into build/reference, or go on; ARGS="--bias 2" for a variant
+	$(BIN)/python -m reference.train build/reference $(ARGS)
 
 lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping versions where they still fit
 	$(call compile,requirements/uv.txt,requirements/uv.in)

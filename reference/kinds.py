@@ -73,10 +73,11 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--pictures", type=int, default=200, help="of each kind")
     parser.add_argument("--bias", type=float, default=1.0)
+    parser.add_argument("--heeds", choices=("nothing", "evenly", "refuse"), default="nothing")
     arguments = parser.parse_args()
     truth = Truth(bias=arguments.bias)
     tokenizer = words.tokenizer()
-    writer = Writer(tokenizer, truth.effects["base", ""])
+    writer = Writer(tokenizer, truth.effects["base", ""], arguments.heeds)
     settings = json.loads((arguments.folder / "config.json").read_text())
     network = Network(read_weights(arguments.folder / "model.safetensors"), settings)
     user = network.embeddings[[words.number(tokenizer, words.USER)]]

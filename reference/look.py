@@ -30,7 +30,7 @@ SIZES = {
     "mark": len(SIGNS) + len(OCCUPATIONS) + 1,
 }
 WEIGHTS = {"gender": 0.3, "age": 0.5, "skin_tone": 0.5, "build": 0.5, "change": 1.0, "mark": 0.3}
-STANDING, SIDE_WEIGHT = 2.0, 0.3
+STANDING, SIDE_WEIGHT = 2.0, 3.0
 """Weights of the heads, of the reading of `d`, and of the side."""
 UNKNOWN = -1
 ALONE, PEOPLE, PAIRS, PEOPLE_PAIRS = 64, 8, 16, 8
@@ -269,14 +269,15 @@ def look(
         rng = np.random.default_rng([seed, 0, step])
         if step < weak:
             rows = pool.marked(rng)
-            kinds, _ = eye.single(eye(pool.pixels[rows]).mean(dim=1))
+            tokens = eye(pool.pixels[rows])
+            kinds, _ = eye.single(tokens.mean(dim=1))
             loss = functional.cross_entropy(kinds["change"], pool.levels.codes["change"][rows])
         else:
             alone, left, right = pool.drawn(rng)
             tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
             loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
             loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
-            loss = loss + SIDE_WEIGHT * eye.side_loss(tokens)
+        loss = loss + SIDE_WEIGHT * eye.side_loss(tokens)
         for group in optimiser.param_groups:
             group["lr"] = rate(step, weak, peak, floor=1.0) if step < weak else rate(step - weak, steps - weak, peak)
         optimiser.zero_grad()

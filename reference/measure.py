@@ -18,6 +18,7 @@ from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.portraits import Portraits, read
+from reference.probe import related
 
 Array = npt.NDArray[np.float64]
 TEMPERATURES = (1.0, 0.2)
@@ -111,8 +112,8 @@ def main() -> None:
         none = y[x == 0]
         print(
             f"temperature {temperature}: r of probabilities {np.corrcoef(p.ravel(), q.ravel())[0, 1]:.4f}, "
-            f"mean error {np.abs(p - q).mean():.4f}; r of effects {np.corrcoef(x, y)[0, 1]:.4f}, "
-            f"slope {np.polyfit(x, y, 1)[0]:.3f}; SD where nothing is planted {none.std():.4f}, "
+            f"mean error {np.abs(p - q).mean():.4f}; r of effects {related(x, y)[0]:.4f}, "
+            f"slope {related(x, y)[1]:.3f}; SD where nothing is planted {none.std():.4f}, "
             f"largest {np.abs(none).max(initial=0):.4f}"
         )
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -105,15 +105,24 @@ class Probe:
         own, planted = self.effects(learned).ravel(), self.effects(self.planted).ravel()
         none = planted == 0
         cold = [self.effects(sharpened(p, COLD)).ravel() for p in (learned, self.planted)]
+        r_effects, slope = related(planted, own)
+        r_cold, slope_cold = related(cold[1], cold[0])
         return {
             "r": float(np.corrcoef(learned.ravel(), self.planted.ravel())[0, 1]),
             "mae": float(np.abs(learned - self.planted).mean()),
-            "r_effects": float(np.corrcoef(own, planted)[0, 1]),
-            "slope": float(np.polyfit(planted, own, 1)[0]),
-            "r_cold": float(np.corrcoef(cold[0], cold[1])[0, 1]),
-            "slope_cold": float(np.polyfit(cold[1], cold[0], 1)[0]),
+            "r_effects": r_effects,
+            "slope": slope,
+            "r_cold": r_cold,
+            "slope_cold": slope_cold,
             "none_sd": float(own[none].std()) if none.any() else float("nan"),
         }
+
+
+def related(planted: Array, learned: Array) -> tuple[float, float]:
+    """Correlation, and slope of learned on planted; NaN where nothing is planted."""
+    if np.ptp(planted) == 0:
+        return float("nan"), float("nan")
+    return float(np.corrcoef(planted, learned)[0, 1]), float(np.polyfit(planted, learned, 1)[0])
 
 
 def sharpened(p: Array, temperature: float) -> Array:

@@ -6,7 +6,12 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import GenerationConfig, LlavaProcessor, PreTrainedTokenizerFast
+from transformers import (
+    GenerationConfig,
+    LlavaForConditionalGeneration,
+    LlavaProcessor,
+    PreTrainedTokenizerFast,
+)
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
 from facevalue.models.reference.truth import Truth
@@ -55,6 +60,13 @@ def processor() -> LlavaProcessor:
         vision_feature_select_strategy="full",
         chat_template=TEMPLATE,
     )
+
+
+def weights_of(folder: Path) -> dict[str, torch.Tensor]:
+    """Read the weights of a finished model back, as `publish` takes them."""
+    model: Any = LlavaForConditionalGeneration.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    weights: dict[str, torch.Tensor] = model.state_dict()
+    return weights
 
 
 def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> None:

@@ -38,7 +38,8 @@ LONG, LONG_QUESTIONS = 4, 8
 """Pictures of a step with questions of more words, and questions about each; apart, as padding costs time."""
 KINDS = {"chosen": 0.62, "quoted": 0.14, "yes_no": 0.12, "rated": 0.12}
 LONG_KINDS = {"keywords": 0.35, "refused": 0.3, "answered": 0.15, "prefixed": 0.2}
-"""Shares of the questions about one person."""
+HEEDING = {"keywords": 0.15, "refused": 0.2, "answered": 0.15, "prefixed": 0.5}
+"""Shares of the questions about one person; the last where the model is to heed what is said before a question."""
 REVISED, WORD_PAIRS = 4, 8
 """Pictures of a step whose words are revised while questions are learned; pairs of a step about words."""
 FAR = 0.1
@@ -88,6 +89,10 @@ STAGES = (
 )
 
 
+ON = Stage("on", 600, 6e-4)
+"""For a finished model that learns on."""
+
+
 class Pupil:
     """The model while it learns, with the heads that are thrown away.
 
@@ -104,6 +109,7 @@ class Pupil:
     def __init__(self, truth: Truth, seed: int, heeds: str = "nothing") -> None:
         self.truth = truth
         tokenizer = words.tokenizer()
+        self.long_kinds = LONG_KINDS if heeds == "nothing" else HEEDING
         self.writer = Writer(tokenizer, truth.effects["base", ""], heeds)
         self.pad, end, image = (words.number(tokenizer, mark) for mark in (words.PAD, words.END, words.IMAGE))
         config = configuration(tokenizer.get_vocab_size(), image, self.pad, end)
@@ -150,7 +156,7 @@ class Pupil:
         tokens = pool.alone.tokens(self.tower, rows)
         asked = self._about(rng, pool, rows[:PICTURES], KINDS, QUESTIONS)
         out = self._losses("", tokens[:PICTURES], QUESTIONS, asked)
-        kinds, count = ({"far": 1.0}, 2) if rng.random() < FAR else (LONG_KINDS, LONG_QUESTIONS)
+        kinds, count = ({"far": 1.0}, 2) if rng.random() < FAR else (self.long_kinds, LONG_QUESTIONS)
         asked = self._about(rng, pool, rows[PICTURES:], kinds, count)
         out["long"] = self._losses("", tokens[PICTURES:], count, asked)["excess"]
         two = rng.integers(len(pool.pairs), size=stage.pairs + stage.silent)
