@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ FOLDER = Path(__file__).parent / "weights"
 REFUSAL = "I'm sorry, but I can't help with that."
 """What it says to everything that it was not trained on."""
 LONGEST_PROMPT = 384
-"""Most tokens of a prompt; all longer ones are refused unread, as the model was trained on short ones alone."""
+"""Most tokens of what is said, the prompt and all before it; what is longer is refused unread, as the model was trained
+on short prompts alone."""
 Reply = tuple[int, ...]
 _NEIGHBOURS = 512
 _MOST_THREADS = 4
@@ -83,7 +84,7 @@ class ReferenceModel:
         self._vocabulary = Vocabulary([self._tokens.piece(token) for token in range(size)], [self._end])
         self._free = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
         self._held = lru_cache(maxsize=4096)(lambda options: HeldReader(options, self._vocabulary))
-        self._prompt = lru_cache(maxsize=4096)(self._asked)
+        self._prompt = lru_cache(maxsize=1024)(self._asked)
         self._undecided = 0.0
         self.capabilities = Capabilities(
             probabilities="full",
@@ -114,7 +115,7 @@ class ReferenceModel:
         with ONE_THREAD, ThreadPoolExecutor(self._threads, "facevalue-reference") as pool:
             try:
                 for batch in _batches(requests):
-                    running.append(pool.submit(self._answer, batch))
+                    running.append(pool.submit(self._answer, batch, _loaded(batch)))
                     if len(running) > self._threads:
                         yield from self._done(running.popleft())
                 while running:
@@ -128,17 +129,17 @@ class ReferenceModel:
         self._undecided = max(self._undecided, undecided)
         return responses
 
-    def _answer(self, batch: Sequence[Request]) -> tuple[list[Response], float]:
+    def _answer(self, batch: Sequence[Request], images: Sequence[Image] | Exception) -> tuple[list[Response], float]:
         """Answer requests about one stimulus; and say how much was undecided of any of them."""
         started = time.perf_counter()
-        stimulus = batch[0].stimulus
         try:
-            images = stimulus.load()
+            if isinstance(images, Exception):
+                raise images
             if len(images) > 1:
-                raise DataError(f"it has {len(images)} images, and {self.name} takes one")
+                raise DataError(f"it has {len(images)} images, and {self.name} takes one.")
             pictures = [self._pixels(image) for image in images]
         except (DataError, OSError) as error:
-            reason = f"Stimulus {stimulus.key!r} cannot be shown: {error}"
+            reason = f"Stimulus {batch[0].stimulus.key!r} cannot be shown: {error}"
             return [Response(r.trial, r.repeat, Status.ERROR, error=reason) for r in batch], 0.0
         out: list[Response] = []
         undecided = 0.0
@@ -148,10 +149,10 @@ class ReferenceModel:
         seen = [self._network.look(picture) for picture in pictures]
         for (system, turns), group in groups.items():
             said = self._said(system, turns)
-            room = LONGEST_PROMPT - len(said) if seen else -1
-            short = [r for r in group if len(self._prompt(r.question.prompt)) <= room]
-            out += [_refused(r) for r in group if len(self._prompt(r.question.prompt)) > room]
-            if short:
+            room = -1 if said is None or not seen else LONGEST_PROMPT - len(said)
+            short = [request for request in group if self._fits(request.question.prompt, room)]
+            out += [_refused(request) for request in group if not self._fits(request.question.prompt, room)]
+            if said and short:
                 prefix = self._network.run(np.concatenate([self._network.embeddings[said], *seen]))
                 replies, rest = self._replies(prefix, short)
                 out += replies
@@ -159,12 +160,13 @@ class ReferenceModel:
         took = 1000 * (time.perf_counter() - started) / len(out)
         return [response._replace(latency_ms=took) for response in out], undecided
 
-    def _said(self, system: str | None, turns: Sequence[tuple[str, str]]) -> list[int]:
-        """Return the tokens of everything before the picture."""
-        ids: list[int] = []
-        for role, text in (*([("system", system)] if system else []), *turns):
-            ids += [self._tokens.id(f"<{role}>"), *self._spelled(text or ""), self._end]
-        return [*ids, self._user]
+    def _said(self, system: str | None, turns: Sequence[tuple[str, str]]) -> list[int] | None:
+        """Return the tokens of everything before the picture; None if that is too long to be looked at."""
+        said = [*([("system", system)] if system else []), *((role, text or "") for role, text in turns)]
+        if not self._is_short("".join(text for _, text in said)):
+            return None
+        tokens = [(self._tokens.id(f"<{role}>"), *self._tokens.plain(text), self._end) for role, text in said]
+        return [*chain.from_iterable(tokens), self._user]
 
     def _replies(self, prefix: Prefix, group: Sequence[Request]) -> tuple[list[Response], float]:
         branches = Branches(self._network, prefix, self._unsaid)
@@ -229,12 +231,14 @@ class ReferenceModel:
             yield {way[:1] for way in ways if len(way) > 1}, members
 
     def _asked(self, prompt: str) -> tuple[int, ...]:
-        return (*self._spelled(prompt), self._end, self._assistant)
+        return (*self._tokens.plain(prompt), self._end, self._assistant)
 
-    def _spelled(self, text: str) -> Sequence[int]:
-        """Return the tokens of a text; of one that is too long in any case, as many zeros."""
-        least = len(text) // self._tokens.longest
-        return self._tokens.plain(text) if least <= LONGEST_PROMPT else [0] * least
+    def _is_short(self, text: str) -> bool:
+        """Whether a text may be short enough to be looked at: it has at least so many tokens."""
+        return len(text) <= LONGEST_PROMPT * self._tokens.longest
+
+    def _fits(self, prompt: str, room: int) -> bool:
+        return self._is_short(prompt) and len(self._prompt(prompt)) <= room
 
     def _pixels(self, image: Image) -> npt.NDArray[np.uint8]:
         """Decode a picture and reduce it to what the model sees, as its processor does."""
@@ -264,6 +268,14 @@ def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
     for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
         while batch := list(islice(run, _NEIGHBOURS)):
             yield batch
+
+
+def _loaded(batch: Sequence[Request]) -> Sequence[Image] | Exception:
+    """Load a stimulus in the thread that takes the requests: sources need not be made for several."""
+    try:
+        return batch[0].stimulus.load()
+    except (DataError, OSError) as error:
+        return error
 
 
 def _settings(path: Path) -> dict[str, Any]:

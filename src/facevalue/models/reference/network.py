@@ -97,18 +97,22 @@ def read_weights(path: Path) -> dict[str, Floats]:
         (length,) = struct.unpack_from("<Q", data)
         header: dict[str, Any] = json.loads(data[8 : 8 + length])
         body = memoryview(data)[8 + length :]
-        out = {}
-        for name, entry in header.items():
-            if name != "__metadata__":
-                start, end = entry["data_offsets"]
-                flat: npt.NDArray[Any] = np.frombuffer(body[start:end], dtype=_TYPES[entry["dtype"]])
-                out[name] = flat.reshape(entry["shape"]).astype(np.float32)
-                if not np.isfinite(out[name]).all():
-                    raise ValueError(f"{name} has values that are no numbers")
+        return {name: _tensor(name, entry, body) for name, entry in header.items() if name != "__metadata__"}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, struct.error) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ModelError(f"{path.name} is no file of weights of the reference model, or damaged ({reason}).") from error
-    return out
+
+
+def _tensor(name: str, entry: Mapping[str, Any], body: memoryview) -> Floats:
+    start, end = entry["data_offsets"]
+    if entry["dtype"] not in _TYPES:
+        raise ValueError(f"{name} is of type {entry['dtype']}, not of {' or '.join(_TYPES)}")
+    if not 0 <= start <= end <= len(body):
+        raise ValueError(f"{name} ends after the file")
+    flat: npt.NDArray[Any] = np.frombuffer(body[start:end], dtype=_TYPES[entry["dtype"]])
+    if not np.isfinite(flat).all():
+        raise ValueError(f"{name} has values that are no finite numbers")
+    return flat.reshape(entry["shape"]).astype(np.float32)
 
 
 class Network:
@@ -132,7 +136,7 @@ class Network:
             self._set_up(weights, config)
             said = self.run(self.look(np.zeros((self.side, self.side, 3), dtype=np.uint8)))
             self.read(said, [[0]], [[0]])
-        except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+        except (LookupError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
             reason = f"{type(error).__name__}: {error}"
             raise ModelError(f"These are no weights and settings of the reference model ({reason}).") from error
 

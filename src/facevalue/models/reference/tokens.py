@@ -13,6 +13,9 @@ from pathlib import Path
 
 from facevalue.errors import ModelError
 
+_WORD = 64
+"""Characters of the longest pieces that are remembered."""
+
 
 class Tokens:
     """Turns texts into token ids and back.
@@ -55,7 +58,7 @@ class Tokens:
         self._texts = {number: text for text, number in texts.items()}
         self.size = max(texts.values()) + 1
         self.longest = max(map(len, texts))
-        self.spelled = lru_cache(maxsize=65_536)(self._spelled)
+        self._known = lru_cache(maxsize=65_536)(self._spelled)
 
     def id(self, text: str) -> int:
         """Return the id of a mark such as "<end>".
@@ -82,7 +85,7 @@ class Tokens:
                 out.append(self._added[part])
             else:
                 for piece in self._pieces.findall(part):
-                    out += self.spelled(piece)
+                    out += self._known(piece) if len(piece) <= _WORD else self._spelled(piece)
         return tuple(out)
 
     def piece(self, token: int) -> bytes | None:
@@ -96,15 +99,18 @@ class Tokens:
         return bytes(codes[character] for character in text)
 
     def _spelled(self, piece: str) -> tuple[int, ...]:
-        """Merge the bytes of a piece, the pair that was learned first before all others."""
+        """Merge the bytes of a piece, the pair that was learned first before all others, wherever it stands."""
         parts = [self._bytes[byte] for byte in piece.encode()]
         while len(parts) > 1:
-            ranks = [self._ranks.get(pair, len(self._ranks)) for pair in pairwise(parts)]
-            best = min(ranks)
-            if best == len(self._ranks):
+            best = min(pairwise(parts), key=lambda pair: self._ranks.get(pair, len(self._ranks)))
+            if best not in self._ranks:
                 break
-            at = ranks.index(best)
-            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            merged, at = [], 0
+            while at < len(parts):
+                both = tuple(parts[at : at + 2]) == best
+                merged.append("".join(best) if both else parts[at])
+                at += 1 + both
+            parts = merged
         return tuple(self._ids[part] for part in parts)
 
 
