@@ -35,13 +35,8 @@ STANDING, SIDE_WEIGHT = 2.0, 3.0
 UNKNOWN = -1
 ALONE, PEOPLE, PAIRS, PEOPLE_PAIRS = 64, 8, 16, 8
 """Pictures of a step: portraits, people of VIGNETTE's kind, and pairs of either."""
-WEAK = ("single-nose", "single-lip", "single-eyebrow")
-"""Values that a few pixels show."""
-TWINS, WEAK_TWINS = 6, 6
+TWINS = 12
 """Of the portraits of a step, so many show a change, and as many again the same people without it."""
-ALL_WEAK = 24
-"""Portraits with a weak mark in each of the first steps, and as many without: nothing else is learned there, so that
-what differs stands out from all that differs between people. Without such steps a nose ring was never seen."""
 THINNED = 4
 """One in so many validation pictures is looked at for the curves."""
 
@@ -151,26 +146,18 @@ class Gallery:
         Who is in each.
     first:
         Number of the first picture of VIGNETTE's kind.
-    weak:
-        Numbers of the portraits that show one of `WEAK`.
     """
 
     pixels: torch.Tensor
     levels: Levels
     first: int
-    weak: npt.NDArray[np.int64]
-
-    def marked(self, rng: np.random.Generator) -> torch.Tensor:
-        """Draw portraits with a weak mark, and the same people's without it."""
-        changed = rng.choice(self.weak, ALL_WEAK)
-        return torch.from_numpy(np.concatenate([changed, changed - changed % (CHANGES + 1)]))
 
     def drawn(self, rng: np.random.Generator) -> list[torch.Tensor]:
         """Draw the pictures of a step: those shown alone, and the left and the right halves of pairs."""
         size, first = len(self.pixels), self.first
-        changed = np.concatenate([rng.integers(first, size=TWINS), rng.choice(self.weak, WEAK_TWINS)])
+        changed = rng.integers(first, size=TWINS)
         bases = changed - changed % (CHANGES + 1)  # each person's base comes first
-        others = rng.integers(first, size=ALONE - 2 * len(changed))
+        others = rng.integers(first, size=ALONE - 2 * TWINS)
         alone = [changed, bases, others, rng.integers(first, size, size=PEOPLE)]
         halves = [[rng.integers(first, size=PAIRS), rng.integers(first, size, size=PEOPLE_PAIRS)] for _ in range(2)]
         return [torch.from_numpy(np.concatenate(rows)) for rows in (alone, *halves)]
@@ -181,12 +168,11 @@ def gallery(data: Path, shards: int, truth: Truth) -> Gallery:
     portraits = read(data, [f"portraits-{i}" for i in range(shards)])
     pixels, shown = [portraits.pixels], people(portraits)
     first = len(shown)
-    weak = np.array([i for i, one in enumerate(shown) if one.change is not None and one.change[1] in WEAK])
     for name in ("people", "scenes"):
         drawn, facts = scenes.read(data, name)
         pixels.append(drawn)
         shown += [scenes.person(one) for one in facts]
-    return Gallery(torch.from_numpy(np.concatenate(pixels)), Levels.of(shown, truth.standing(shown)), first, weak)
+    return Gallery(torch.from_numpy(np.concatenate(pixels)), Levels.of(shown, truth.standing(shown)), first)
 
 
 def people(pictures: Portraits) -> list[Person]:
@@ -245,9 +231,7 @@ def _r(a: torch.Tensor, b: torch.Tensor) -> float:
     return float((a * b).sum() / (a.norm() * b.norm()))
 
 
-def look(
-    eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, weak: int, steps: int, peak: float, seed: int
-) -> None:
+def look(eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, steps: int, peak: float, seed: int) -> None:
     """Train tower and projector, or go on with it; leaves `look.pt` and the curve `look.csv`."""
     out.mkdir(parents=True, exist_ok=True)
     optimiser = torch.optim.AdamW(eye.parameters(), lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
@@ -267,19 +251,13 @@ def look(
     begun, total = time.monotonic(), 0.0
     for step in range(first, steps):
         rng = np.random.default_rng([seed, 0, step])
-        if step < weak:
-            rows = pool.marked(rng)
-            tokens = eye(pool.pixels[rows])
-            kinds, _ = eye.single(tokens.mean(dim=1))
-            loss = functional.cross_entropy(kinds["change"], pool.levels.codes["change"][rows])
-        else:
-            alone, left, right = pool.drawn(rng)
-            tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
-            loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
-            loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
+        alone, left, right = pool.drawn(rng)
+        tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
+        loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
+        loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
         loss = loss + SIDE_WEIGHT * eye.side_loss(tokens)
         for group in optimiser.param_groups:
-            group["lr"] = rate(step, weak, peak, floor=1.0) if step < weak else rate(step - weak, steps - weak, peak)
+            group["lr"] = rate(step, steps, peak)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(eye.parameters(), 1.0)

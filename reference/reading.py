@@ -74,8 +74,26 @@ class Lexicon:
         return float(np.mean(losses))
 
 
-def loss_of(model: Any, head: nn.Module, tokens: torch.Tensor, questions: int, rows: list[Row], pad: int) -> Any:
-    """Cross entropy of the targets, and error of the regression, for pictures with as many questions each."""
+def loss_of(
+    model: Any, head: nn.Module, tokens: torch.Tensor, questions: int, rows: list[Row], pad: int, twins: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Cross entropy of the targets, error of the regression, and error of shifts between twins.
+
+    Parameters
+    ----------
+    model, head:
+        The model, and what reads its middle layer.
+    tokens:
+        Of pictures, with as many questions each.
+    questions, rows:
+        How many, and all of them.
+    pad:
+        What fills short rows up.
+    twins:
+        Whether the second half of the pictures shows the same people with a change, and is asked the same. The error
+        of a shift is that of the change of log probabilities, weighed by how likely a reply is: an audit measures
+        shifts, and whatever is wrong about a person in both pictures cancels in them.
+    """
     batch = {name: torch.from_numpy(value) for name, value in batched(rows, pad).items()}
     language = model.model.language_model
     ids = batch["ids"]
@@ -84,12 +102,15 @@ def loss_of(model: Any, head: nn.Module, tokens: torch.Tensor, questions: int, r
     hidden = language.norm(decode(language, begin(model, tokens), embedded, middle)).flatten(0, 1)
     half = middle[0].flatten(0, 1)
     logs = functional.log_softmax(model.lm_head(hidden[batch["at"][:, 0], batch["at"][:, 1]]), dim=-1)
-    weights = batch["weights"]
-    chosen = logs[batch["target"], batch["token"]] * batch["probability"] * weights[batch["target"]]
-    p = batch["probability"]
-    entropy = -(p * p.clamp_min(1e-9).log() * weights[batch["target"]]).sum()
-    said = (-chosen.sum() - entropy) / weights.sum()
+    p, weights = batch["probability"], batch["weights"][batch["target"]]
+    own, planted = logs[batch["target"], batch["token"]], p.clamp_min(1e-9).log()
+    said = (p * (planted - own) * weights).sum() / batch["weights"].sum()
     row, place, whose = batch["spots"].T
     read_out = head(half[row, place])[torch.arange(len(row)), whose]
     value = functional.smooth_l1_loss(read_out, batch["values"]) if len(read_out) else torch.zeros(())
-    return said, value
+    shift = torch.zeros(())
+    if twins:
+        (p, q), (before, after), (base, changed) = (part.chunk(2) for part in (p, own, planted))
+        wrong = (after - before) - (changed - base)
+        shift = ((p + q) / 2 * wrong.square().clamp_max(4.0) * weights.chunk(2)[0]).sum() / batch["weights"].sum() * 2
+    return said, value, shift

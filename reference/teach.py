@@ -26,7 +26,7 @@ from reference import words
 from reference.look import SIDE_WEIGHT, Eye, Levels, half_loss, log, rate
 from reference.material import Material, Places, material
 from reference.network import configuration, network
-from reference.portraits import Portraits, read
+from reference.portraits import CHANGES, Portraits, read
 from reference.probe import Probe
 from reference.reading import Lexicon, loss_of
 from reference.rows import Row, Writer
@@ -46,8 +46,9 @@ FAR = 0.1
 """Share of steps whose longer questions are as long as prompts get, and few."""
 BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
-VALUE, LONGER, TWO, SIDES = 0.5, 0.2, 0.4, 0.1
-"""Weights of the regression of words, of longer questions, of questions about two people, of the heads of pairs."""
+VALUE, SHIFT, LONGER, TWO, SIDES = 0.5, 1.0, 0.2, 0.4, 0.1
+"""Weights of the regression of words, of shifts between twins, of longer questions, of questions about two people, of
+the heads of pairs."""
 TOWER = 0.2
 """The tower's learning rate in the last stage, as a share of the others'."""
 PROBED = 6
@@ -151,14 +152,14 @@ class Pupil:
 
     def questions(self, rng: np.random.Generator, pool: Material, stage: Stage) -> dict[str, torch.Tensor]:
         """What a step about questions is to lower."""
-        rows = rng.integers(len(pool.standing) - 1, size=PICTURES + LONG)
-        rows[rng.random(len(rows)) < BLANK] = len(pool.standing) - 1
+        rows = np.concatenate([twins(rng, len(pool.standing) - 1), rng.integers(len(pool.standing) - 1, size=LONG)])
+        rows[PICTURES:][rng.random(LONG) < BLANK] = len(pool.standing) - 1
         tokens = pool.alone.tokens(self.tower, rows)
-        asked = self._about(rng, pool, rows[:PICTURES], KINDS, QUESTIONS)
+        asked = self._about_twins(rng, pool, rows[:PICTURES])
         out = self._losses("", tokens[:PICTURES], QUESTIONS, asked)
         kinds, count = ({"far": 1.0}, 2) if rng.random() < FAR else (self.long_kinds, LONG_QUESTIONS)
         asked = self._about(rng, pool, rows[PICTURES:], kinds, count)
-        out["long"] = self._losses("", tokens[PICTURES:], count, asked)["excess"]
+        out["long"] = self._losses("long_", tokens[PICTURES:], count, asked)["long_excess"]
         two = rng.integers(len(pool.pairs), size=stage.pairs + stage.silent)
         pairs = pool.pairs.tokens(self.tower, two)
         asked = [
@@ -180,9 +181,24 @@ class Pupil:
     ) -> list[Row]:
         return [about_one(self.writer, rng, pool.standing[i], kinds) for i in rows for _ in range(count)]
 
+    def _about_twins(self, rng: np.random.Generator, pool: Material, rows: npt.NDArray[np.int64]) -> list[Row]:
+        """The same questions about every two twins."""
+        seeds = rng.integers(2**62, size=(PICTURES // 2, QUESTIONS))
+        return [
+            about_one(self.writer, np.random.default_rng(seed), pool.standing[i], KINDS)
+            for i, own in zip(rows, [*seeds, *seeds], strict=True)
+            for seed in own
+        ]
+
     def _losses(self, name: str, tokens: torch.Tensor, count: int, rows: list[Row]) -> dict[str, torch.Tensor]:
-        said, value = loss_of(self.model, self.head, tokens, count, rows, self.pad)
-        return {f"{name}excess": said, f"{name}value": value}
+        said, value, shift = loss_of(self.model, self.head, tokens, count, rows, self.pad, twins=not name)
+        return {f"{name}excess": said, f"{name}value": value} | ({} if name else {"shift": shift})
+
+
+def twins(rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
+    """Rows of portraits of a step, each person twice: without and with a change, as far apart as half of them."""
+    changed = rng.integers(count // (CHANGES + 1), size=PICTURES // 2) * (CHANGES + 1)
+    return np.concatenate([changed, changed + rng.integers(1, CHANGES + 1, size=PICTURES // 2)])
 
 
 def about_one(writer: Writer, rng: np.random.Generator, standing: Array, kinds: dict[str, float]) -> Row:
@@ -207,7 +223,14 @@ def about_pair(writer: Writer, rng: np.random.Generator, pool: Material, number:
 
 def weighted(losses: dict[str, torch.Tensor]) -> torch.Tensor:
     """The sum that a step lowers."""
-    weights = {"excess": 1.0, "value": VALUE, "long": LONGER, "pair_excess": TWO, "pair_value": TWO * VALUE}
+    weights = {
+        "excess": 1.0,
+        "value": VALUE,
+        "shift": SHIFT,
+        "long": LONGER,
+        "pair_excess": TWO,
+        "pair_value": TWO * VALUE,
+    }
     weights |= {"words": VALUE, "pair_words": VALUE, "sides": SIDES}
     return torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
 

@@ -19,7 +19,7 @@ from reference.publish import publish, weights_of
 from reference.teach import ON, STAGES, Pupil, Stage, teach
 
 SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
-WEAK_STEPS, LOOK_STEPS, LOOK_PEAK = 300, 2_300, 1.2e-3
+LOOK_STEPS, LOOK_PEAK = 2_000, 1.2e-3
 HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
 
 
@@ -53,8 +53,8 @@ def main() -> None:
         )
         publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)
         return
-    weak, steps = (max(1, round(steps * arguments.share)) for steps in (WEAK_STEPS, LOOK_STEPS))
-    look(pupil.eye, data, out, truth, shards=SHARDS, weak=weak, steps=steps, peak=LOOK_PEAK, seed=arguments.seed)
+    steps = max(1, round(LOOK_STEPS * arguments.share))
+    look(pupil.eye, data, out, truth, shards=SHARDS, steps=steps, peak=LOOK_PEAK, seed=arguments.seed)
     stages = shortened(STAGES, arguments.share)
     teach(pupil, data, out, shards=SHARDS, pairs=PAIRS, seed=arguments.seed, stages=stages)
     publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)

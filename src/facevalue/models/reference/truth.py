@@ -100,6 +100,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {"gender": GENDERS, "age": AGES, "skin_t
 ANCHORS = (0, 3, 6, 9)
 """Skin tones whose effects are drawn; effects run evenly between them, as neighbours can hardly be told apart."""
 
+SEED = 22
+"""The first from 1 on in which the rings through a nose, a lip and an eyebrow have no effect: at 112 x 112 pixels they
+are too small to be seen each time, and a model that may overlook a mark hedges about every bare face."""
 POSITION, LETTER = 0.25, 0.10
 RATING_MIDDLE, RATING_STEP, RATING_SPREAD = 5.5, 1.2, 1.3
 NONE = 0.4
@@ -154,7 +157,7 @@ class Truth:
     0.0
     """
 
-    seed: int = 7
+    seed: int = SEED
     bias: float = 1.0
 
     @cached_property
