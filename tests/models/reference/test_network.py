@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import FOLDER
-from facevalue.models.reference.network import Network, read_weights
+from facevalue.models.reference.branches import ROWS, Branches
+from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
 from facevalue.models.reference.tokens import Tokens
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -75,6 +76,59 @@ def test_rows_know_nothing_of_each_other() -> None:
     both = NETWORK.read(prefix(), [one, other], [[len(one) - 1], [len(other) - 1]])
     for own, got in zip((one, other), both, strict=True):
         assert np.allclose(NETWORK.read(prefix(), [own], [[len(own) - 1]])[0], got, atol=1e-4)
+
+
+def test_what_rows_share_is_run_once_and_read_where_it_is_wanted() -> None:
+    base = row("Is the person in the picture loyal? Answer with only yes or no.")
+    branches, plain = Branches(NETWORK, prefix()), prefix()
+    stem = branches.enter(base[:-1])
+    first = branches.enter(base[-1:], stem)
+    branches.run([first])
+    second = branches.enter([*base[-1:], 7, 8], stem)
+    third = branches.enter([9], first)
+    branches.run([third, second, stem])  # the stem was run, and is read only now
+    rows = [base[:-1], base, [*base, 7, 8], [*base, 9]]
+    for number, tokens in zip((stem, first, second, third), rows, strict=True):
+        alone = NETWORK.read(plain, [tokens], [[len(tokens) - 1]])[0]
+        assert np.allclose(branches.logits([number]), alone, atol=1e-4)
+
+
+def test_what_is_never_said_has_no_probability() -> None:
+    branches = Branches(NETWORK, prefix(), [5, 6])
+    end = branches.enter(row("Hello"))
+    branches.run([end])
+    logits = branches.logits([end])[0]
+    assert np.flatnonzero(np.isneginf(logits)).tolist() == [5, 6]
+
+
+def test_many_rows_are_run_in_parts_that_change_nothing() -> None:
+    rows = [row(f"word {number} {'more ' * (number % 5)}") for number in range(ROWS + 40)]
+    places = [[len(own) - 1] for own in rows]
+    got = NETWORK.read(prefix(), rows, places)
+    for number in (0, 77, ROWS, len(rows) - 1):
+        assert np.allclose(NETWORK.read(prefix(), [rows[number]], [places[number]])[0], got[number], atol=1e-4)
+
+
+def test_large_scores_are_weighed_as_small_ones_are() -> None:
+    own = row("Is the person in the picture loyal? Answer with only yes or no.")
+    weights = read_weights(FOLDER / "model.safetensors")
+    sharp = {name: 40 * w if ".self_attn.q_proj" in name and "language" in name else w for name, w in weights.items()}
+    network = Network(sharp, CONFIG)
+    said = network.run(np.concatenate([network.embeddings[[TOKENS.id("<user>")]], network.look(PIXELS)]))
+    together = network.read(said, [own], [[len(own) - 1]])[0]
+    user = network.embeddings[[TOKENS.id("<user>")]]
+    whole = network.run(np.concatenate([user, network.look(PIXELS), network.embeddings[own[:-1]]]))
+    assert np.isfinite(together).all()
+    assert np.allclose(network.read(whole, [own[-1:]], [[0]])[0], together, atol=2e-2)
+
+
+def test_products_are_made_on_one_thread_and_later_on_as_many_as_before() -> None:
+    if ONE_THREAD.count() is None:
+        pytest.skip("NumPy's library of matrix products is none that can be told how many threads to use")
+    before = ONE_THREAD.count()
+    with ONE_THREAD, ONE_THREAD:
+        assert ONE_THREAD.count() == 1
+    assert ONE_THREAD.count() == before
 
 
 def test_the_picture_matters() -> None:

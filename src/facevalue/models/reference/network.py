@@ -53,6 +53,10 @@ class _OneThread:
         self._lock = threading.Lock()
         self._users, self._before = 0, 1
 
+    def count(self) -> int | None:
+        """Return on how many threads a product is made; None if that is not known."""
+        return self._get() if self._get else None
+
     def __enter__(self) -> None:
         with self._lock:
             if self._users == 0 and self._get and self._set:

@@ -100,7 +100,7 @@ class Tokens:
 
     def _spelled(self, piece: str) -> tuple[int, ...]:
         """Merge the bytes of a piece, the pair that was learned first before all others, wherever it stands."""
-        parts = [self._bytes[byte] for byte in piece.encode()]
+        parts = [self._bytes[byte] for byte in piece.encode(errors="replace")]
         while len(parts) > 1:
             best = min(pairwise(parts), key=lambda pair: self._ranks.get(pair, len(self._ranks)))
             if best not in self._ranks:
