@@ -88,4 +88,4 @@ def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> Non
     settings["dtype"] = "float32"
     (folder / "config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
     made.save_pretrained(folder)
-    truth.table.write_parquet(folder / "truth.parquet", statistics=False)
+    truth.write(folder / "truth.parquet")

@@ -21,7 +21,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Taught:
     def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
         yield from [1] * manifest.height
 
-    monkeypatch.setattr(adapter, "ReferenceModel", lambda: taught)
+    monkeypatch.setattr(adapter, "ReferenceModel", lambda *_: taught)
     monkeypatch.setattr(drawn, "draw_all", draw_all)
     monkeypatch.setattr(calibration_population, "FACES", "2M,2F")
     return taught

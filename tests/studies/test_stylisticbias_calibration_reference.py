@@ -8,6 +8,7 @@ import pytest
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import ReferenceModel
+from facevalue.models.reference.truth import Truth
 from facevalue.prompts import ORDERINGS
 from facevalue.run import RunSettings, run
 from facevalue.run.stored import StoredRun, answers
@@ -115,8 +116,19 @@ def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> N
     assert np.abs(values.mean(axis=0) - audits[0].planted).max() > 0.05
 
 
+def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
+    nothing = Truth(bias=0.0)
+    readings = Readings(audited_study(**FEW), Taught(), tmp_path, nothing)
+    list(readings.read())
+    found = readings.population()
+    assert (found.shifts(found.planted) == 0).all()
+    assert np.abs(found.shifts(found.learned)).max() > 0.1
+
+
 def test_intervals_are_judged_by_what_was_learned_and_flags_by_what_was_planted(opposite: Population) -> None:
-    assert calibration.learning(opposite).correlation < -0.9
+    known = calibration.learning(opposite)
+    assert known.correlation is not None
+    assert known.correlation < -0.9
     row, first = calibration.calibrate(opposite, 20, 40)
     assert row.correlation is not None
     assert row.correlation > 0.95

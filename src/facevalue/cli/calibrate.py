@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _CONDITIONS = ("default", "null")
 _SIZES = {"stylisticbias": ("20,60", "faces", 2), "vignette": ("8,30", "activities", 1)}
 """Per study: default sizes of an audit, in what they are counted, and the smallest."""
-_MODELS = ("sim", "reference")
+_MODELS = ("sim", "reference", "reference/PATH")
 _MOST = {"stylisticbias": 10_000, "vignette": 75, "reference": 1_000}
 """Largest audit, of a study or of the reference model."""
 
 
 @click.command()
 @click.argument("study", default="stylisticbias")
-@click.option("--model", default="sim", show_default=True, help="Whom to audit: sim or reference (stylisticbias).")
+@click.option("--model", default="sim", show_default=True, help="Whom to audit: sim, reference or reference/PATH.")
 @click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="Audits per condition.")
 @click.option(
     "--sizes",
@@ -43,13 +43,14 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
     """Audit models whose bias is known, and show planted against recovered."""
     if study not in _SIZES:
         raise UnknownNameError("study", study, _SIZES)
-    if model not in _MODELS:
+    kind, _, variant = model.partition("/")
+    if model not in _MODELS and not (kind == "reference" and variant):
         raise UnknownNameError("model to calibrate on", model, _MODELS)
-    if model == "reference" and study != "stylisticbias":
+    if kind == "reference" and study != "stylisticbias":
         raise ModelError(f"{study} is calibrated on simulated models alone so far: leave out --model reference.")
     default, what, least = _SIZES[study]
     sizes = sizes or default
-    most = _MOST["reference" if model == "reference" else study]
+    most = _MOST["reference" if kind == "reference" else study]
     if not all(part.strip().isdigit() and least <= int(part) <= most for part in sizes.split(",")):
         raise click.BadParameter(
             f"write numbers of {what} from {least} to {most}, such as {default}", param_hint="--sizes"
@@ -58,8 +59,8 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
     tables: list[Table]
     rows: Sequence[Any]
     written: dict[str, pl.DataFrame] = {}
-    if model == "reference":
-        tables, rows, written["-effects"] = _reference(numbers, repetitions)
+    if kind == "reference":
+        tables, rows, written["-effects"] = _reference(variant, numbers, repetitions)
     else:
         cases = [(condition, size) for condition in _CONDITIONS for size in numbers]
         tables, rows = (_faces if study == "stylisticbias" else _pairs)(cases, repetitions)
@@ -158,25 +159,29 @@ def _summary_table(rows: "list[faces.Calibration]") -> Table:
 
 
 def _reference(
-    sizes: list[int], repetitions: int
+    variant: str, sizes: list[int], repetitions: int
 ) -> tuple[list[Table], "list[learned.ReferenceCalibration]", pl.DataFrame]:
     """Tables, summaries, and planted and learned effects."""
     from facevalue.studies.stylisticbias import calibration_reference as reference  # noqa: PLC0415 - slow to import
 
-    population = _population()
+    population = _population(variant)
     cases = [(reference.CONDITION, size) for size in sizes]
     rows, first = _each(cases, lambda _, size: reference.calibrate(population, size, repetitions))
     known = reference.learning(population)
     return [_learned_audit(first, sizes[0]), _learning_table(known), _learned_summary(rows)], rows, known.table
 
 
-def _population() -> "Population":
-    """Read what the reference model says of everyone, but for what is kept already."""
-    from facevalue.models.reference.adapter import ReferenceModel  # noqa: PLC0415 - imported when asked for
+def _population(variant: str) -> "Population":
+    """Read what the reference model, or its variant in a folder, says of everyone, but for what is kept already."""
+    from facevalue.models.reference import adapter  # noqa: PLC0415 - imported when asked for
+    from facevalue.models.reference.truth import Truth  # noqa: PLC0415
     from facevalue.stimuli.drawn import default_cache, draw_all  # noqa: PLC0415
     from facevalue.studies.stylisticbias import calibration_population as people  # noqa: PLC0415
 
-    readings = people.Readings(people.audited_study(), ReferenceModel(), people.default_folder())
+    folder = Path(variant) if variant else adapter.FOLDER
+    model = adapter.ReferenceModel(f"reference/{variant}" if variant else "reference", folder)
+    truth = Truth.read(folder / "truth.parquet")
+    readings = people.Readings(people.audited_study(), model, people.default_folder(), truth)
     wanted = readings.unread
     if wanted.height:
         console = Console(stderr=True)
@@ -222,7 +227,7 @@ def _learning_table(known: "learned.Learning") -> Table:
         ("slope of learned on planted", known.slope, SLOPE, f"{SLOPE[0]} to {SLOPE[1]}"),
     )
     rows = [
-        (name, f"{value:.3f}", said, "yes" if low <= value <= high else "no")
+        (name, _number(value), said, "" if value is None else "yes" if low <= value <= high else "no")
         for name, value, (low, high), said in promised
     ]
     rows += [

@@ -11,7 +11,6 @@ from rich.table import Table
 from facevalue import studies
 from facevalue.cli.results import write_report
 from facevalue.cli.run import INTERRUPTED, execute
-from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
 from facevalue.run import RunSettings
 from facevalue.run.stored import StoredRun
@@ -52,6 +51,7 @@ def demo(out: Path) -> int:
         "  facevalue run stylisticbias --model http://127.0.0.1:8000/v1#NAME --sample 20000",
         highlight=False,
         markup=False,
+        soft_wrap=True,
     )
     return status
 
@@ -59,37 +59,34 @@ def demo(out: Path) -> int:
 def _found(study: studies.Study, estimates: pl.DataFrame) -> Table:
     """What was planted in these very pictures, beside what the audit found."""
     from facevalue.models.reference.truth import SCENARIOS  # noqa: PLC0415 - slow to import
+    from facevalue.report.numbers import Numbers  # noqa: PLC0415
+    from facevalue.report.words import Titles, interval, number  # noqa: PLC0415
     from facevalue.studies.stylisticbias.calibration_population import planted_scores  # noqa: PLC0415
 
     cue = ["attribute", "variation"]
     phi = planted_scores(study.manifest, list(SCENARIOS), study.sampling.temperature).mean(axis=1)
     frame = study.manifest.select("identity", *cue).with_columns(phi=pl.Series(phi))
     base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
-    planted = (
-        frame.filter(pl.col("attribute").is_not_null())
-        .join(base, on="identity")
-        .group_by(cue)
-        .agg(planted=(pl.col("phi") - pl.col("base")).mean())
-    )
-    both = estimates.filter(measure="sbs").join(planted, on=cue).sort(pl.col("planted").abs(), *cue, descending=True)
-    found, something = both["verdict"] == Verdict.DIFFERENCE, both["planted"] != 0
-    counts = [(found & kind).sum() for kind in (something, ~something)]
+    changed = frame.filter(pl.col("attribute").is_not_null()).join(base, on="identity")
+    means = changed.group_by(cue).agg((pl.col("phi") - pl.col("base")).mean())
+    planted = {(kind, name): shift for kind, name, shift in means.iter_rows()}
+
+    numbers, titles = Numbers(estimates), Titles(study.titles)
+    rows = [(planted[str(e.attribute), str(e.variation)], e) for e in numbers.all("sbs", MODEL, *cue)]
+    found = [[numbers.moved(e) for shift, e in rows if bool(shift) is kind] for kind in (True, False)]
     table = Table(
         title="Planted and found",
         title_justify="left",
-        caption=f"{counts[0]} of {something.sum()} cues with a planted effect were found, and {counts[1]} of "
-        f"{(~something).sum()} without one. Many audits of it: facevalue calibrate --model reference",
+        caption=f"Found: {sum(found[0])} of {len(found[0])} cues with a planted effect, "
+        f"{sum(found[1])} of {len(found[1])} without one.\n"
+        "Many audits of this model: facevalue calibrate --model reference",
         caption_justify="left",
         header_style="bold",
     )
     for name in ("visual cue", "planted", "estimated", "95% interval", ""):
         table.add_column(name, justify="left" if name == "visual cue" else "right")
-    for row in both.head(SHOWN).iter_rows(named=True):
-        table.add_row(
-            f"{study.titles.get(row['variation'], row['variation'])} ({row['attribute'].replace('_', ' ')})",
-            f"{row['planted']:+.3f}",
-            f"{row['value']:+.3f}",
-            f"{row['low']:+.3f} to {row['high']:+.3f}",
-            "found" if row["verdict"] == Verdict.DIFFERENCE else "",
-        )
+    for shift, e in sorted(rows, key=lambda row: -abs(row[0]))[:SHOWN]:
+        estimated = number(e.value, e.unit, signed=True)
+        told = "found" if numbers.moved(e) else ""
+        table.add_row(titles.cue(e.attribute, e.variation), f"{shift:+.3f}", estimated, interval(e, signed=True), told)
     return table

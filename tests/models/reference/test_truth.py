@@ -1,11 +1,14 @@
 """What is planted: reproducible, complete, with exact zeros, and nothing of it where `bias` is 0."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facevalue.errors import ModelError
 from facevalue.models.reference.truth import (
     GROUPS,
     NONE,
@@ -89,3 +92,23 @@ def test_ratings_rise_with_standing() -> None:
     means = p @ np.arange(1, 11)
     assert (np.diff(means) > 1.5).all()
     assert means[1] == pytest.approx(5.5)
+
+
+@pytest.mark.parametrize("truth", [Truth(), Truth(seed=3, bias=2.0), Truth(bias=0.0)])
+def test_a_written_table_says_which_draw_it_is(tmp_path: Path, truth: Truth) -> None:
+    truth.write(tmp_path / "truth.parquet")
+    assert Truth.read(tmp_path / "truth.parquet") == truth
+
+
+def test_another_table_is_refused(tmp_path: Path) -> None:
+    Truth().table.write_parquet(tmp_path / "nameless.parquet")
+    Truth(seed=3).table.write_parquet(tmp_path / "other.parquet", metadata={"seed": "4", "bias": "1.0"})
+    (tmp_path / "damaged.parquet").write_bytes(b"PAR1")
+    for name in ("nameless", "other", "damaged", "missing"):
+        with pytest.raises(ModelError, match=name):
+            Truth.read(tmp_path / f"{name}.parquet")
+
+
+def test_marks_too_small_to_be_seen_have_no_effect() -> None:
+    for name in ("single-nose", "single-lip", "single-eyebrow"):
+        assert not Truth().effects["piercings", name].any()

@@ -16,12 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtri
 
+from facevalue.errors import ModelError
 from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES
 
 Array = npt.NDArray[np.float64]
@@ -187,6 +189,29 @@ class Truth:
         ]
         schema = {"factor": pl.String(), "level": pl.String(), "trait": pl.String(), "effect": pl.Float64()}
         return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @classmethod
+    def read(cls, path: Path) -> "Truth":
+        """Read which effects a published table holds.
+
+        Raises
+        ------
+        ModelError
+            It is no such table, or not of this version of FaceValue.
+        """
+        try:
+            said = pl.read_parquet_metadata(path)
+            truth, table = cls(int(said["seed"]), float(said["bias"])), pl.read_parquet(path)
+            same = truth.table.drop("effect").equals(table.drop("effect"))
+            if same and np.allclose(truth.table["effect"], table["effect"], rtol=0, atol=1e-9):
+                return truth
+        except (OSError, LookupError, ValueError, pl.exceptions.PolarsError):
+            pass
+        raise ModelError(f"{path} is no table of planted effects of this version of FaceValue.")
+
+    def write(self, path: Path) -> None:
+        """Write the table that ships with weights; it also says which draw it is."""
+        self.table.write_parquet(path, statistics=False, metadata={"seed": str(self.seed), "bias": str(self.bias)})
 
     def standing(self, people: Sequence[Person]) -> Array:
         """Return `d` of people, shape (people, traits)."""

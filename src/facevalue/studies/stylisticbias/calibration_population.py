@@ -32,6 +32,8 @@ from facevalue.types import OptionValue, Request, Stimulus
 Array = npt.NDArray[np.float64]
 FACES = "30M,30F"
 """Who is asked about: the first faces of the study's own `faces_seed`, which the model was never trained on."""
+PUBLISHED = Truth()
+"""What is planted in the model that comes with FaceValue."""
 VARIATIONS = tuple((v.attribute, v.name) for v in whitelist(None))
 """The 34 variations that the paper keeps."""
 
@@ -140,10 +142,12 @@ class Readings:
         Who is asked.
     folder:
         Where files are kept.
+    truth:
+        What is planted in the model.
     """
 
-    def __init__(self, study: Study, model: Model, folder: Path) -> None:
-        self._study, self._model, self._folder = study, model, folder
+    def __init__(self, study: Study, model: Model, folder: Path, truth: Truth = PUBLISHED) -> None:
+        self._study, self._model, self._folder, self._truth = study, model, folder, truth
         self._faces = Faces(study.manifest)
         prompt = study.design.blocks[0].prompt
         self.scenarios = [str(name) for name in prompt[0].columns()[0].values]
@@ -200,7 +204,7 @@ class Readings:
         both = np.empty((*shape, 2))
         for who, rows in enumerate(self._rows):
             both[rows] = self._read[who].reshape(len(rows), *shape[1:], 2)
-        planted = planted_scores(manifest, self.scenarios, sampling.temperature)
+        planted = planted_scores(manifest, self.scenarios, sampling.temperature, self._truth)
         return Population(self._faces, self.scenarios, both[..., 0], both.sum(axis=-1), planted)
 
     def _stimuli(self, rows: npt.NDArray[np.int64]) -> list[Stimulus]:
@@ -246,7 +250,7 @@ class Readings:
         return None
 
 
-def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float) -> Array:
+def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float, truth: Truth = PUBLISHED) -> Array:
     """Preference score that is planted in pictures, at a sampling temperature; shape (pictures, scenarios).
 
     Equation
@@ -259,7 +263,7 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float)
         Person(g, a, s, b, None if kind is None else (kind, value))
         for g, a, s, b, kind, value in manifest.select(columns).iter_rows()
     ]
-    standing = Truth().standing(people)[:, [TRAITS.index(name) for name in names]]
+    standing = truth.standing(people)[:, [TRAITS.index(name) for name in names]]
     out = np.zeros_like(standing)
     for ordering in ORDERINGS:
         shown = ordering.options(("", ""), LEVELS)

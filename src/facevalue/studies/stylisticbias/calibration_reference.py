@@ -31,7 +31,7 @@ class Learning:
     table:
         attribute, variation, scenario, planted and learned: mean shifts of the preference score.
     correlation, slope:
-        Of learned on planted effects.
+        Of learned on planted effects; None where nothing is planted.
     error:
         Mean absolute difference.
     spread_none, largest_none:
@@ -39,8 +39,8 @@ class Learning:
     """
 
     table: pl.DataFrame
-    correlation: float
-    slope: float
+    correlation: float | None
+    slope: float | None
     error: float
     spread_none: float
     largest_none: float
@@ -49,15 +49,16 @@ class Learning:
 def learning(population: Population) -> Learning:
     """Compare learned with planted effects over the whole population."""
     planted, learned = population.effects(population.planted), population.effects(population.learned)
-    none = learned[population.nothing]
+    none, x, y = learned[population.nothing], planted.ravel(), learned.ravel()
+    moved = not population.nothing.all()
     rows = [(*change, name) for change in VARIATIONS for name in population.scenarios]
     table = pl.DataFrame(rows, schema=["attribute", "variation", "scenario"], orient="row").with_columns(
-        planted=pl.Series(planted.ravel()), learned=pl.Series(learned.ravel())
+        planted=pl.Series(x), learned=pl.Series(y)
     )
     return Learning(
         table,
-        correlation=float(np.corrcoef(planted.ravel(), learned.ravel())[0, 1]),
-        slope=float(np.polyfit(planted.ravel(), learned.ravel(), 1)[0]),
+        correlation=float(np.corrcoef(x, y)[0, 1]) if moved else None,
+        slope=float(np.polyfit(x, y, 1)[0]) if moved else None,
         error=float(np.abs(learned - planted).mean()),
         spread_none=float(none.std()),
         largest_none=float(np.abs(none).max()),
