@@ -38,6 +38,7 @@ REFUSAL = "I'm sorry, but I can't help with that."
 LONGEST_PROMPT = 384
 """Most tokens of what is said, the prompt and all before it; what is longer is refused unread, as the model was trained
 on short prompts alone."""
+Floats = npt.NDArray[np.float32]
 Reply = tuple[int, ...]
 _NEIGHBOURS = 512
 _MOST_THREADS = 4
@@ -135,9 +136,7 @@ class ReferenceModel:
         try:
             if isinstance(images, Exception):
                 raise images
-            if len(images) > 1:
-                raise DataError(f"it has {len(images)} images, and {self.name} takes one.")
-            pictures = [self._pixels(image) for image in images]
+            seen = self.see(images)
         except (DataError, OSError) as error:
             reason = f"Stimulus {batch[0].stimulus.key!r} cannot be shown: {error}"
             return [Response(r.trial, r.repeat, Status.ERROR, error=reason) for r in batch], 0.0
@@ -146,12 +145,15 @@ class ReferenceModel:
         groups: dict[tuple[str | None, tuple[tuple[str, str], ...]], list[Request]] = {}
         for request in batch:
             groups.setdefault((request.question.system, request.question.turns), []).append(request)
-        seen = [self._network.look(picture) for picture in pictures]
         for (system, turns), group in groups.items():
             said = self._said(system, turns)
             room = -1 if said is None or not seen else LONGEST_PROMPT - len(said)
-            short = [request for request in group if self._fits(request.question.prompt, room)]
-            out += [_refused(request) for request in group if not self._fits(request.question.prompt, room)]
+            short: list[Request] = []
+            for request in group:
+                if self._fits(request.question.prompt, room):
+                    short.append(request)
+                else:
+                    out.append(_refused(request))
             if said and short:
                 prefix = self._network.run(np.concatenate([self._network.embeddings[said], *seen]))
                 replies, rest = self._replies(prefix, short)
@@ -159,6 +161,18 @@ class ReferenceModel:
                 undecided = max(undecided, rest)
         took = 1000 * (time.perf_counter() - started) / len(out)
         return [response._replace(latency_ms=took) for response in out], undecided
+
+    def see(self, images: Sequence[Image]) -> list[Floats]:
+        """Turn the picture of a stimulus, if it has one, into embeddings of shape (patches, width).
+
+        Raises
+        ------
+        DataError
+            There are several; or it is too large, damaged, or of a format that is not read.
+        """
+        if len(images) > 1:
+            raise DataError(f"it has {len(images)} images, and {self.name} takes one.")
+        return [self._network.look(self._pixels(image)) for image in images]
 
     def _said(self, system: str | None, turns: Sequence[tuple[str, str]]) -> list[int] | None:
         """Return the tokens of everything before the picture; None if that is too long to be looked at."""
@@ -169,6 +183,7 @@ class ReferenceModel:
         return [*chain.from_iterable(tokens), self._user]
 
     def _replies(self, prefix: Prefix, group: Sequence[Request]) -> tuple[list[Response], float]:
+        """Answer requests that have everything before their prompts in common; and say how much was undecided."""
         branches = Branches(self._network, prefix, self._unsaid)
         out: list[Response] = []
         asked: list[tuple[Request, Weighed]] = []
@@ -234,7 +249,7 @@ class ReferenceModel:
         return (*self._tokens.plain(prompt), self._end, self._assistant)
 
     def _is_short(self, text: str) -> bool:
-        """Whether a text may be short enough to be looked at: it has at least so many tokens."""
+        """Whether a text may have few enough tokens; if not, it isn't even cut into them."""
         return len(text) <= LONGEST_PROMPT * self._tokens.longest
 
     def _fits(self, prompt: str, room: int) -> bool:
