@@ -303,6 +303,15 @@ def test_stimuli_side_by_side_are_answered_as_one_after_the_other() -> None:
     assert len(one) == 21
 
 
+def test_hundreds_of_long_prompts_are_answered_in_parts_that_change_nothing() -> None:
+    questions = [
+        replace(choice(at % 4), prompt=f"{at} {'long ' * (at % 200)}{choice(at % 4).prompt}") for at in range(200)
+    ]
+    answers = ask(*questions)
+    for at in (0, 57, 199):
+        assert answers[at].probs == pytest.approx(ask(questions[at])[0].probs, abs=1e-4)
+
+
 def test_requests_are_taken_as_there_is_room() -> None:
     taken = 0
 

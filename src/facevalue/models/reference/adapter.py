@@ -42,6 +42,7 @@ Floats = npt.NDArray[np.float32]
 Reply = tuple[int, ...]
 _NEIGHBOURS = 512
 _MOST_THREADS = 4
+_MOST_TOKENS = 2**14
 _FILES = ("model.safetensors", "tokenizer.json", "config.json")
 
 
@@ -156,9 +157,10 @@ class ReferenceModel:
                     out.append(_refused(request))
             if said and short:
                 prefix = self._network.run(np.concatenate([self._network.embeddings[said], *seen]))
-                replies, rest = self._replies(prefix, short)
-                out += replies
-                undecided = max(undecided, rest)
+                for pack in self._packs(short):
+                    replies, rest = self._replies(prefix, pack)
+                    out += replies
+                    undecided = max(undecided, rest)
         took = 1000 * (time.perf_counter() - started) / len(out)
         return [response._replace(latency_ms=took) for response in out], undecided
 
@@ -181,6 +183,18 @@ class ReferenceModel:
             return None
         tokens = [(self._tokens.id(f"<{role}>"), *self._tokens.plain(text), self._end) for role, text in said]
         return [*chain.from_iterable(tokens), self._user]
+
+    def _packs(self, group: Iterable[Request]) -> Iterator[list[Request]]:
+        """Cut requests into parts whose keys and values are few enough to be kept."""
+        pack: list[Request] = []
+        tokens = 0
+        for request in group:
+            tokens += len(self._prompt(request.question.prompt))
+            if pack and tokens > _MOST_TOKENS:
+                yield pack
+                pack, tokens = [], len(self._prompt(request.question.prompt))
+            pack.append(request)
+        yield pack
 
     def _replies(self, prefix: Prefix, group: Sequence[Request]) -> tuple[list[Response], float]:
         """Answer requests that have everything before their prompts in common; and say how much was undecided."""

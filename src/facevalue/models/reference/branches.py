@@ -14,7 +14,9 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 ROWS = 128
-"""Branches that are run at once."""
+"""Most branches that are run at once."""
+_TOKENS = 4096
+"""Most tokens of these, each branch counted as long as the longest: memory grows with the square of their lengths."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +72,8 @@ class Pool:
         for tables in (self.keys, self.values):
             for layer, table in enumerate(tables):
                 if len(table) < count:
-                    tables[layer] = np.empty((max(count, 2 * len(table)), *table.shape[1:]), dtype=np.float32)
+                    # Zeros, since padding may stand for a token that is not run yet.
+                    tables[layer] = np.zeros((max(count, 2 * len(table)), *table.shape[1:]), dtype=np.float32)
                     tables[layer][: len(table)] = table
 
 
@@ -134,8 +137,12 @@ class Branches:
         inner = {number for path in paths.values() for number in path[:-1]}
         ends = sorted((paths[n] for n in missing - inner), key=lambda path: (len(path), path))
         self._pool.make_room(len(self._tokens))
-        for start in range(0, len(ends), ROWS):
-            step = self._step(ends[start : start + ROWS], missing)
+        start = 0
+        while start < len(ends):
+            longest = len(ends[min(start + ROWS, len(ends)) - 1])
+            stop = start + max(1, min(ROWS, _TOKENS // longest))
+            step = self._step(ends[start:stop], missing)
+            start = stop
             logits = self._network.extend(self._prefix, self._pool, step)
             logits[:, self._unsaid] = -np.inf
             self._logits |= zip(step.numbers[step.read].tolist(), logits, strict=True)
