@@ -18,7 +18,7 @@ from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.types import OptionValue
 
 MODEL = "reference"
-OPTIONS: dict[str, OptionValue] = {"faces": "8M,8F", "seeds": ["1"]}
+OPTIONS: dict[str, OptionValue] = {"faces": "12M,12F", "seeds": ["1"]}
 SHOWN = 8
 """Cues of the table, the largest planted ones first."""
 
@@ -32,7 +32,7 @@ def demo(out: Path) -> int:
     console = Console(stderr=True)
     study = studies.build("stylisticbias", OPTIONS)
     console.print(
-        f"{study.title}\n{study.manifest.height:,} pictures of 16 drawn faces, 25 scenarios, 4 orderings, asked of "
+        f"{study.title}\n{study.manifest.height:,} pictures of 24 drawn faces, 25 scenarios, 4 orderings, asked of "
         f"{MODEL}: a small vision-language model that comes with FaceValue, whose bias was planted at random.\n"
         f"{study.content_note}",
         highlight=False,

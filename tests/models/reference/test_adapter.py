@@ -329,7 +329,7 @@ def test_requests_are_taken_as_there_is_room() -> None:
 
 
 def test_missing_files_are_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"lacks model\.safetensors"):
+    with pytest.raises(ModelError, match=r"no variant of the reference model \(no model\.safetensors"):
         ReferenceModel(folder=tmp_path)
 
 

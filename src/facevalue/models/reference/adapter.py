@@ -67,7 +67,11 @@ class ReferenceModel:
     def __init__(self, name: str = "reference", folder: Path = FOLDER, threads: int | None = None) -> None:
         missing = [file for file in _FILES if not (folder / file).is_file()]
         if missing:
-            raise ModelError(f"The reference model lacks {', '.join(missing)}: install FaceValue again.")
+            raise ModelError(
+                f"The reference model lacks {', '.join(missing)}: install FaceValue again."
+                if folder == FOLDER
+                else f"{folder} holds no variant of the reference model (no {missing[0]}); make reference writes them."
+            )
         self.name = name
         self._folder = folder
         self._threads = threads or min(_MOST_THREADS, _cores())
