@@ -49,7 +49,7 @@ BLANK = 0.03
 VALUE, SHIFT, LONGER, TWO, SIDES = 0.5, 1.0, 0.2, 0.4, 0.1
 """Weights of the regression of words, of shifts between twins, of longer questions, of questions about two people, of
 the heads of pairs."""
-TOWER = 0.2
+TOWER = 0.4
 """The tower's learning rate in the last stage, as a share of the others'."""
 PROBED = 6
 """People of each gender that the curves are about."""
@@ -86,7 +86,7 @@ class Stage:
 STAGES = (
     Stage("words", 1500, 2e-3),
     Stage("questions", 1200, 2e-3, easy=400, easy_pairs=400),
-    Stage("together", 1200, 1e-3, pairs=8, pair_questions=6, silent=8),
+    Stage("together", 1400, 1e-3, pairs=8, pair_questions=6, silent=8),
 )
 
 

@@ -1,7 +1,7 @@
 """Train the reference model from nothing, or go on: `python -m reference.train FOLDER`.
 
 Every stage leaves what it made in the folder and is passed over where that is there, so that a training which was
-stopped goes on when the command is given again. One thread; about 20 minutes of drawing, then about an hour and a half.
+stopped goes on when the command is given again. On two cores: about 20 minutes of drawing, then about an hour.
 With `--start` a finished model learns on, which is enough for variants of it and takes some ten minutes.
 """
 
@@ -19,6 +19,7 @@ from reference.publish import publish, weights_of
 from reference.teach import ON, STAGES, Pupil, Stage, teach
 
 SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
+THREADS = 2
 LOOK_STEPS, LOOK_PEAK = 2_000, 1.2e-3
 HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
 
@@ -38,7 +39,7 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="a finished model to learn on from: minutes, for variants of it")
     parser.add_argument("--share", type=float, default=1.0, help="of the steps, to try something out")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     name = f"bias-{arguments.bias:g}-heeds-{arguments.heeds}-seed-{arguments.seed}"
     data, out = arguments.folder / "pictures", arguments.folder / name
     truth = Truth(bias=arguments.bias)
