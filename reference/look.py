@@ -231,8 +231,14 @@ def _r(a: torch.Tensor, b: torch.Tensor) -> float:
     return float((a * b).sum() / (a.norm() * b.norm()))
 
 
-def look(eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, steps: int, peak: float, seed: int) -> None:
-    """Train tower and projector, or go on with it; leaves `look.pt` and the curve `look.csv`."""
+def look(
+    eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, rounds: tuple[int, ...], peak: float, seed: int
+) -> None:
+    """Train tower and projector, or go on with it; leaves `look.pt` and the curve `look.csv`.
+
+    Each round of so many steps begins with the peak of the learning rate anew.
+    """
+    steps, begins = sum(rounds), np.cumsum((0, *rounds))
     out.mkdir(parents=True, exist_ok=True)
     optimiser = torch.optim.AdamW(eye.parameters(), lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
     checkpoint, first = out / "look.pt", 0
@@ -251,13 +257,14 @@ def look(eye: Eye, data: Path, out: Path, truth: Truth, *, shards: int, steps: i
     begun, total = time.monotonic(), 0.0
     for step in range(first, steps):
         rng = np.random.default_rng([seed, 0, step])
+        number = int(np.searchsorted(begins, step, side="right")) - 1
         alone, left, right = pool.drawn(rng)
         tokens = eye(torch.cat([pool.pixels[alone], paired(pool.pixels[left], pool.pixels[right])]))
         loss = eye.single.loss(tokens[: len(alone)].mean(dim=1), pool.levels[alone])
         loss = loss + 0.5 * half_loss(eye.sides, tokens[len(alone) :], pool.levels[left], pool.levels[right])
         loss = loss + SIDE_WEIGHT * eye.side_loss(tokens)
         for group in optimiser.param_groups:
-            group["lr"] = rate(step, steps, peak)
+            group["lr"] = rate(step - int(begins[number]), rounds[number], peak)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(eye.parameters(), 1.0)

@@ -20,7 +20,7 @@ Pair = tuple[scenes.Shown, scenes.Shown]
 
 
 class Pictures:
-    """Pictures by number, as tokens of the tower.
+    """Pictures by number, as the tower sees them.
 
     Parameters
     ----------
@@ -30,23 +30,18 @@ class Pictures:
 
     def __init__(self, pixels: torch.Tensor) -> None:
         self.pixels = pixels
-        self._kept: torch.Tensor | None = None
+        self._seen = torch.empty(0)
 
     def __len__(self) -> int:
         return len(self.pixels)
 
-    def keep(self, tower: nn.Module) -> None:
+    def look(self, tower: nn.Module) -> None:
         """Look at every picture once, with a tower that will not change."""
-        if self._kept is None:
-            self._kept = seen(tower, self.pixels)
+        self._seen = seen(tower, self.pixels)
 
-    def forget(self) -> None:
-        """Look anew from now on."""
-        self._kept = None
-
-    def tokens(self, tower: nn.Module, rows: Places) -> torch.Tensor:
-        """Tokens of some pictures: those kept, or as the tower sees them now."""
-        return self._kept[rows].float() if self._kept is not None else features(tower, self.pixels[rows])
+    def tokens(self, rows: Places) -> torch.Tensor:
+        """Tokens of some pictures that have been looked at."""
+        return self._seen[rows].float()
 
 
 @dataclass

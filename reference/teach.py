@@ -1,13 +1,12 @@
-"""Second to fourth stage: the model learns to answer.
+"""Second and third stage: the model learns to answer.
 
 - *Words*: the lower half of the decoder learns what is planted about each word and the person shown. This is the hard
   part, and needs one token for each word instead of a whole prompt.
-- *Questions*: projector and decoder learn whole questions with their replies. The tower is frozen in both, so that each
-  picture goes through it once.
-- *Together*: the tower learns with them, at a low rate; words, questions and pairs in every step.
+- *Questions*: projector and decoder learn whole questions with their replies; words are revised on the way.
 
-Each stage leaves a checkpoint in the folder, goes on from it when it was stopped, and begins with what the one before
-has learned. The folder holds `look.pt` of the first stage.
+The tower is frozen in both, so that each picture goes through it once. Each stage leaves a checkpoint in the folder,
+goes on from it when it was stopped, and begins with what the one before has learned. The folder holds `look.pt` of the
+first stage.
 """
 
 import time
@@ -23,7 +22,7 @@ from torch import nn
 
 from facevalue.models.reference.truth import Truth
 from reference import words
-from reference.look import SIDE_WEIGHT, Eye, Levels, half_loss, log, rate
+from reference.look import Eye, log, rate
 from reference.material import Material, Places, material
 from reference.network import configuration, network
 from reference.portraits import CHANGES, Portraits, read
@@ -40,24 +39,23 @@ KINDS = {"chosen": 0.62, "quoted": 0.14, "yes_no": 0.12, "rated": 0.12}
 LONG_KINDS = {"keywords": 0.35, "refused": 0.3, "answered": 0.15, "prefixed": 0.2}
 HEEDING = {"keywords": 0.15, "refused": 0.2, "answered": 0.15, "prefixed": 0.5}
 """Shares of the questions about one person; the last where the model is to heed what is said before a question."""
+TWO_PICTURES, TWO_QUESTIONS = 6, 8
+"""Pairs of a step, and questions about each."""
 REVISED, WORD_PAIRS = 4, 8
 """Pictures of a step whose words are revised while questions are learned; pairs of a step about words."""
 FAR = 0.1
 """Share of steps whose longer questions are as long as prompts get, and few."""
 BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
-VALUE, SHIFT, LONGER, TWO, SIDES = 0.5, 1.0, 0.2, 0.4, 0.1
-"""Weights of the regression of words, of shifts between twins, of longer questions, of questions about two people, of
-the heads of pairs."""
-TOWER = 0.4
-"""The tower's learning rate in the last stage, as a share of the others'."""
+VALUE, SHIFT, LONGER, TWO = 0.5, 1.0, 0.2, 0.4
+"""Weights of the regression of words, of shifts between twins, of longer questions, of questions about two people."""
 PROBED = 6
 """People of each gender that the curves are about."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One of the three stages.
+    """One of the stages.
 
     Attributes
     ----------
@@ -65,8 +63,6 @@ class Stage:
         Of its checkpoint and its curve.
     steps, peak:
         How long, and the highest learning rate.
-    pairs, pair_questions, silent:
-        Pairs of a step, questions about each, and pairs that only the tower's heads are asked about.
     easy:
         First steps, in which (a) always comes first.
     easy_pairs:
@@ -76,17 +72,13 @@ class Stage:
     name: str
     steps: int
     peak: float
-    pairs: int = 4
-    pair_questions: int = 10
-    silent: int = 0
     easy: int = 0
     easy_pairs: int = 0
 
 
 STAGES = (
     Stage("words", 1500, 2e-3),
-    Stage("questions", 1200, 2e-3, easy=400, easy_pairs=400),
-    Stage("together", 1400, 1e-3, pairs=8, pair_questions=6, silent=8),
+    Stage("questions", 1500, 2e-3, easy=400, easy_pairs=400),
 )
 
 
@@ -125,55 +117,45 @@ class Pupil:
     @property
     def parts(self) -> dict[str, nn.Module]:
         """What a checkpoint holds."""
-        return {"model": self.model, "head": self.head, "sides": self.eye.sides, "side": self.eye.side}
+        return {"model": self.model, "head": self.head}
 
-    def optimiser(self, tower: bool) -> torch.optim.Optimizer:
-        """An optimiser of all that is learned in a stage."""
-        self.tower.requires_grad_(tower)
-        slow = list(self.tower.parameters()) if tower else []
-        own = {id(p) for p in self.tower.parameters()}
-        fast = [p for part in self.parts.values() for p in part.parameters() if id(p) not in own]
-        groups = [{"params": fast, "share": 1.0}, *([{"params": slow, "share": TOWER}] if tower else [])]
-        return torch.optim.AdamW(groups, lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
+    def optimiser(self) -> torch.optim.Optimizer:
+        """An optimiser of all that is learned: everything but the tower."""
+        self.tower.requires_grad_(False)
+        learned = [p for part in self.parts.values() for p in part.parameters() if p.requires_grad]
+        return torch.optim.AdamW(learned, lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
 
     def words(self, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
         """What a step about words is to lower."""
         rows = rng.integers(len(pool.standing), size=PICTURES)
-        tokens = pool.alone.tokens(self.tower, rows)
+        tokens = pool.alone.tokens(rows)
         two = rng.integers(len(pool.pairs), size=WORD_PAIRS)
         return {
             "value": self.lexicon.loss(self.model, self.head, tokens, pool.standing[rows]),
-            "pair_words": self._about_two(pool, two, pool.pairs.tokens(self.tower, two)),
+            "pair_words": self._about_two(pool, two, pool.pairs.tokens(two)),
         }
 
     def _about_two(self, pool: Material, two: Places, tokens: torch.Tensor) -> torch.Tensor:
         left, right = pool.left_standing[two], pool.right_standing[two]
         return self.lexicon.loss(self.model, self.head, tokens, left, right)
 
-    def questions(self, rng: np.random.Generator, pool: Material, stage: Stage) -> dict[str, torch.Tensor]:
+    def questions(self, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
         """What a step about questions is to lower."""
         rows = np.concatenate([twins(rng, len(pool.standing) - 1), rng.integers(len(pool.standing) - 1, size=LONG)])
         rows[PICTURES:][rng.random(LONG) < BLANK] = len(pool.standing) - 1
-        tokens = pool.alone.tokens(self.tower, rows)
+        tokens = pool.alone.tokens(rows)
         asked = self._about_twins(rng, pool, rows[:PICTURES])
         out = self._losses("", tokens[:PICTURES], QUESTIONS, asked)
         kinds, count = ({"far": 1.0}, 2) if rng.random() < FAR else (self.long_kinds, LONG_QUESTIONS)
         asked = self._about(rng, pool, rows[PICTURES:], kinds, count)
         out["long"] = self._losses("long_", tokens[PICTURES:], count, asked)["long_excess"]
-        two = rng.integers(len(pool.pairs), size=stage.pairs + stage.silent)
-        pairs = pool.pairs.tokens(self.tower, two)
-        asked = [
-            about_pair(self.writer, rng, pool, int(i)) for i in two[: stage.pairs] for _ in range(stage.pair_questions)
-        ]
-        out |= self._losses("pair_", pairs[: stage.pairs], stage.pair_questions, asked)
-        some = slice(PICTURES if stage.silent else REVISED)
+        two = rng.integers(len(pool.pairs), size=TWO_PICTURES)
+        pairs = pool.pairs.tokens(two)
+        asked = [about_pair(self.writer, rng, pool, int(i)) for i in two for _ in range(TWO_QUESTIONS)]
+        out |= self._losses("pair_", pairs, TWO_QUESTIONS, asked)
+        some = slice(0, PICTURES, PICTURES // REVISED)  # with a change and without
         out["words"] = self.lexicon.loss(self.model, self.head, tokens[some], pool.standing[rows[some]])
         out["pair_words"] = self._about_two(pool, two, pairs)
-        if stage.silent:
-            left = Levels.of([pool.left[i] for i in two], pool.left_standing[two])
-            right = Levels.of([pool.right[i] for i in two], pool.right_standing[two])
-            seen = self.eye.projector(pairs)
-            out["sides"] = half_loss(self.eye.sides, seen, left, right) + SIDE_WEIGHT * self.eye.side_loss(seen)
         return out
 
     def _about(
@@ -231,7 +213,7 @@ def weighted(losses: dict[str, torch.Tensor]) -> torch.Tensor:
         "pair_excess": TWO,
         "pair_value": TWO * VALUE,
     }
-    weights |= {"words": VALUE, "pair_words": VALUE, "sides": SIDES}
+    weights |= {"words": VALUE, "pair_words": VALUE}
     return torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
 
 
@@ -252,8 +234,7 @@ def save(path: Path, parts: Iterable[tuple[str, Any]], step: int) -> None:
 
 def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, seed: int) -> None:
     """Go through a stage, or on with it."""
-    together = stage.name == "together"
-    optimiser = pupil.optimiser(together)
+    optimiser = pupil.optimiser()
     weights = [p for group in optimiser.param_groups for p in group["params"]]
     checkpoint, first = out / f"{stage.name}.pt", 0
     if checkpoint.exists():
@@ -266,10 +247,10 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
     for step in range(first, stage.steps):
         rng = np.random.default_rng([seed, *stage.name.encode(), step])
         pupil.writer.easy, pupil.writer.easy_pairs = step < stage.easy, step < stage.easy_pairs
-        losses = pupil.words(rng, pool) if stage.name == "words" else pupil.questions(rng, pool, stage)
+        losses = pupil.words(rng, pool) if stage.name == "words" else pupil.questions(rng, pool)
         pace = rate(step, stage.steps, stage.peak, floor=0.5 if stage.name == "words" else 0.01)
         for group in optimiser.param_groups:
-            group["lr"] = pace * group["share"]
+            group["lr"] = pace
         optimiser.zero_grad()
         weighted(losses).backward()
         nn.utils.clip_grad_norm_(weights, 1.0)
@@ -300,10 +281,7 @@ def teach(
         return
     pool = material(data, shards, pupil.truth, pairs)
     probe = Probe.of(first_people(read(data, ["validation"]), PROBED), pupil.truth, pupil.writer, (0,))
+    for pictures in (pool.alone, pool.pairs):
+        pictures.look(pupil.tower)
     for stage in waiting:
-        for pictures in (pool.alone, pool.pairs):
-            if stage.name == "together":
-                pictures.forget()
-            else:
-                pictures.keep(pupil.tower)
         learn(pupil, stage, pool, probe, out, seed)

@@ -20,7 +20,7 @@ from reference.teach import ON, STAGES, Pupil, Stage, teach
 
 SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
 THREADS = 2
-LOOK_STEPS, LOOK_PEAK = 2_000, 1.2e-3
+LOOK_ROUNDS, LOOK_PEAK = (2_000, 1_000), 1.2e-3
 HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
 
 
@@ -54,8 +54,8 @@ def main() -> None:
         )
         publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)
         return
-    steps = max(1, round(LOOK_STEPS * arguments.share))
-    look(pupil.eye, data, out, truth, shards=SHARDS, steps=steps, peak=LOOK_PEAK, seed=arguments.seed)
+    rounds = tuple(max(1, round(steps * arguments.share)) for steps in LOOK_ROUNDS)
+    look(pupil.eye, data, out, truth, shards=SHARDS, rounds=rounds, peak=LOOK_PEAK, seed=arguments.seed)
     stages = shortened(STAGES, arguments.share)
     teach(pupil, data, out, shards=SHARDS, pairs=PAIRS, seed=arguments.seed, stages=stages)
     publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)
