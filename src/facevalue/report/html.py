@@ -16,7 +16,7 @@ from facevalue.report.judged import how_judged
 from facevalue.report.numbers import POOLED, Numbers
 from facevalue.report.page import StudyPage
 from facevalue.report.sections import page_of
-from facevalue.report.trust import KINDS, self_check
+from facevalue.report.trust import KINDS, planted, self_check
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
@@ -49,7 +49,7 @@ def render(data: ReportData) -> str:
         who=_who(numbers),
         cards=[*page.cards(data, numbers, titles), *self_check(data.runs)],
         judged=how_judged(data, numbers),
-        kind_note=_kind_note(data.kind),
+        cautions=_cautions(data),
         methods=_methods(numbers),
         sections=sections(page),
         style=Markup(style),  # noqa: S704 our own files
@@ -126,8 +126,10 @@ def _who(numbers: Numbers) -> str:
     return " and ".join(filter(None, [", ".join(models[:-1]), models[-1] if models else "no model"]))
 
 
-def _kind_note(kind: Kind) -> str:
-    return "" if kind is Kind.PHOTOGRAPHS else KINDS[kind][1]
+def _cautions(data: ReportData) -> list[str]:
+    """What must be read with the answer: about the pictures, and about models whose bias is known."""
+    pictures = [] if data.kind is Kind.PHOTOGRAPHS else [KINDS[data.kind][1]]
+    return [*pictures, *(card.note for card in planted(data.runs, data.kind))]
 
 
 def _methods(numbers: Numbers) -> list[str]:
