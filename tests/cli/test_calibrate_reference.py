@@ -76,7 +76,11 @@ def test_the_tables_are_readable_in_eighty_columns(
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
-        (("--model", "refrence"), 2, "Did you mean 'reference'? Known: reference, sim."),
+        (
+            ("--model", "refrence"),
+            2,
+            "Did you mean 'reference' or 'reference/PATH'? Known: reference, reference/PATH, sim.",
+        ),
         (("vignette", "--model", "reference"), 1, "simulated models alone"),
         (("--model", "reference", "--faces", "5000"), 2, "from 2 to 1000"),
     ],

@@ -31,8 +31,9 @@ def demo(out: Path) -> int:
     """Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds."""
     console = Console(stderr=True)
     study = studies.build("stylisticbias", OPTIONS)
+    people = study.manifest["identity"].n_unique()
     console.print(
-        f"{study.title}\n{study.manifest.height:,} pictures of 24 drawn faces, 25 scenarios, 4 orderings, asked of "
+        f"{study.title}\n{study.manifest.height:,} pictures of {people} drawn faces, 25 scenarios, 4 orderings, asked of "
         f"{MODEL}: a small vision-language model that comes with FaceValue, whose bias was planted at random.\n"
         f"{study.content_note}",
         highlight=False,
