@@ -279,6 +279,7 @@ def teach(
         del waiting[0]
     if not waiting:
         return
+    out.mkdir(parents=True, exist_ok=True)
     pool = material(data, shards, pupil.truth, pairs)
     probe = Probe.of(first_people(read(data, ["validation"]), PROBED), pupil.truth, pupil.writer, (0,))
     for pictures in (pool.alone, pool.pairs):

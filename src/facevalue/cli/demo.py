@@ -33,8 +33,8 @@ def demo(out: Path) -> int:
     study = studies.build("stylisticbias", OPTIONS)
     people = study.manifest["identity"].n_unique()
     console.print(
-        f"{study.title}\n{study.manifest.height:,} pictures of {people} drawn faces, 25 scenarios, 4 orderings, asked of "
-        f"{MODEL}: a small vision-language model that comes with FaceValue, whose bias was planted at random.\n"
+        f"{study.title}\n{study.manifest.height:,} pictures of {people} drawn faces, 25 scenarios, 4 orderings, asked "
+        f"of {MODEL}: a small vision-language model that comes with FaceValue, whose bias was planted at random.\n"
         f"{study.content_note}",
         highlight=False,
     )
