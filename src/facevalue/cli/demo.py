@@ -87,7 +87,7 @@ def _found(study: studies.Study, estimates: pl.DataFrame) -> Table:
     for name in ("visual cue", "planted", "estimated", "95% interval", ""):
         table.add_column(name, justify="left" if name == "visual cue" else "right")
     for shift, e in sorted(rows, key=lambda row: -abs(row[0]))[:SHOWN]:
-        estimated = number(e.value, e.unit, signed=True)
+        both = [number(value, e.unit, signed=True) for value in (shift, e.value)]
         told = "found" if numbers.moved(e) else ""
-        table.add_row(titles.cue(e.attribute, e.variation), f"{shift:+.3f}", estimated, interval(e, signed=True), told)
+        table.add_row(titles.cue(e.attribute, e.variation), *both, interval(e, signed=True), told)
     return table
