@@ -17,7 +17,7 @@ _COMMANDS = {
     "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
     "compare": ("facevalue.cli.compare:compare", "Compare two runs cell by cell: real and synthetic pictures."),
     "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
-    "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit simulated models whose bias is known."),
+    "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit models whose bias is known."),
     "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
     "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),
     "judge": ("facevalue.cli.judge:judge", "Have a model sort what forms say and no rule sorts."),
