@@ -67,7 +67,11 @@ def test_studies_are_listed(facevalue: Command) -> None:
         (("run", "stylisticbias", "--model", "referense"), 2, "Did you mean 'reference'?"),
         (("run", "stylisticbias", "--model", "reference/"), 1, "reference/PATH"),
         (("run", "stylisticbias", "--model", "reference/none"), 1, "none"),
-        (("run", "stylisticbias", "--model", "reference", "--device", "cuda"), 1, "--device is for models of PyTorch"),
+        (
+            ("run", "stylisticbias", "--model", "reference", "--device", "cuda"),
+            1,
+            "--device is for models on this machine that PyTorch runs",
+        ),
         (("run", "stylisticbias", "--model", "sim/defalt"), 2, "sim/default"),
         (("run", "stylisticbias", "--model", "http://127.0.0.1:9/v1"), 1, "#"),
         (("run", "stylisticbias", "--model", "sim/default", "--sample", "10"), 1, "too small"),

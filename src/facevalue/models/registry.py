@@ -113,4 +113,4 @@ def _check_remote(spec: str, options: ModelOptions) -> None:
     if given:
         said = " and ".join(f"--{name}" for name in given)
         verb = "is" if len(given) == 1 else "are"
-        raise ModelError(f"{said} {verb} for models of PyTorch on this machine (hf/PATH_OR_ID); {spec} is none.")
+        raise ModelError(f"{said} {verb} for models on this machine that PyTorch runs (hf/PATH_OR_ID); {spec} is none.")
