@@ -16,9 +16,9 @@ import polars as pl
 import torch
 
 from facevalue.models.reference.network import Network, read_weights, softmax
-from facevalue.models.reference.truth import Truth
+from facevalue.models.reference.truth import Truth, people
 from reference import scenes, words
-from reference.look import paired, people
+from reference.look import paired
 from reference.material import partners
 from reference.portraits import read
 from reference.rows import Row, Writer
@@ -42,7 +42,7 @@ def asked(writer: Writer, data: Path, truth: Truth, pictures: int) -> Iterator[A
     """Questions of every kind, each about its own pictures."""
     rng = np.random.default_rng(11)
     shown = read(data, ["test"])
-    standing = truth.standing(people(shown))
+    standing = truth.standing(people(shown.facts))
     for kind in (*ONE, *REFUSED):
         for i in rng.integers(len(standing), size=pictures):
             ask = getattr(writer, kind)

@@ -18,10 +18,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from facevalue.models.reference.truth import GROUPS, OCCUPATIONS, SIGNS, TRAITS, VARIATIONS, Person, Truth
+from facevalue.models.reference.truth import GROUPS, OCCUPATIONS, SIGNS, TRAITS, VARIATIONS, Person, Truth, people
 from reference import scenes
 from reference.network import features
-from reference.portraits import CHANGES, SIDE, Portraits, read
+from reference.portraits import CHANGES, SIDE, read
 
 Array = npt.NDArray[np.float64]
 SIZES = {
@@ -166,22 +166,13 @@ class Gallery:
 def gallery(data: Path, shards: int, truth: Truth) -> Gallery:
     """Read everything that is there to learn from."""
     portraits = read(data, [f"portraits-{i}" for i in range(shards)])
-    pixels, shown = [portraits.pixels], people(portraits)
+    pixels, shown = [portraits.pixels], people(portraits.facts)
     first = len(shown)
     for name in ("people", "scenes"):
         drawn, facts = scenes.read(data, name)
         pixels.append(drawn)
         shown += [scenes.person(one) for one in facts]
     return Gallery(torch.from_numpy(np.concatenate(pixels)), Levels.of(shown, truth.standing(shown)), first)
-
-
-def people(pictures: Portraits) -> list[Person]:
-    """Who is in each picture."""
-    columns = ("gender", "age", "skin_tone", "build", "attribute", "variation")
-    return [
-        Person(g, a, s, b, None if kind is None else (kind, value))
-        for g, a, s, b, kind, value in pictures.facts.select(columns).iter_rows()
-    ]
 
 
 def paired(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
@@ -252,7 +243,7 @@ def look(
     pool = gallery(data, shards, truth)
     shown = read(data, ["validation"])
     held_out = torch.from_numpy(shown.pixels[::THINNED])
-    persons = people(shown)[::THINNED]
+    persons = people(shown.facts)[::THINNED]
     levels = Levels.of(persons, truth.standing(persons))
     begun, total = time.monotonic(), 0.0
     for step in range(first, steps):

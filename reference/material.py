@@ -8,9 +8,9 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from facevalue.models.reference.truth import Person, Truth
+from facevalue.models.reference.truth import Person, Truth, people
 from reference import scenes
-from reference.look import paired, people
+from reference.look import paired
 from reference.network import features
 from reference.portraits import SIDE, read
 
@@ -85,7 +85,7 @@ def material(data: Path, shards: int, truth: Truth, pairs: int) -> Material:
     portraits = read(data, [f"portraits-{i}" for i in range(shards)])
     pixels = torch.from_numpy(portraits.pixels)
     blank = torch.full((1, SIDE, SIDE, 3), 255, dtype=torch.uint8)
-    who = people(portraits)
+    who = people(portraits.facts)
     rng = np.random.default_rng([truth.seed, 1])
     a, b = (rng.integers(len(pixels), size=pairs) for _ in range(2))
     composed, left, right = [side_by_side(pixels, a, b)], [who[i] for i in a], [who[i] for i in b]

@@ -14,7 +14,7 @@ import polars as pl
 
 from facevalue.models.reference.network import Network, read_weights
 from facevalue.models.reference.tokens import Tokens
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Person, Truth
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Truth, people
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.portraits import Portraits, read
@@ -57,12 +57,7 @@ def learned(folder: Path, shown: Portraits) -> Array:
 
 def planted(shown: Portraits, truth: Truth) -> Array:
     """Planted logits, in the same shape."""
-    columns = ("gender", "age", "skin_tone", "build", "attribute", "variation")
-    people = [
-        Person(g, a, s, b, None if kind is None else (kind, value))
-        for g, a, s, b, kind, value in shown.facts.select(columns).iter_rows()
-    ]
-    standing = truth.standing(people)[:, [TRAITS.index(name) for name in SCENARIOS]]
+    standing = truth.standing(people(shown.facts))[:, [TRAITS.index(name) for name in SCENARIOS]]
     out = []
     for ordering in ORDERINGS:
         side = 1 if ordering.first == 0 else -1
@@ -110,10 +105,11 @@ def main() -> None:
         x, y = table["planted"].to_numpy(), table["learned"].to_numpy()
         p, q = (1 / (1 + np.exp(-logits / temperature)) for logits in (wanted, own))
         none = y[x == 0]
+        r, slope = related(x, y)
         print(
             f"temperature {temperature}: r of probabilities {np.corrcoef(p.ravel(), q.ravel())[0, 1]:.4f}, "
-            f"mean error {np.abs(p - q).mean():.4f}; r of effects {related(x, y)[0]:.4f}, "
-            f"slope {related(x, y)[1]:.3f}; SD where nothing is planted {none.std():.4f}, "
+            f"mean error {np.abs(p - q).mean():.4f}; r of effects {r:.4f}, "
+            f"slope {slope:.3f}; SD where nothing is planted {none.std():.4f}, "
             f"largest {np.abs(none).max(initial=0):.4f}"
         )
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

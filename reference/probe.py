@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, Truth
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, Truth, people
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.studies.stylisticbias.tables import JUDGMENT
-from reference.look import people
 from reference.network import features
 from reference.pack import decode
 from reference.portraits import Portraits
@@ -38,7 +37,7 @@ class Probe:
     @classmethod
     def of(cls, shown: Portraits, truth: Truth, writer: Writer, orderings: tuple[int, ...]) -> "Probe":
         """Prepare the probe: all scenarios, in some of the orderings."""
-        who = people(shown)
+        who = people(shown.facts)
         every = truth.standing(who)
         standing = every[:, [DIMENSION[name] for name in SCENARIOS]]
         ids, letters, first, planted = [], [], [], []

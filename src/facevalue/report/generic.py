@@ -13,7 +13,7 @@ from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.numbers import LABELS, POOLED, Estimate, Numbers, Reading
 from facevalue.report.page import Notes, Outline, Ranking, Section, StudyPage
 from facevalue.report.parts import Lines, Parts, Strips
-from facevalue.report.trust import Card, completeness, judge_bias, judge_rate, kind_card, mode, per_model, planted
+from facevalue.report.trust import Card, judge_bias, judge_rate, kind_card, of_runs, per_model
 from facevalue.report.words import Titles, interval, number
 from facevalue.studies import Study
 
@@ -86,7 +86,7 @@ def cards(data: ReportData, numbers: Numbers, _titles: Titles) -> list[Card]:
         title = next((m.title for m in data.study.measures if m.name == name), name)
         if name in known and any(numbers.one(name, model) for model in numbers.models):
             out.append(per_model(numbers, name, title, judge, "Over everything asked.", signed))
-    return [*out, kind_card(data.kind), *planted(data.runs, data.kind), mode(data.runs), completeness(data.runs)]
+    return [*out, kind_card(data.kind), *of_runs(data.runs, data.kind)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,11 @@ def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
     return out
 
 
+def of_runs(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
+    """What the reports of all studies say last: whom was asked, how, and whether all of it was."""
+    return [*planted(runs, kind), mode(runs), completeness(runs)]
+
+
 def mode(runs: Sequence[RunFacts]) -> Card:
     """Exact or sampled."""
     title = "How answers were taken"

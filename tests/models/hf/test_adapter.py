@@ -439,7 +439,7 @@ def test_transparency_is_shown_on_white_and_pictures_stand_upright() -> None:
 
 
 def test_pictures_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "MAX_BYTES", 100)
+    monkeypatch.setattr("facevalue.models._pictures.MAX_BYTES", 100)
     with pytest.raises(DataError, match="at most"):
         decoded(shown("one"))
     monkeypatch.undo()

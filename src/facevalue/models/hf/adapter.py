@@ -1,6 +1,5 @@
 """`hf/PATH_OR_ID`: a model on this machine, asked through transformers."""
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from importlib.metadata import version
@@ -9,20 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import PIL.Image
-import PIL.ImageOps
 
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead
+from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
 from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.scoring import Score
 from facevalue.models.registry import ModelOptions
-from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
-from facevalue.types import Image, Request, Response, Status, Stimulus
+from facevalue.types import Request, Response, Status, Stimulus
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -206,22 +203,7 @@ def decoded(stimulus: Stimulus) -> "list[Picture]":
     DataError
         An image is too large, damaged or of a format that is not read.
     """
-    return [_picture(image, f"image {number}") for number, image in enumerate(stimulus.load(), 1)]
-
-
-def _picture(image: Image, name: str) -> "Picture":
-    if len(image.data) > MAX_BYTES:
-        raise DataError(f"{name}: {len(image.data) / 1e6:.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f}.")
-    read_header(image.data, name)
-    try:
-        with PIL.Image.open(io.BytesIO(image.data), formats=FORMATS) as opened:
-            upright = PIL.ImageOps.exif_transpose(opened)
-            if not upright.has_transparency_data:
-                return upright.convert("RGB")
-            paper = PIL.Image.new("RGBA", upright.size, "white")
-            return PIL.Image.alpha_composite(paper, upright.convert("RGBA")).convert("RGB")
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        raise DataError(f"{name}: damaged ({type(error).__name__}).") from error
+    return [picture(image, f"image {number}") for number, image in enumerate(stimulus.load(), 1)]
 
 
 def _folder(path: str) -> Path:

@@ -1,6 +1,5 @@
 """`reference`: the model that comes with FaceValue, run in NumPy alone."""
 
-import io
 import json
 import os
 import time
@@ -16,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import PIL.Image
-import PIL.ImageOps
 
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead
+from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities
 from facevalue.models.hf.held import HeldReader
 from facevalue.models.hf.options import OptionReader
@@ -29,7 +28,6 @@ from facevalue.models.reference.branches import Branches, Prefix
 from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
 from facevalue.models.reference.replies import LONGEST, Weighed, Written, weigh, write
 from facevalue.models.reference.tokens import Tokens
-from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
 from facevalue.types import Image, Request, Response, Status
 
 FOLDER = Path(__file__).parent / "weights"
@@ -275,25 +273,8 @@ class ReferenceModel:
 
     def _pixels(self, image: Image) -> npt.NDArray[np.uint8]:
         """Decode a picture and reduce it to what the model sees, as its processor does."""
-        picture = _decoded(image)
         side = self._network.side
-        return np.asarray(picture.resize((side, side), PIL.Image.Resampling.BICUBIC))
-
-
-def _decoded(image: Image) -> PIL.Image.Image:
-    if len(image.data) > MAX_BYTES:
-        raise DataError(f"{len(image.data) / 1e6:.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f}.")
-    read_header(image.data, "the image")
-    try:
-        with PIL.Image.open(io.BytesIO(image.data), formats=FORMATS) as opened:
-            upright = PIL.ImageOps.exif_transpose(opened)
-            opaque = upright.mode == "RGBA" and upright.getchannel("A").getextrema() == (255, 255)
-            if opaque or not upright.has_transparency_data:
-                return upright.convert("RGB")
-            paper = PIL.Image.new("RGBA", upright.size, "white")
-            return PIL.Image.alpha_composite(paper, upright.convert("RGBA")).convert("RGB")
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        raise DataError(f"the image is damaged ({type(error).__name__}).") from error
+        return np.asarray(picture(image, "the image").resize((side, side), PIL.Image.Resampling.BICUBIC))
 
 
 def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:

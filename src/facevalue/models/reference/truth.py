@@ -139,6 +139,15 @@ class Person:
         return [*((factor, level) for factor, level in out if level), *([self.change] if self.change else [])]
 
 
+def people(pictures: pl.DataFrame) -> list[Person]:
+    """Who is in each portrait, told by a manifest's columns."""
+    columns = ("gender", "age", "skin_tone", "build", "attribute", "variation")
+    return [
+        Person(g, a, s, b, None if kind is None else (kind, value))
+        for g, a, s, b, kind, value in pictures.select(columns).iter_rows()
+    ]
+
+
 @dataclass(frozen=True)
 class Truth:
     """The planted effects.

@@ -13,15 +13,13 @@ from facevalue.report.trust import (
     FEW,
     Card,
     Status,
-    completeness,
     judge_bias,
     judge_rate,
     kind_card,
-    mode,
     no_scorer,
+    of_runs,
     one_wording,
     per_model,
-    planted,
 )
 from facevalue.report.words import NOT_MEASURABLE, Titles, count, is_signed, points, worst_case
 from facevalue.stimuli.base import Kind
@@ -55,9 +53,7 @@ def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
         _floor(numbers),
         _faces(numbers),
         _kind(data.kind),
-        *planted(data.runs, data.kind),
-        mode(data.runs),
-        completeness(data.runs),
+        *of_runs(data.runs, data.kind),
     ]  # fmt: skip
 
 

@@ -8,19 +8,7 @@ from statistics import median
 from facevalue.report.data import ReportData
 from facevalue.report.headline import detectable
 from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.trust import (
-    FEW,
-    Card,
-    Status,
-    completeness,
-    judge_rate,
-    kind_card,
-    mode,
-    no_scorer,
-    one_wording,
-    planted,
-    worst,
-)
+from facevalue.report.trust import FEW, Card, Status, judge_rate, kind_card, no_scorer, of_runs, one_wording, worst
 from facevalue.report.vignette import gaps
 from facevalue.report.vignette.cells import chosen, estimates
 from facevalue.report.words import NOT_MEASURABLE, Titles, count, interval, number
@@ -52,9 +40,7 @@ def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
         _floor(numbers),
         _pairs(numbers),
         kind_card(data.kind),
-        *planted(data.runs, data.kind),
-        mode(data.runs),
-        completeness(data.runs),
+        *of_runs(data.runs, data.kind),
     ]
 
 

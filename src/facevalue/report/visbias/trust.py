@@ -4,18 +4,7 @@ from statistics import median
 
 from facevalue.report.data import ReportData
 from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.trust import (
-    FEW,
-    Card,
-    Status,
-    completeness,
-    judge_rate,
-    kind_card,
-    mode,
-    one_wording,
-    planted,
-    worst,
-)
+from facevalue.report.trust import FEW, Card, Status, judge_rate, kind_card, of_runs, one_wording, worst
 from facevalue.report.visbias import findings
 from facevalue.report.words import NOT_MEASURABLE, Titles, count, interval, number
 
@@ -31,9 +20,7 @@ def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
         _read(numbers, titles),
         one_wording(),
         kind_card(data.kind),
-        *planted(data.runs, data.kind),
-        mode(data.runs),
-        completeness(data.runs),
+        *of_runs(data.runs, data.kind),
     ]
 
 

@@ -18,7 +18,7 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.measures import inference, shift
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
-from facevalue.models.reference.truth import LETTER, POSITION, TRAITS, Person, Truth
+from facevalue.models.reference.truth import LETTER, POSITION, TRAITS, Truth, people
 from facevalue.prompts import ORDERINGS
 from facevalue.stimuli.drawn import default_cache
 from facevalue.store.files import make_folder, write_whole
@@ -258,12 +258,7 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float,
     Mean over the four orderings of 1 / (1 + exp(-z / T)), with z the favourable pole's planted logit in that ordering
     (`facevalue.models.reference.truth`).
     """
-    columns = ("gender", "age", "skin_tone", "build", "attribute", "variation")
-    people = [
-        Person(g, a, s, b, None if kind is None else (kind, value))
-        for g, a, s, b, kind, value in manifest.select(columns).iter_rows()
-    ]
-    standing = truth.standing(people)[:, [TRAITS.index(name) for name in names]]
+    standing = truth.standing(people(manifest))[:, [TRAITS.index(name) for name in names]]
     out = np.zeros_like(standing)
     for ordering in ORDERINGS:
         shown = ordering.options(("", ""), LEVELS)
