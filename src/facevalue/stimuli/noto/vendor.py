@@ -14,6 +14,7 @@ from pathlib import Path
 from facevalue.stimuli.drawn_species import SPECIES, TONED
 from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.people import FIGURES, OCCUPATIONS, PRESENTATIONS, artwork_name
+from facevalue.stimuli.noto.personas import ARTWORK
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 
 
@@ -24,6 +25,7 @@ def needed() -> tuple[list[str], list[str]]:
     people += [name for being in TONED for name in SPECIES[being].values()]
     scenes = ACTIVITIES.values()
     objects = {prop.name for scene in scenes for prop in (*scene.front, *scene.behind, *scene.low)} - set(DRAWINGS)
+    objects |= ARTWORK - set(DRAWINGS)
     objects |= {name for being in SPECIES.keys() - set(TONED) for name in SPECIES[being].values()}
     return people, sorted(objects)
 
