@@ -10,10 +10,11 @@ from types import MappingProxyType
 from numpy.random import Generator
 
 from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
-from facevalue.stimuli.noto.persona_drawings import BRIGHT, between, pick, some
+from facevalue.stimuli.noto.persona_canvas import between, pick, some
+from facevalue.stimuli.noto.persona_drawings import BRIGHT
 
 PAINTS = ("#b3202c", "#14213d", "#0b6e4f", "#e0a82e", "#23262b", "#f4f5f7", "#5b2a86", "#1f6fb2")
-FADED = ("#8a9a8b", "#a79a78", "#7f8f9f", "#a3847a", "#9a9a92", "#7c8f6a")
+FADED = ("#8a9a8b", "#a79a78", "#7f8f9f", "#a3847a", "#9a9a92", "#7c8f6a", "#a86a60", "#6f86a0", "#b59a5a")
 _RUST = ("#8a4b22", "#a35b2b", "#6f3a1c")
 
 
@@ -26,8 +27,12 @@ _LUXURY: Mapping[str, tuple[str, str]] = MappingProxyType(
             "M44 65Q56 52 68 52V65ZM72 52Q86 52 93 65H72Z",
         ),
         "limousine": (
-            "M2 84Q1 71 12 69L22 67L34 49Q36 47 40 47H86Q92 47 96 53L105 67L118 69Q127 71 126 86H2Z",
-            "M30 66L38 52H50V66ZM54 52H68V66H54ZM72 52H86Q90 52 97 66H72Z",
+            "M0 86Q0 72 10 70L16 68L26 52Q28 50 32 50H86Q91 50 95 55L104 68L118 70Q128 72 127 87H0Z",
+            "M22 67L30 54H42V67ZM45 54H58V67H45ZM61 54H74V67H61ZM77 54H86Q89 54 97 67H77Z",
+        ),
+        "supercar": (
+            "M2 86Q1 76 14 72L30 66Q48 52 66 52Q80 52 92 64L118 74Q127 78 126 88H2Z",
+            "M42 66Q54 55 66 55Q78 55 87 66Z",
         ),
         "roadster": (
             "M3 84Q3 70 20 67L34 66Q40 60 48 66H74L86 50L90 52L82 66L114 69Q127 72 126 86H3Z",
@@ -42,7 +47,10 @@ _OLD: Mapping[str, tuple[str, str]] = MappingProxyType(
             "M32 61L41 46H56V61ZM60 46H78L88 61H60Z",
         ),
         "pickup": ("M4 88V62H50V44Q50 42 54 42H80L94 60L120 63Q124 64 124 70V88Z", "M55 60V47H78L88 60Z"),
-        "estate": ("M4 88V46Q4 42 8 42H80L94 61L118 64Q124 65 124 70V88Z", "M10 61V47H32V61ZM36 47H56V61H36ZM60 47H78L88 61H60Z"),
+        "estate": (
+            "M4 88V46Q4 42 8 42H80L94 61L118 64Q124 65 124 70V88Z",
+            "M10 61V47H32V61ZM36 47H56V61H36ZM60 47H78L88 61H60Z",
+        ),
     }
 )  # fmt: skip
 
@@ -56,11 +64,11 @@ def _fine_wheel(x: float, spokes: str) -> str:
 
 
 def luxury_car(rng: Generator) -> str:
-    """Return a gleaming coupe, limousine or open roadster."""
+    """Return a gleaming coupe, limousine, sports car or open roadster."""
     body, glass = _LUXURY[pick(rng, tuple(_LUXURY))]
     paint, spokes = pick(rng, PAINTS), pick(rng, ("#8d98a3", "#3d4348"))
     return (
-        disc(64, 101, 62, 4, "#00000033") + path(body, paint) + path(glass, "#22384a") + path("M46 64L57 54H60L50 64Z", "#ffffff66")
+        disc(64, 101, 62, 4, "#00000033") + path(body, paint) + path(glass, "#22384a")
         + stroke("M12 74Q60 68 116 74", "#ffffffaa", 1.8) + stroke("M14 84H114", "#e9edf1", 2)
         + path("M114 71L125 75L113 76Z", "#fff6cf") + path("M4 75L12 73L11 78L4 79Z", "#ff5247")
         + stroke("M57 73H63", "#f4f5f7", 1.6) + _fine_wheel(27, spokes) + _fine_wheel(101, spokes)
@@ -85,14 +93,17 @@ def dilapidated_car(rng: Generator) -> str:
         rust += disc(x, y, between(rng, 3, 9), between(rng, 2, 5), pick(rng, _RUST))
     front, back = pick(rng, (("gone", "flat"), ("flat", "gone"), ("gone", "old"), ("old", "gone")))
     crack = between(rng, 64, 76)
+    hole = f"M{crack} 60L{crack - 4} 50L{crack + 4} 54L{crack + 9} 48L{crack + 8} 60Z"
     return (
         disc(64, 101, 62, 4, "#00000033") + f'<g transform="rotate({between(rng, -3.5, 3.5):g} 64 90)">'
         + path(body, paint) + path("M57 63H84V84H57Z", door) + rust
-        + path(glass, "#3a4046") + path(f"M{crack} 60L{crack - 4} 50L{crack + 4} 54L{crack + 9} 48L{crack + 8} 60Z", "#cfd8dc")
+        + path(glass, "#3a4046") + path(hole, "#cfd8dc")
         + stroke(f"M{crack + 2} 46L{crack + 3} 56L{crack + 10} 60", "#e9edf1", 1)
-        + stroke("M57 64V83M84 64V83", "#4a3a2c", 1.4) + disc(119, 70, 4, 4, "#1e1712") + stroke("M116 66L123 74", "#8a4b22", 1.2)
+        + stroke("M57 64V83M84 64V83", "#4a3a2c", 1.4) + disc(119, 70, 4, 4, "#1e1712")
+        + stroke("M116 66L123 74", "#8a4b22", 1.2)
         + stroke("M108 84L127 94", "#8d959c", 4) + stroke("M92 61L112 54L118 63", "#4a4f55", 2.4)
-        + stroke("M12 70L24 74L18 79", "#4a3a2c", 1.2) + "</g>" + _bad_wheel(rng, 26, back) + _bad_wheel(rng, 102, front)
+        + stroke("M12 70L24 74L18 79", "#4a3a2c", 1.2) + "</g>" + _bad_wheel(rng, 26, back)
+        + _bad_wheel(rng, 102, front)
     )  # fmt: skip
 
 
@@ -113,9 +124,11 @@ def _modern_villa(rng: Generator) -> str:
     return (
         rect(2, 70, 124, 42, wall, 0.5) + rect(26, 32, 84, 38, wall, 0.5) + rect(20, 27, 96, 6, "#4a4f57", 1)
         + rect(0, 66, 128, 6, "#4a4f57", 1) + rect(84, 33, 26, 33, wood) + _panes(32, 38, 22, 24, glass)
-        + _panes(58, 38, 22, 24, glass) + _panes(90, 40, 14, 22, glass) + _panes(8, 78, 30, 30, glass) + _panes(42, 78, 24, 30, glass)
+        + _panes(58, 38, 22, 24, glass) + _panes(90, 40, 14, 22, glass) + _panes(8, 78, 30, 30, glass)
+        + _panes(42, 78, 24, 30, glass)
         + rect(72, 76, 16, 36, wood) + rect(84, 92, 2, 6, "#f3c54b") + rect(94, 80, 30, 32, "#d3d8dd")
-        + "".join(rect(94, y, 30, 1, "#aeb6bd") for y in (86, 92, 98, 104)) + rect(2, 58, 24, 9, "#a9d6ee88") + rect(2, 57, 24, 1.5, "#6d747c")
+        + "".join(rect(94, y, 30, 1, "#aeb6bd") for y in (86, 92, 98, 104)) + rect(2, 58, 24, 9, "#a9d6ee88")
+        + rect(2, 57, 24, 1.5, "#6d747c")
     )  # fmt: skip
 
 

@@ -3,33 +3,12 @@
 Every function takes the random numbers of the picture and returns a body on the artwork's grid of 128 x 128.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
 from numpy.random import Generator
 
 from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
+from facevalue.stimuli.noto.persona_canvas import between, pick, some
 
 BRIGHT = ("#e4572e", "#f3a712", "#76b041", "#17bebb", "#8e5ea2", "#f06d9b", "#3d7dd8")
-
-T = TypeVar("T")
-Drawing = Callable[[Generator], str]
-"""What draws a thing from the random numbers of its picture."""
-
-
-def between(rng: Generator, low: float, high: float) -> float:
-    """Return a number between two others, to a tenth."""
-    return round(float(rng.uniform(low, high)), 1)
-
-
-def pick(rng: Generator, pool: Sequence[T]) -> T:
-    """Return one of the pool."""
-    return pool[int(rng.integers(len(pool)))]
-
-
-def some(rng: Generator, pool: Sequence[T], number: int) -> list[T]:
-    """Return different things of the pool, in an order by chance."""
-    return [pool[int(i)] for i in rng.permutation(len(pool))[:number]]
 
 
 # Paintings: what is on the canvas, 18 to 110 across and 24 to 104 down.
@@ -39,7 +18,7 @@ def _landscape(rng: Generator) -> str:
     sky, sun = pick(rng, ("#f6c28b", "#a9d6ee", "#e9b7c6", "#c9d8f0")), between(rng, 34, 94)
     top, slope = between(rng, 50, 66), between(rng, 56, 74)
     return (
-        rect(18, 24, 92, 80, sky, 0.1) + disc(sun, 40, 8, 8, pick(rng, ("#fff3b0", "#e4572e", "#f3c54b")))
+        rect(18, 24, 92, 80, sky) + disc(sun, 40, 8, 8, pick(rng, ("#fff3b0", "#e4572e", "#f3c54b")))
         + path(f"M18 {slope}L{sun} {top}L80 70L110 {slope - 8}V104H18Z", "#6f86a8")
         + path("M18 78Q50 62 76 76T110 74V104H18Z", "#7fae62") + path("M18 90Q60 76 110 92V104H18Z", "#4f7f49")
         + path(f"M{sun - 4} 104Q{sun + 20} 90 60 80Q84 92 {sun + 14} 104Z", "#dfe9ef")
@@ -47,10 +26,10 @@ def _landscape(rng: Generator) -> str:
 
 
 def _abstract(rng: Generator) -> str:
-    made = rect(18, 24, 92, 80, "#f6f1e4", 0.1)
+    made = rect(18, 24, 92, 80, "#f6f1e4")
     for colour in some(rng, BRIGHT, 5):
         x, y = between(rng, 20, 78), between(rng, 26, 74)
-        made += rect(x, y, between(rng, 14, 30), between(rng, 10, 28), colour, pick(rng, (0.1, 12)))
+        made += rect(x, y, between(rng, 14, 30), between(rng, 10, 28), colour, pick(rng, (0, 12)))
     for _ in range(3):
         made += stroke(f"M{between(rng, 20, 108)} 26L{between(rng, 20, 108)} 102", "#23262b", 2.4)
     return made
@@ -62,7 +41,7 @@ def _still_life(rng: Generator) -> str:
         pick(rng, ("#e9e2d0", "#8c5a3c")),
         pick(rng, BRIGHT),
     )
-    made = rect(18, 24, 92, 80, wall, 0.1) + rect(18, 82, 92, 22, cloth)
+    made = rect(18, 24, 92, 80, wall) + rect(18, 82, 92, 22, cloth)
     made += path("M52 62H76Q74 70 80 78Q82 94 72 98H56Q46 94 48 78Q54 70 52 62Z", vase)
     for k, colour in enumerate(some(rng, BRIGHT, 4)):
         x, y = 44 + 13 * k, between(rng, 36, 50)
@@ -71,7 +50,7 @@ def _still_life(rng: Generator) -> str:
 
 
 def _night(rng: Generator) -> str:
-    made = rect(18, 24, 92, 80, "#23407a", 0.1)
+    made = rect(18, 24, 92, 80, "#23407a")
     for _ in range(6):
         x, y, r = between(rng, 30, 100), between(rng, 32, 62), between(rng, 3, 6)
         made += disc(x, y, r + 3, r + 3, "#5f8cc4") + disc(x, y, r, r, "#f6d860")
@@ -82,7 +61,7 @@ def _night(rng: Generator) -> str:
 def _sea(rng: Generator) -> str:
     x, sail = between(rng, 44, 84), pick(rng, BRIGHT)
     return (
-        rect(18, 24, 92, 80, pick(rng, ("#bfe0ef", "#f4c9a1", "#d7d3ea")), 0.1) + rect(18, 66, 92, 38, "#3f87a6")
+        rect(18, 24, 92, 80, pick(rng, ("#bfe0ef", "#f4c9a1", "#d7d3ea"))) + rect(18, 66, 92, 38, "#3f87a6")
         + path(f"M{x} 34L{x + 18} 66H{x}Z", "#fbf7ef") + path(f"M{x - 2} 40L{x - 14} 66H{x - 2}Z", sail)
         + path(f"M{x - 18} 70H{x + 24}L{x + 16} 80H{x - 12}Z", "#6b4326")
         + stroke("M22 88q8-6 16 0t16 0t16 0t16 0t16 0M26 97q8-6 16 0t16 0t16 0t16 0", "#bfe3ee", 2)
@@ -102,7 +81,7 @@ def painting(rng: Generator) -> str:
 
 
 def _invaders(rng: Generator) -> str:
-    made, ship = rect(10, 16, 108, 64, "#0d1026", 0.1), between(rng, 24, 92)
+    made, ship = rect(10, 16, 108, 64, "#0d1026"), between(rng, 24, 92)
     for j, colour in enumerate(some(rng, BRIGHT, 3)):
         for i in range(6):
             x, y = 18 + 16 * i, 22 + 12 * j
@@ -113,7 +92,7 @@ def _invaders(rng: Generator) -> str:
 
 
 def _platforms(rng: Generator) -> str:
-    made = rect(10, 16, 108, 64, "#7ec8f2", 0.1) + rect(10, 70, 108, 10, "#5a9e3a") + rect(10, 74, 108, 6, "#8a5a2b")
+    made = rect(10, 16, 108, 64, "#7ec8f2") + rect(10, 70, 108, 10, "#5a9e3a") + rect(10, 74, 108, 6, "#8a5a2b")
     for i in range(3):
         x, y = 16 + 34 * i, between(rng, 40, 56)
         made += (
@@ -121,12 +100,14 @@ def _platforms(rng: Generator) -> str:
             + disc(x + 6, y - 7, 3.5, 3.5, "#ffd23f")
             + disc(x + 17, y - 7, 3.5, 3.5, "#ffd23f")
         )
-    x = between(rng, 20, 96)
-    return made + rect(x, 58, 10, 12, "#e4572e", 2) + rect(96, 52, 14, 18, "#3f9e4d") + disc(34, 26, 10, 4, "#ffffff")
+    hero = between(rng, 20, 96)
+    return (
+        made + rect(hero, 58, 10, 12, "#e4572e", 2) + rect(96, 52, 14, 18, "#3f9e4d") + disc(34, 26, 10, 4, "#ffffff")
+    )
 
 
 def _blocks(rng: Generator) -> str:
-    made = rect(10, 16, 108, 64, "#1b1f33", 0.1) + rect(38, 16, 52, 64, "#2b3150")
+    made = rect(10, 16, 108, 64, "#1b1f33") + rect(38, 16, 52, 64, "#2b3150")
     for i in range(8):
         for j in range(int(rng.integers(1, 6))):
             made += rect(39 + 6.3 * i, 73.7 - 6.3 * j, 5.8, 5.8, pick(rng, BRIGHT))
@@ -137,7 +118,7 @@ def _blocks(rng: Generator) -> str:
 def _race(rng: Generator) -> str:
     bend = between(rng, 44, 84)
     return (
-        rect(10, 16, 108, 64, "#7ec8f2", 0.1) + rect(10, 42, 108, 38, "#5a9e3a")
+        rect(10, 16, 108, 64, "#7ec8f2") + rect(10, 42, 108, 38, "#5a9e3a")
         + path(f"M{bend - 3} 42H{bend + 3}L104 80H24Z", "#555b66") + stroke(f"M{bend} 46L64 78", "#ffffff", 1.6)
         + rect(50, 62, 28, 14, pick(rng, BRIGHT), 4) + rect(56, 57, 16, 8, "#23262b", 3)
         + rect(48, 72, 7, 7, "#111", 2) + rect(73, 72, 7, 7, "#111", 2) + rect(14, 19, 26, 5, "#ffd23f")
@@ -158,7 +139,8 @@ def speaker(rng: Generator) -> str:
     cone = pick(rng, ("#8d959c", "#c9a36a", "#5a6068"))
     return (
         rect(26, 4, 76, 122, "#2b2e33", 5) + rect(31, 9, 66, 112, "#3a3e45", 3) + disc(64, 34, 16, 16, "#17191c")
-        + disc(64, 34, 9, 9, cone) + disc(64, 86, 28, 28, "#17191c") + disc(64, 86, 22, 22, cone) + disc(64, 86, 9, 9, "#2b2e33")
+        + disc(64, 34, 9, 9, cone) + disc(64, 86, 28, 28, "#17191c") + disc(64, 86, 22, 22, cone)
+        + disc(64, 86, 9, 9, "#2b2e33")
     )  # fmt: skip
 
 
@@ -249,10 +231,11 @@ def trash_can(rng: Generator) -> str:
 def unmade_bed(rng: Generator) -> str:
     """Return a bed whose blanket hangs to the floor."""
     cloth = pick(rng, ("#7d8f9c", "#9c7d86", "#8f8a6a", "#6f7f9c"))
+    hem = "Q126 104 114 122Q104 108 92 118Q82 104 70 114Q60 96 44 78Z"
     return (
         rect(2, 40, 8, 80, "#6b4a30", 3) + rect(6, 84, 118, 24, "#7a563a", 2) + rect(8, 72, 114, 18, "#e3dccb", 4)
         + f'<g transform="rotate({between(rng, -30, 10):g} 28 66)">' + rect(12, 56, 34, 18, "#f0eadc", 8) + "</g>"
-        + path("M44 78Q52 56 70 66Q82 50 96 66Q116 62 118 84Q126 104 114 122Q104 108 92 118Q82 104 70 114Q60 96 44 78Z", cloth)
+        + path(f"M44 78Q52 56 70 66Q82 50 96 66Q116 62 118 84{hem}", cloth)
         + stroke("M58 76Q70 84 66 102M84 72Q90 88 88 104M104 74Q100 88 108 104", "#00000033", 2.5)
     )  # fmt: skip
 

@@ -4,29 +4,24 @@ The 14 traits are those of Tables 2 and 3 of the paper. Nothing in a scene tells
 decides which things stand there, where, how large, in which colours, and whether the scene is mirrored.
 """
 
-import colorsys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.random import Generator
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli.noto.artwork import document, nested
-from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS, disc, path, rect, stroke
+from facevalue.stimuli.noto.artwork import document
+from facevalue.stimuli.noto.backdrops import FOREGROUNDS, disc, path, rect, stroke
 from facevalue.stimuli.noto.persona_belongings import dilapidated_car, fence, hedge, hut, luxury_car, villa, weeds
+from facevalue.stimuli.noto.persona_canvas import Canvas, Drawing, between, pick, some
 from facevalue.stimuli.noto.persona_drawings import (
-    Drawing,
-    between,
     dumpster,
     game_screen,
     kettlebell,
     made_bed,
     mixing_desk,
     painting,
-    pick,
-    some,
     speaker,
     trash_can,
     treadmill,
@@ -34,10 +29,10 @@ from facevalue.stimuli.noto.persona_drawings import (
     weight_bench,
     weights,
 )
-from facevalue.stimuli.noto.scenes import SIZE, Prop
+from facevalue.stimuli.noto.scenes import SIZE
 
 ART = ("artist-palette", "paintbrush", "crayon")
-READING = ("books", "open-book", "closed-book", "blue-book", "green-book", "orange-book", "notebook")
+READING = ("closed-book", "blue-book", "green-book", "orange-book", "notebook")
 DISHES = ("spaghetti", "green-salad", "shallow-pan-of-food", "pot-of-food", "pie", "birthday-cake", "lobster", "pizza")
 BITES = (
     "poultry-leg", "meat-on-bone", "cheese-wedge", "croissant", "baguette-bread", "grapes", "cherries", "strawberry",
@@ -48,123 +43,62 @@ OUTDOORS = ("tent", "hiking-boot", "backpack", "compass", "fire", "goat", "rock"
 INSTRUMENTS = ("guitar", "violin", "trumpet", "saxophone", "drum", "accordion", "trombone", "musical-keyboard")
 STUDIO = ("studio-microphone", "headphone", "musical-score", "control-knobs")
 LITTER = (
-    "t-shirt", "socks", "jeans", "shorts", "pizza", "banana", "canned-food", "beverage-box", "cup-with-straw",
-    "french-fries", "bone", "rolled-up-newspaper", "roll-of-paper", "running-shoe", "package", "open-book", "hamburger",
+    "t-shirt", "socks", "jeans", "pizza", "banana", "canned-food", "beverage-box", "cup-with-straw", "french-fries",
+    "bone", "rolled-up-newspaper", "roll-of-paper", "running-shoe", "package", "open-book", "hamburger",
 )  # fmt: skip
-TIDY = (
-    "couch-and-lamp",
-    "potted-plant",
-    "sparkles",
-    "broom",
-    "bucket",
-    "lotion-bottle",
-    "mirror",
-    "books",
-    "television",
-)
+CLEANING = ("broom", "bucket", "lotion-bottle")
 LEFTOVERS = (
     "red-apple", "banana", "bread", "baguette-bread", "pizza", "fish", "carrot", "leafy-green", "croissant", "doughnut",
     "canned-food", "bone", "cheese-wedge", "hamburger", "beverage-box", "poultry-leg", "rolled-up-newspaper",
 )  # fmt: skip
 SPORT = ("running-shoe", "boxing-glove", "stopwatch", "basketball", "tennis", "skateboard", "volleyball")
-NATURE = (
-    "evergreen-tree",
-    "deciduous-tree",
-    "leafless-tree",
-    "palm-tree",
-    "cloud",
-    "sun",
-    "eagle",
-    "fountain",
+TREES = ("palm-tree", "deciduous-tree")
+JUNK = ("wheel", "oil-drum", "rock")
+YARD = ("oil-drum", "wood", "rock", "bucket")
+FIXED = (
+    "books", "open-book", "keyboard", "computer-mouse", "sun", "cloud", "evergreen-tree", "spider-web", "package",
+    "wastebasket", "splatter", "couch-and-lamp", "potted-plant", "sparkles", "leafless-tree", "fallen-leaf", "fountain",
     "tulip",
-)
-WRECKAGE = ("wheel", "oil-drum", "spider-web", "splatter", "fallen-leaf", "wastebasket", "keyboard", "computer-mouse")
+)  # fmt: skip
 
 ARTWORK: frozenset[str] = frozenset(
-    (*ART, *READING, *DISHES, *BITES, *GAMING, *OUTDOORS, *INSTRUMENTS, *STUDIO, *LITTER, *TIDY, *LEFTOVERS, *SPORT)
-    + (*NATURE, *WRECKAGE)
-)
-"""Every piece of the artwork that these scenes may show."""
+    (
+        *ART, *READING, *DISHES, *BITES, *GAMING, *OUTDOORS, *INSTRUMENTS, *STUDIO, *LITTER, *CLEANING, *LEFTOVERS,
+        *SPORT, *TREES, *JUNK, *YARD, *FIXED,
+    )
+)  # fmt: skip
+"""Every piece of the artwork that these scenes show."""
 
 
-class _Canvas:
-    """The parts of one picture, from back to front, and its random numbers."""
-
-    def __init__(self, rng: Generator) -> None:
-        self.rng = rng
-        self.parts: list[str] = []
-
-    def paint(self, *svg: str) -> None:
-        """Add what is drawn in the units of the scene."""
-        self.parts += svg
-
-    def put(self, what: str | Drawing, x: float, y: float, size: float, turn: float = 0) -> None:
-        """Add a thing of the artwork or of our own in a square, turned by some degrees around its middle."""
-        prefix = f"t{len(self.parts)}-"
-        if isinstance(what, str):
-            made = Prop(what, x, y, size).svg(prefix)
-        else:
-            made = nested(document(f"<g>{what(self.rng)}</g>"), x, y, size, prefix)
-        around = f'<g transform="rotate({turn:g} {x + size / 2:g} {y + size / 2:g})">{made}</g>'
-        self.parts.append(around if turn else made)
-
-    def near(self, middle: float, off: float) -> float:
-        """Return a number at most `off` from another."""
-        return between(self.rng, middle - off, middle + off)
-
-    def tint(self, light: tuple[float, float], colourful: tuple[float, float] = (0.15, 0.5)) -> str:
-        """Return a colour of any hue, its lightness and saturation (0 to 1) within bounds."""
-        rng = self.rng
-        rgb = colorsys.hls_to_rgb(float(rng.random()), float(rng.uniform(*light)), float(rng.uniform(*colourful)))
-        return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
-
-    def wash(self, backdrop: str) -> None:
-        """Add a backdrop of the scenes, tinted a little."""
-        self.paint(BACKDROPS[backdrop], rect(0, 0, SIZE, SIZE, self.tint((0.4, 0.8), (0.3, 0.7)) + "22"))
-
-    def room(self, light: tuple[float, float] = (0.84, 0.94), line: float = 380) -> None:
-        """Add a wall, plain, striped or panelled, and a floor."""
-        floor = pick(self.rng, ("#d8c3a5", "#c9a878", "#bfb6ab", "#b98e63", "#cdbfae"))
-        self.paint(rect(0, 0, SIZE, SIZE, self.tint(light)))
-        style = int(self.rng.integers(3))
-        if style == 1:
-            self.paint(*(rect(x, 0, 16, line, "#ffffff44") for x in range(0, SIZE, 48)))
-        if style == 2:
-            self.paint(rect(0, line - 110, SIZE, 110, "#ffffff66"), rect(0, line - 116, SIZE, 8, "#ffffffaa"))
-        self.paint(rect(0, line, SIZE, SIZE - line, floor), rect(0, line - 10, SIZE, 12, "#f6f1e7"))
-
-    def shelf(self, x: float, y: float, wide: float, high: float, tidy: bool = True) -> None:
-        """Add a board with books on it; the board's upper edge is at `y`."""
-        rng, at = self.rng, x + 4
-        while at < x + wide - 14:
-            w, h = between(rng, 9, 19), between(rng, high * 0.72, high) if tidy else between(rng, high * 0.5, high)
-            if rng.random() < (0.97 if tidy else 0.6) and at + w < x + wide:
-                self.paint(rect(at, y - h, w - 1, h, self.tint((0.3, 0.6), (0.35, 0.7)), 1))
-                self.paint(rect(at + 2, y - h + 7, w - 5, 4, "#ffffff88"))
-            at = round(at + w, 1)
-        self.paint(rect(x, y, wide, 7, "#7a5636"))
-
-
-def _art_lover(c: _Canvas) -> None:
+def _art_lover(c: Canvas) -> None:
     c.room()
     size = c.near(320, 24)
     left = c.near(96, 40)
     c.paint(path(f"M{left + size / 2 - 40:g} 0H{left + size / 2 + 40:g}L{left + size:g} 380H{left:g}Z", "#ffffff44"))
-    c.put(painting, left, c.near(26, 14), size, between(c.rng, -1, 1))
+    if c.rng.random() < 0.35:
+        middle, wood = left + size / 2, pick(c.rng, ("#8a633c", "#a67c4e", "#5a4430"))
+        c.paint(stroke(f"M{middle:g} 20L{middle - 120:g} 470M{middle:g} 20L{middle + 120:g} 470", wood, 14))
+        c.paint(rect(left + 10, 352, size - 20, 16, wood, 4))
+    c.put(painting, left, c.near(26, 10), size, between(c.rng, -1, 1))
     if c.rng.random() < 0.6:
         c.put(painting, -14 if left > 110 else 410, c.near(110, 30), 112)
     for k, name in enumerate(some(c.rng, ART, int(c.rng.integers(1, 4)))):
         c.put(name, c.near(110 + 130 * k, 30), c.near(376, 12), c.near(104, 16))
 
 
-def _bookworm(c: _Canvas) -> None:
+def _bookworm(c: Canvas) -> None:
     wood = pick(c.rng, ("#8a5f38", "#6b4a30", "#a67c4e"))
     c.paint(rect(0, 0, SIZE, SIZE, c.tint((0.3, 0.45), (0.15, 0.3))), rect(0, 400, SIZE, 112, "#b98e63"))
     rows = int(c.rng.integers(4, 6))
     high = 380 / rows
+    window = c.rng.random() < 0.4
     for k in range(rows):
-        for x in (4, 172, 340):
+        for x in (4, 340) if window and k < 2 else (4, 172, 340):
             c.shelf(x, round(8 + high * (k + 1), 1), 168, high - 18)
+    if window:
+        sky = pick(c.rng, ("#cfe8f7", "#f4d3b0", "#3f5182", "#dfe5ec"))
+        c.paint(rect(176, 8, 160, 2 * high - 6, "#f6f1e7"), rect(186, 18, 140, 2 * high - 26, sky))
+        c.paint(rect(252, 18, 8, 2 * high - 26, "#f6f1e7"))
     c.paint(*(rect(x, 0, 9, 404, wood) for x in (0, 167, 335, 503)))
     c.put("books", c.near(40, 30), c.near(310, 10), c.near(180, 16))
     c.put("open-book", c.near(216, 24), c.near(350, 10), c.near(140, 14))
@@ -172,12 +106,13 @@ def _bookworm(c: _Canvas) -> None:
         c.put(name, c.near(350 + 62 * k, 14), c.near(372 + 14 * k, 10), c.near(96, 10), c.near(0, 30))
 
 
-def _foodie(c: _Canvas) -> None:
+def _foodie(c: Canvas) -> None:
     c.wash("dining")
-    cloth = c.tint((0.8, 0.95), (0.2, 0.6))
-    c.paint(path("M40 210H472L540 512H-28Z", cloth), path("M-28 470L540 470V512H-28Z", "#00000022"))
+    cloth, trim = c.tint((0.88, 0.97), (0.2, 0.6)), c.tint((0.35, 0.6), (0.4, 0.8))
+    c.paint(rect(0, 0, SIZE, SIZE, "#6b4a3a33"), path("M34 196H478L548 512H-36Z", "#7a5636"))
+    c.paint(path("M44 202H468L534 512H-22Z", trim), path("M58 214H454L500 492H12Z", cloth))
     if c.rng.random() < 0.5:
-        c.paint(*(path(f"M{x} 210h20l{(x - 246) * 0.5:g} 302h-30z", "#ffffff66") for x in range(80, 460, 60)))
+        c.paint(*(path(f"M{x} 214h18l{(x - 246) * 0.2:g} 278h-26z", trim + "44") for x in range(84, 440, 60)))
     dishes, bites = some(c.rng, DISHES, 5), some(c.rng, BITES, 8)
     for k, name in enumerate((*bites[:2], dishes[0], *bites[2:4])):
         c.put(name, c.near(46 + 84 * k, 8), c.near(152, 8), c.near(88, 8))
@@ -187,7 +122,7 @@ def _foodie(c: _Canvas) -> None:
         c.put(name, c.near(2 + 124 * k, 10), c.near(352, 12), c.near(132, 12))
 
 
-def _geek(c: _Canvas) -> None:
+def _geek(c: Canvas) -> None:
     c.room((0.25, 0.6), 352)
     for k in range(2):
         if c.rng.random() < 0.7:
@@ -201,7 +136,7 @@ def _geek(c: _Canvas) -> None:
         c.put(name, c.near(x, 8), c.near(274 if k < 2 else 396, 12), c.near(102, 10))
 
 
-def _loves_outdoors(c: _Canvas) -> None:
+def _loves_outdoors(c: Canvas) -> None:
     sky, rock = pick(c.rng, ("#bfe0f5", "#a9d6ee", "#f4d3b0", "#d7dcf2")), c.tint((0.38, 0.55), (0.08, 0.25))
     c.paint(rect(0, 0, SIZE, SIZE, sky))
     c.put(pick(c.rng, ("sun", "cloud")), c.near(40, 24), c.near(24, 16), c.near(90, 12))
@@ -209,34 +144,19 @@ def _loves_outdoors(c: _Canvas) -> None:
     x, y = c.near(256, 60), c.near(40, 24)
     for far in (-170, 180):
         c.paint(path(f"M{x + far - 150:g} 400L{x + far:g} {c.near(180, 40):g}L{x + far + 150:g} 400Z", "#8fa2b1"))
-    c.paint(
-        path(
-            f"M{x - 190:g} 420L{x - 84:g} 190L{x - 60:g} 170L{x:g} {y:g}L{x + 50:g} 150L{x + 84:g} 196L{x + 190:g} 420Z",
-            rock,
-        )
-    )
-    c.paint(
-        path(
-            f"M{x:g} {y:g}L{x + 50:g} 150L{x + 84:g} 196L{x + 190:g} 420H{x + 10:g}L{x + 30:g} 260L{x - 8:g} 170Z",
-            "#00000033",
-        )
-    )
-    c.paint(
-        path(
-            f"M{x - 38:g} {y + 74:g}L{x:g} {y:g}L{x + 36:g} {y + 70:g}L{x + 18:g} {y + 58:g}L{x + 4:g} {y + 84:g}L{x - 16:g} {y + 62:g}Z",
-            "#ffffff",
-        )
-    )
+    right = f"L{x + 50:g} 150L{x + 84:g} 196L{x + 190:g} 420H{x + 10:g}"
+    c.paint(path(f"M{x - 190:g} 420L{x - 84:g} 190L{x - 60:g} 170L{x:g} {y:g}{right}Z", rock))
+    c.paint(path(f"M{x:g} {y:g}{right}L{x + 30:g} 260L{x - 8:g} 170Z", "#00000033"))
+    snow = f"L{x + 36:g} {y + 70:g}L{x + 18:g} {y + 58:g}L{x + 4:g} {y + 84:g}L{x - 16:g} {y + 62:g}Z"
+    c.paint(path(f"M{x - 38:g} {y + 74:g}L{x:g} {y:g}{snow}", "#ffffff"))
     c.paint(path("M0 392Q128 360 256 384T512 376V512H0Z", pick(c.rng, ("#7fb96a", "#8fae5c", "#6fa36a"))))
     for k in range(int(c.rng.integers(3, 7))):
         c.put("evergreen-tree", c.near(8 + 78 * k, 14), c.near(310, 16), c.near(94, 24))
     for k, name in enumerate(some(c.rng, OUTDOORS, 3)):
         c.put(name, c.near(50 + 150 * k, 30), c.near(390, 12), c.near(100, 14))
-    if c.rng.random() < 0.5:
-        c.put("eagle", c.near(380, 20), c.near(140, 24), 70)
 
 
-def _music_lover(c: _Canvas) -> None:
+def _music_lover(c: Canvas) -> None:
     c.room((0.35, 0.6), 370)
     foam = c.tint((0.25, 0.4), (0.1, 0.3))
     c.paint(*(rect(x, y, 40, 40, foam, 4) for x in range(10, 500, 50) for y in (14, 64)))
@@ -251,7 +171,7 @@ def _music_lover(c: _Canvas) -> None:
         c.put(name, c.near(x, 8), c.near(330 + 22 * (k == 2), 8), c.near(160 - 40 * (k == 2), 8))
 
 
-def _slob(c: _Canvas) -> None:
+def _slob(c: Canvas) -> None:
     c.room((0.62, 0.76), 300)
     for _ in range(4):
         c.paint(disc(between(c.rng, 20, 490), between(c.rng, 20, 260), c.near(26, 14), c.near(18, 8), "#6b5a3a44"))
@@ -260,16 +180,16 @@ def _slob(c: _Canvas) -> None:
     c.paint(rect(360, 96, 130, 8, "#7a5636"))
     c.put("package", c.near(372, 8), 20, 80, c.near(14, 8))
     c.put(unmade_bed, c.near(6, 8), c.near(136, 8), c.near(250, 14))
-    c.put("wastebasket", c.near(370, 14), c.near(196, 8), c.near(130, 10), pick(c.rng, (-1, 1)) * c.near(24, 8))
+    c.put("wastebasket", c.near(352, 14), c.near(186, 8), c.near(140, 10), pick(c.rng, (-1, 1)) * c.near(30, 8))
     for _ in range(2):
         c.put("splatter", between(c.rng, 10, 400), between(c.rng, 330, 420), c.near(80, 16))
-    things = [*some(c.rng, LITTER, 13), *some(c.rng, LITTER, 5)]
-    for k, name in enumerate(things):
-        row, column = divmod(k, 6)
-        c.put(name, c.near(4 + 80 * column, 16), c.near(282 + 62 * row, 16), c.near(90, 16), between(c.rng, -140, 140))
+    for k, name in enumerate(some(c.rng, LITTER, 13)):
+        row, column = (0, k) if k < 3 else divmod(k + 2, 5)
+        x = 264 + 76 * column if k < 3 else 4 + 96 * column
+        c.put(name, c.near(x, 16), c.near(296 + 56 * row, 14), c.near(96, 14), between(c.rng, -140, 140))
 
 
-def _neat(c: _Canvas) -> None:
+def _neat(c: Canvas) -> None:
     c.room((0.9, 0.96), 360)
     c.paint(path("M60 360L20 512H150L170 360Z", "#ffffff44"), path("M210 360L196 512H260L250 360Z", "#ffffff44"))
     c.paint(rect(24, 50, 116, 150, "#ffffff", 4), rect(34, 60, 96, 130, "#cfe8f7"), rect(79, 60, 6, 130, "#ffffff"))
@@ -286,21 +206,21 @@ def _neat(c: _Canvas) -> None:
     c.put("potted-plant", c.near(392, 8), c.near(252, 6), c.near(120, 8))
     if c.rng.random() < 0.6:
         c.put("potted-plant", c.near(6, 4), c.near(252, 6), c.near(110, 8))
-    for name, x in zip(some(c.rng, ("broom", "bucket", "lotion-bottle"), 2), (396, 30), strict=True):
+    for name, x in zip(some(c.rng, CLEANING, 2), (396, 30), strict=True):
         c.put(name, c.near(x, 8), c.near(384, 6), c.near(92, 8))
     for x, y in some(c.rng, ((170, 250), (330, 210), (220, 400), (330, 404), (150, 30)), 3):
         c.put("sparkles", x, y, c.near(62, 10))
 
 
-def _freegan(c: _Canvas) -> None:
+def _freegan(c: Canvas) -> None:
     brick = pick(c.rng, ("#b07a62", "#a98f7a", "#8f8a86", "#9c6b5a"))
     c.paint(rect(0, 0, SIZE, SIZE, brick))
     for j in range(9):
         c.paint(stroke(f"M0 {40 * j + 20}H512", "#00000022", 3))
         c.paint(*(rect(x + 32 * (j % 2), 40 * j - 20, 3, 40, "#00000022") for x in range(0, SIZE, 64)))
     c.paint(FOREGROUNDS["paving"])
-    bin_, left, top, size, wide = pick(c.rng, ((dumpster, 60, 96, 380, 360), (trash_can, 90, 110, 330, 210)))
-    left, rim = c.near(left, 16), top + size * (50 / 128 if bin_ is dumpster else 36 / 128)
+    bin_, middle, top, size, wide = pick(c.rng, ((dumpster, 250, 96, 380, 360), (trash_can, 255, 110, 330, 210)))
+    left, rim = c.near(middle - size / 2, 16), top + size * (50 / 128 if bin_ is dumpster else 36 / 128)
     start = left + (size - wide) / 2
     for k, name in enumerate(some(c.rng, LEFTOVERS, 8)):
         step = (wide - 96) / 3
@@ -311,7 +231,7 @@ def _freegan(c: _Canvas) -> None:
         c.put(name, c.near(10 + 96 * k, 14), c.near(412, 14), c.near(80, 10), between(c.rng, -70, 70))
 
 
-def _active(c: _Canvas) -> None:
+def _active(c: Canvas) -> None:
     c.wash("gym")
     c.paint(FOREGROUNDS[pick(c.rng, ("floor", "boards"))])
     machines: Sequence[Drawing] = some(c.rng, (treadmill, weights, weight_bench), 3)
@@ -327,7 +247,7 @@ def _active(c: _Canvas) -> None:
 PLACES = ("road", "street", "park", "beach", "mountains")
 
 
-def _car(c: _Canvas, car: Drawing, low: float, *around: tuple[str | Drawing, float, float, float]) -> None:
+def _car(c: Canvas, car: Drawing, low: float, *around: tuple[str | Drawing, float, float, float]) -> None:
     """Add a place, what stands around the car, and the car before it."""
     c.wash(pick(c.rng, PLACES))
     c.paint(FOREGROUNDS[pick(c.rng, ("tarmac", "paving", "floor"))])
@@ -337,21 +257,22 @@ def _car(c: _Canvas, car: Drawing, low: float, *around: tuple[str | Drawing, flo
     c.put(car, c.near(256 - size / 2, 10), c.near(low - size * 0.79, 8), size)
 
 
-def _luxury_car(c: _Canvas) -> None:
-    plant = pick(c.rng, ("palm-tree", "deciduous-tree"))
+def _luxury_car(c: Canvas) -> None:
+    plant = pick(c.rng, TREES)
     _car(c, luxury_car, 450, (plant, 8, 160, 190), (plant, 320, 170, 180), (hedge, 200, 250, 110))
     for x, y in some(c.rng, ((110, 190), (330, 180), (30, 300), (410, 300)), 2):
         c.put("sparkles", x, y, c.near(62, 10))
 
 
-def _dilapidated_car(c: _Canvas) -> None:
+def _dilapidated_car(c: Canvas) -> None:
     _car(c, dilapidated_car, 450, ("leafless-tree", 10, 160, 190), (fence, 300, 210, 180), (weeds, 190, 250, 110))
-    things: list[str | Drawing] = [pick(c.rng, ("wheel", "oil-drum", "rock")), weeds, "fallen-leaf", weeds]
+    things: list[str | Drawing] = [pick(c.rng, JUNK), weeds, "fallen-leaf", weeds]
     for what, x in zip(things, some(c.rng, (4, 130, 260, 400), 4), strict=True):
         c.put(what, c.near(x, 8), c.near(404, 8), c.near(94, 10))
 
 
-def _house(c: _Canvas, house: Drawing, ground: str) -> None:
+def _grounds(c: Canvas, ground: str) -> None:
+    """Add a place, the sky's things and the ground that a house stands on."""
     c.wash(pick(c.rng, ("road", "park", "field", "mountains")))
     c.paint(path("M0 380Q256 366 512 380V512H0Z", ground))
     if c.rng.random() < 0.6:
@@ -359,10 +280,10 @@ def _house(c: _Canvas, house: Drawing, ground: str) -> None:
     c.put(pick(c.rng, ("sun", "cloud")), c.near(410, 16), c.near(10, 8), c.near(78, 10))
 
 
-def _luxury_villa(c: _Canvas) -> None:
-    _house(c, villa, pick(c.rng, ("#7fb96a", "#8fc47a", "#6fb06a")))
+def _luxury_villa(c: Canvas) -> None:
+    _grounds(c, pick(c.rng, ("#7fb96a", "#8fc47a", "#6fb06a")))
     for x in (-16, 384):
-        c.put(pick(c.rng, ("palm-tree", "deciduous-tree")), c.near(x, 10), c.near(170, 12), c.near(160, 12))
+        c.put(pick(c.rng, TREES), c.near(x, 10), c.near(170, 12), c.near(160, 12))
     size = c.near(404, 16)
     c.put(villa, c.near(256 - size / 2, 8), c.near(400 - size * 0.875, 6), size)
     c.put(hedge, c.near(10, 8), c.near(340, 6), 84)
@@ -377,14 +298,14 @@ def _luxury_villa(c: _Canvas) -> None:
         c.put("tulip", c.near((6, 62, 390, 446)[k], 6), c.near(424, 8), 62)
 
 
-def _shabby_hut(c: _Canvas) -> None:
-    _house(c, hut, pick(c.rng, ("#a89a6a", "#9a8f5f", "#b0a078")))
+def _shabby_hut(c: Canvas) -> None:
+    _grounds(c, pick(c.rng, ("#a89a6a", "#9a8f5f", "#b0a078")))
     c.put("leafless-tree", c.near(-10, 8), c.near(140, 12), c.near(190, 14))
     c.put(fence, c.near(370, 10), c.near(300, 8), 140)
     size = c.near(340, 18)
     c.put(hut, c.near(262 - size / 2, 14), c.near(408 - size * 0.875, 6), size)
     c.paint(disc(256, 470, c.near(150, 40), 22, "#7a6a4a88"))
-    things: list[str | Drawing] = [pick(c.rng, ("oil-drum", "wood")), weeds, weeds, pick(c.rng, ("rock", "bucket"))]
+    things: list[str | Drawing] = [*some(c.rng, YARD, 2), weeds, weeds]
     for what, x in zip(things, some(c.rng, (6, 130, 290, 400), 4), strict=True):
         c.put(what, c.near(x, 8), c.near(384, 12), c.near(96, 10))
 
@@ -402,7 +323,7 @@ class Persona:
     """
 
     shows: str
-    draw: Callable[[_Canvas], None]
+    draw: Callable[[Canvas], None]
 
 
 PERSONAS: Mapping[str, Persona] = MappingProxyType(
@@ -452,7 +373,7 @@ def persona_svg(name: str, seed: int) -> str:
         raise UnknownNameError("persona", name, PERSONAS)
     if seed < 0:
         raise DataError(f"The seed of a persona's scene must be at least 0, not {seed}.")
-    canvas = _Canvas(np.random.default_rng([tuple(PERSONAS).index(name), seed]))
+    canvas = Canvas(np.random.default_rng([tuple(PERSONAS).index(name), seed]))
     PERSONAS[name].draw(canvas)
     inner = "".join(canvas.parts)
     if canvas.rng.random() < 0.5:
