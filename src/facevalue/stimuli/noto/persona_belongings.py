@@ -13,7 +13,7 @@ from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
 from facevalue.stimuli.noto.persona_canvas import between, pick, some
 from facevalue.stimuli.noto.persona_drawings import BRIGHT
 
-PAINTS = ("#b3202c", "#14213d", "#0b6e4f", "#e0a82e", "#23262b", "#f4f5f7", "#5b2a86", "#1f6fb2")
+PAINTS = ("#b3202c", "#14213d", "#0b6e4f", "#aeb6bf", "#23262b", "#f4f5f7", "#5b2a86", "#1f6fb2")
 FADED = ("#8a9a8b", "#a79a78", "#7f8f9f", "#a3847a", "#9a9a92", "#7c8f6a", "#a86a60", "#6f86a0", "#b59a5a")
 _RUST = ("#8a4b22", "#a35b2b", "#6f3a1c")
 
@@ -27,8 +27,8 @@ _LUXURY: Mapping[str, tuple[str, str]] = MappingProxyType(
             "M44 65Q56 52 68 52V65ZM72 52Q86 52 93 65H72Z",
         ),
         "limousine": (
-            "M0 86Q0 72 10 70L16 68L26 52Q28 50 32 50H86Q91 50 95 55L104 68L118 70Q128 72 127 87H0Z",
-            "M22 67L30 54H42V67ZM45 54H58V67H45ZM61 54H74V67H61ZM77 54H86Q89 54 97 67H77Z",
+            "M0 89Q0 75 8 73L18 71L30 57Q32 55 36 55H80Q85 55 89 59L100 70L119 72Q128 74 127 90H0Z",
+            "M24 70L33 58H44V70ZM46 58H56V70H46ZM58 58H68V70H58ZM70 58H80Q84 58 95 70H70Z",
         ),
         "supercar": (
             "M2 86Q1 76 14 72L30 66Q48 52 66 52Q80 52 92 64L118 74Q127 78 126 88H2Z",
@@ -56,11 +56,11 @@ _OLD: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def _fine_wheel(x: float, spokes: str) -> str:
-    made = disc(x, 87, 13.5, 13.5, "#1b1d20") + disc(x, 87, 9.5, 9.5, "#dfe4e9")
+    made = disc(x, 88, 12.5, 12.5, "#1b1d20") + disc(x, 88, 9.5, 9.5, "#dfe4e9")
     made += stroke(
-        f"M{x} 79V95M{x - 8} 87H{x + 8}M{x - 5.6} 81.4L{x + 5.6} 92.6M{x + 5.6} 81.4L{x - 5.6} 92.6", spokes, 1.8
+        f"M{x} 80V96M{x - 8} 88H{x + 8}M{x - 5.6} 82.4L{x + 5.6} 93.6M{x + 5.6} 82.4L{x - 5.6} 93.6", spokes, 1.8
     )
-    return made + disc(x, 87, 2.6, 2.6, "#f3c54b")
+    return made + disc(x, 88, 2.6, 2.6, "#f3c54b")
 
 
 def luxury_car(rng: Generator) -> str:
@@ -69,9 +69,9 @@ def luxury_car(rng: Generator) -> str:
     paint, spokes = pick(rng, PAINTS), pick(rng, ("#8d98a3", "#3d4348"))
     return (
         disc(64, 101, 62, 4, "#00000033") + path(body, paint) + path(glass, "#22384a")
-        + stroke("M12 74Q60 68 116 74", "#ffffffaa", 1.8) + stroke("M14 84H114", "#e9edf1", 2)
+        + stroke("M12 75Q60 71 116 75", "#ffffffaa", 1.8) + stroke("M14 84H114", "#e9edf1", 2)
         + path("M114 71L125 75L113 76Z", "#fff6cf") + path("M4 75L12 73L11 78L4 79Z", "#ff5247")
-        + stroke("M57 73H63", "#f4f5f7", 1.6) + _fine_wheel(27, spokes) + _fine_wheel(101, spokes)
+        + stroke("M57 77H63", "#f4f5f7", 1.6) + _fine_wheel(27, spokes) + _fine_wheel(101, spokes)
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ INSTRUMENTS = ("guitar", "violin", "trumpet", "saxophone", "drum", "accordion", 
 STUDIO = ("studio-microphone", "headphone", "musical-score", "control-knobs")
 LITTER = (
     "t-shirt", "socks", "jeans", "pizza", "banana", "canned-food", "beverage-box", "cup-with-straw", "french-fries",
-    "bone", "rolled-up-newspaper", "roll-of-paper", "running-shoe", "package", "open-book", "hamburger",
+    "bone", "rolled-up-newspaper", "roll-of-paper", "running-shoe", "open-book", "hamburger",
 )  # fmt: skip
 CLEANING = ("broom", "bucket", "lotion-bottle")
 LEFTOVERS = (
@@ -260,7 +260,7 @@ def _car(c: Canvas, car: Drawing, low: float, *around: tuple[str | Drawing, floa
 def _luxury_car(c: Canvas) -> None:
     plant = pick(c.rng, TREES)
     _car(c, luxury_car, 450, (plant, 8, 160, 190), (plant, 320, 170, 180), (hedge, 200, 250, 110))
-    for x, y in some(c.rng, ((110, 190), (330, 180), (30, 300), (410, 300)), 2):
+    for x, y in some(c.rng, ((150, 236), (300, 230), (40, 300), (410, 300), (70, 400), (380, 400)), 2):
         c.put("sparkles", x, y, c.near(62, 10))
 
 
