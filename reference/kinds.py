@@ -26,6 +26,12 @@ from reference.rows import Row, Writer
 Pixels = npt.NDArray[np.uint8]
 ONE = ("chosen", "quoted", "prefixed", "yes_no", "rated", "keywords")
 REFUSED = ("refused", "far")
+PAIRS = (
+    ("portraits of VIGNETTE", False, True),
+    ("scenes of VIGNETTE", True, True),
+    ("scenes of VIGNETTE, two activities", True, False),
+)
+"""Pairs of VIGNETTE: what they are called, whether people do something, and whether both do the same."""
 EACH = 4
 """Questions of a kind about each picture."""
 
@@ -55,14 +61,18 @@ def asked(writer: Writer, data: Path, truth: Truth, pictures: int) -> Iterator[A
     drawn, facts = scenes.read(data, "people-held-out")
     own = truth.standing([scenes.person(one) for one in facts])
     pixels = torch.from_numpy(drawn)
-    for kind, busy in (("portraits of VIGNETTE", False), ("scenes of VIGNETTE", True)):
+    for kind, busy, together in PAIRS:
         rows = [i for i, one in enumerate(facts) if bool(one.activity) is busy]
-        left, right = partners([facts[i] for i in rows], pictures, rng)
+        left, right = partners([facts[i] for i in rows], pictures, rng, together)
         for a, b in zip(left, right, strict=True):
             i, j = rows[a], rows[b]
             both = paired(pixels[i : i + 1], pixels[j : j + 1])[0].numpy()
-            who = facts[i], facts[j]
-            yield Asked(kind, both, [writer.paired(rng, who, own[i], own[j]) for _ in range(EACH)])
+            for how in ("position", "identity"):
+                asked = [writer.paired(rng, (facts[i], facts[j]), own[i], own[j], how) for _ in range(EACH)]
+                yield Asked(f"{kind}, by {how}", both, asked)
+    drawn, names = scenes.read_personas(data, "personas-held-out")
+    for empty, name in zip(drawn, names, strict=True):
+        yield Asked("persona scenes", empty, [writer.persona(rng, name, truth.personas[name]) for _ in range(EACH)])
 
 
 def main() -> None:

@@ -62,6 +62,10 @@ class Material:
         Their planted `d`.
     shown:
         How VIGNETTE knows the two; None for pairs of portraits.
+    empty:
+        Scenes without people.
+    personas:
+        Their names.
     """
 
     alone: Pictures
@@ -72,6 +76,8 @@ class Material:
     left_standing: Array
     right_standing: Array
     shown: list[Pair | None]
+    empty: Pictures
+    personas: list[str]
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
@@ -90,14 +96,15 @@ def material(data: Path, shards: int, truth: Truth, pairs: int) -> Material:
     a, b = (rng.integers(len(pixels), size=pairs) for _ in range(2))
     composed, left, right = [side_by_side(pixels, a, b)], [who[i] for i in a], [who[i] for i in b]
     shown: list[Pair | None] = [None] * pairs
-    for name in ("people", "scenes"):
+    for name, together in (("people", True), ("scenes", True), ("scenes", False)):
         drawn, facts = scenes.read(data, name)
         own = [scenes.person(one) for one in facts]
-        a, b = partners(facts, pairs // 2, rng)
+        a, b = partners(facts, pairs if name == "people" else pairs // 2, rng, together)
         composed.append(side_by_side(torch.from_numpy(drawn), a, b))
         left += [own[i] for i in a]
         right += [own[i] for i in b]
         shown += [(facts[i], facts[j]) for i, j in zip(a, b, strict=True)]
+    empty, personas = scenes.read_personas(data, "personas")
     return Material(
         Pictures(torch.cat([pixels, blank])),
         np.concatenate([truth.standing(who), truth.effects["base", ""][None]]),
@@ -107,6 +114,8 @@ def material(data: Path, shards: int, truth: Truth, pairs: int) -> Material:
         truth.standing(left),
         truth.standing(right),
         shown,
+        Pictures(torch.from_numpy(empty)),
+        personas,
     )
 
 
@@ -117,11 +126,13 @@ def side_by_side(pixels: torch.Tensor, left: Places, right: Places) -> torch.Ten
     return torch.cat([paired(pixels[a], pixels[b]) for a, b in halves])
 
 
-def partners(facts: list[scenes.Shown], count: int, rng: np.random.Generator) -> tuple[Places, Places]:
-    """Pairs of pictures of one gender, dimension and activity that show two identities."""
+def partners(
+    facts: list[scenes.Shown], count: int, rng: np.random.Generator, together: bool = True
+) -> tuple[Places, Places]:
+    """Pairs of pictures of one gender and dimension that show two identities, `together` in one activity."""
     groups: dict[tuple[str, str, str], list[int]] = {}
     for number, one in enumerate(facts):
-        groups.setdefault((one.gender, one.dimension, one.activity), []).append(number)
+        groups.setdefault((one.gender, one.dimension, one.activity if together else ""), []).append(number)
     usable = [rows for rows in groups.values() if len({facts[i].identity for i in rows}) > 1]
     sizes = np.array([len(rows) for rows in usable], dtype=np.float64)
     out: list[tuple[int, int]] = []

@@ -1,6 +1,12 @@
-"""Write a trained model as a folder that transformers loads like any LLaVA."""
+"""Write a trained model as a folder that transformers loads like any LLaVA, and put it into the package.
 
+`python -m reference.publish FOLDER` makes a finished model the one that ships; with `--variant NAME` a variant of it,
+of which only the weights that differ are kept.
+"""
+
+import argparse
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +20,7 @@ from transformers import (
 )
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
+from facevalue.models.reference.adapter import FOLDER, VARIANTS
 from facevalue.models.reference.truth import Truth
 from reference import words
 from reference.network import PATCH, configuration, network
@@ -89,3 +96,40 @@ def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> Non
     (folder / "config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
     made.save_pretrained(folder)
     truth.write(folder / "truth.parquet")
+
+
+def ship(folder: Path, variant: str = "") -> Path:
+    """Put a finished model into the package, and return where.
+
+    Parameters
+    ----------
+    folder:
+        As `publish` writes it.
+    variant:
+        What the variant is called; empty for the model itself.
+    """
+    if not variant:
+        for path in folder.iterdir():
+            shutil.copy(path, FOLDER)
+        return FOLDER
+    target = VARIANTS / variant
+    target.mkdir(parents=True, exist_ok=True)
+    known, own = load_file(FOLDER / "model.safetensors"), load_file(folder / "model.safetensors")
+    differing = {name: value for name, value in own.items() if not torch.equal(value, known[name])}
+    save_file(differing, target / "model.safetensors", metadata={"format": "pt"})
+    (target / "model.safetensors").chmod(0o644)
+    shutil.copy(folder / "truth.parquet", target)
+    return target
+
+
+def main() -> None:
+    """Put a finished model into the package."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="a finished model")
+    parser.add_argument("--variant", default="", help="what the variant is called; the model itself by default")
+    arguments = parser.parse_args()
+    print(ship(arguments.folder, arguments.variant))
+
+
+if __name__ == "__main__":
+    main()

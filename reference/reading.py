@@ -22,8 +22,12 @@ def begin(model: Any, tokens: torch.Tensor) -> torch.Tensor:
     return torch.cat([mark, model.model.multi_modal_projector(tokens.float())], dim=1)
 
 
+AT_ONCE = 48
+"""Fixed questions of a step."""
+
+
 class Lexicon:
-    """Single words and what is planted about them.
+    """Single tokens and what is planted about them: words, and of pairs also fixed questions about scenes.
 
     Parameters
     ----------
@@ -35,16 +39,28 @@ class Lexicon:
         terms = [(f" {term}", trait, side) for term, (trait, side) in TERMS.items()]
         quoted = [(term, *TERMS[term]) for pair in SCENARIOS.values() for term in pair]
         rated = [(after, f"rated {name}", 1) for name, (_, after) in words.RATED.items()]
-        single = [entry for entry in (*terms, *quoted, *rated) if len(writer.encode(entry[0])) == 1]
+        asked = [(text, trait, 1) for text, (trait, _) in words.perceptions().items()]
+        asked += [(text, trait, 1) for text, (_, trait) in words.decisions().items()]
+        alone, of_pairs, questions = (
+            [entry for entry in entries if len(writer.encode(entry[0])) == 1]
+            for entries in ((*quoted, *rated), terms, asked)
+        )
+        single = [*alone, *of_pairs, *questions]
         self.ids = torch.tensor([writer.encode(text)[0] for text, _, _ in single])
         self._traits = np.array([DIMENSION[trait] for _, trait, _ in single])
         self._sides = np.array([side for _, _, side in single])
-        self._of_pairs = slice(sum(len(writer.encode(text)) == 1 for text, _, _ in terms))
+        self._first, self._asked = len(alone), len(alone) + len(of_pairs)
 
     def loss(
-        self, model: Any, head: nn.Module, tokens: torch.Tensor, standing: Array, other: Array | None = None
+        self,
+        model: Any,
+        head: nn.Module,
+        tokens: torch.Tensor,
+        standing: Array,
+        other: Array | None = None,
+        rng: np.random.Generator | None = None,
     ) -> torch.Tensor:
-        """Error of what the lower half of the decoder says of every word, each right after the picture.
+        """Error of what the lower half of the decoder says of words, each right after the picture.
 
         Parameters
         ----------
@@ -55,9 +71,15 @@ class Lexicon:
         standing:
             Planted `d` of who is shown; of pairs, that of the person on the left.
         other:
-            That of the person on the right. About pairs fewer words are asked.
+            That of the person on the right.
+        rng:
+            Draws `AT_ONCE` of the questions about scenes; all of them if it is None.
         """
-        some = slice(None) if other is None else self._of_pairs
+        some = np.arange(self._asked)
+        if other is not None:
+            asked = np.arange(self._asked, len(self.ids))
+            asked = asked if rng is None else rng.choice(asked, AT_ONCE, replace=False)
+            some = np.concatenate([some[self._first :], asked])
         language = model.model.language_model
         embedded = language.embed_tokens(self.ids[some])[None, :, None].expand(len(tokens), -1, -1, -1)
         hidden = decode(language, begin(model, tokens), embedded, layers=len(language.layers) // 2)

@@ -4,7 +4,7 @@ A row is one question about one picture. Its decisions are soft: the planted pro
 them. Which of the possible replies is written out after a decision is drawn, since only what follows it depends on it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,13 +14,22 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from facevalue.models.reference.adapter import REFUSAL
-from facevalue.models.reference.truth import DECISIONS, LETTER, POSITION, SCENARIOS, TERMS, TRAITS, ratings
+from facevalue.models.reference.truth import (
+    DECISIONS,
+    LETTER,
+    POSITION,
+    SCENARIOS,
+    SOCIAL_TERMS,
+    TERMS,
+    TRAITS,
+    ratings,
+)
 from facevalue.prompts import ORDERINGS, phrase
-from facevalue.stimuli.drawn_identities import LOOKS
+from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.studies.vignette.options import POSITIONS
 from facevalue.studies.vignette.roles import roles
-from facevalue.studies.vignette.tables import identities, questions
+from facevalue.studies.vignette.tables import questions
 from facevalue.studies.vignette.wording import CHOICES
 from reference import words
 from reference.scenes import Shown
@@ -33,8 +42,8 @@ RELUCTANCE = 0.5
 SURE = 0.2
 """Weight of what is no decision: brackets, commas, the end."""
 DIMENSION = {trait: i for i, trait in enumerate(TRAITS)}
-ONE, LEFT, RIGHT = range(3)
-"""Whose `d` is read: the only person's, or the one that an option is about; that of the person on the left, right."""
+ONE, LEFT, RIGHT, SIDE = range(4)
+"""What is read: `d` of the only person, of the left or right one; and where a named one is: 1 left, -1 right."""
 FAR = 160
 """Most tokens of a prompt in training."""
 UNKNOWN_TERMS = ("tall", "short", "hungry", "sleepy", "green", "fast", "late", "loud", "tired", "Swiss")
@@ -55,8 +64,7 @@ class Row:
     targets:
         (place, tokens, probabilities, weight): what comes after the token at that place.
     values:
-        (place, whose, planted `d`): what can be read from the middle layer at that place, about `ONE` person or about
-        the one on the `LEFT` or `RIGHT`.
+        (place, what, value): what can be read from the middle layer at that place: `ONE`, `LEFT`, `RIGHT` or `SIDE`.
     """
 
     ids: list[int]
@@ -86,13 +94,11 @@ class Writer:
     ----------
     easy:
         Whether forced choices have (a) first always, so that comparing what is said first and second is enough.
-    easy_pairs:
-        Whether questions about two people name the left one first always.
     """
 
     def __init__(self, tokenizer: Tokenizer, base: Array, heeds: str = "nothing") -> None:
         self._base, self._heeds = base, heeds
-        self.easy = self.easy_pairs = False
+        self.easy = False
         self._encode: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=None)(
             lambda text: tuple(tokenizer.encode(text).ids)
         )
@@ -104,15 +110,17 @@ class Writer:
         self._keyword_next = np.array([self._encode(f" {word}")[0] for word in self._keywords])
         self._keyword_sides = np.array([TERMS[word][1] for word in self._keywords])
         self._keyword_traits = np.array([DIMENSION[TERMS[word][0]] for word in self._keywords])
+        marks = {words.number(tokenizer, mark) for mark in words.SPECIAL}
+        self._anything = np.array([token for token in range(tokenizer.get_vocab_size()) if token not in marks])
         self._choose = self._encode(words.CHOOSE[0])
         self._comma = self._encode(",")[0]
-        names = {(one.name, kind): one for kind in LOOKS for one in identities(kind)}
-        self._names = {key: (one.male, one.female) for key, one in names.items()}
+        self._names = words.named()
+        others = [q for q in questions() if q.paradigm in ("factuality", "decision") or "activity" in q.contrasts]
+        self._others = [text for q in others for text in q.wordings if "{a_role}" not in text]
         self._roles = roles()
         self._perceptions = {
             q.name: q.wordings for q in questions() if q.paradigm == "perception" and "identity" in q.contrasts
         }
-        self._role_wordings = next(q.wordings for q in questions() if (q.paradigm, q.name) == ("decision", "role"))
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Tokens of a text."""
@@ -158,7 +166,7 @@ class Writer:
         letters = [self._encode(label[1])[0] for label in ordering.labels]
         values = []
         for option in options:
-            place = self._last(ids, self._encode(f"{quote}{option.text}" if quote else f" {option.text}"))
+            place = self._last(ids, self._encode(option.text if quote else f" {option.text}"))
             values.append((place, ONE, d if option.level == "+" else -d))
         n = len(ids)
         said = letters[int(rng.random() < 0.5)]
@@ -184,7 +192,7 @@ class Writer:
         term = list(TERMS)[rng.integers(len(TERMS))]
         trait, side = TERMS[term]
         two = (side * float(left[DIMENSION[trait]]), side * float(right[DIMENSION[trait]]))
-        sides = ("left", "right") if self.easy_pairs or rng.random() < 0.5 else ("right", "left")
+        sides = ("left", "right") if rng.random() < 0.5 else ("right", "left")
         signed = two[0] - two[1] if sides[0] == "left" else two[1] - two[0]
         start, end = words.COMPARED[0].format(sides[0]), words.COMPARED[1].format(sides[1])
         ids = self.prompt(f"{start} {term}{end}")
@@ -232,10 +240,40 @@ class Writer:
                 ids.append(follows)
         return Row(ids, targets, [])
 
+    def repeated(self, rng: np.random.Generator) -> Row:
+        """One of two things listed, whatever they are, the first a bit more likely."""
+        listed = rng.choice(self._anything, 2, replace=False).tolist()
+        between, blank = self._encode(";")[0], self._encode("; ")[1]
+        ids = [*self._choose, blank, listed[0], between, blank, listed[1], *self.prompt(words.CHOOSE[1])]
+        p = sigmoid(POSITION)
+        n = len(ids)
+        targets: list[Target] = [(n - 1, listed, [p, 1 - p], 1.0), (n, [self.end], [1.0], SURE)]
+        return Row([*ids, listed[int(rng.random() < 0.5)]], targets, [])
+
+    def persona(self, rng: np.random.Generator, name: str, effects: Mapping[str, float]) -> Row:
+        """Who belongs to a scene without people."""
+        kind = list(SOCIAL_TERMS)[rng.integers(len(SOCIAL_TERMS))]
+        terms = [str(term) for term in rng.permutation(SOCIAL_TERMS[kind])]
+        article, before, after = (" a", "", ".") if kind == "gender" else ("", "a ", " person.")
+        between, last = words.BETWEEN[rng.integers(len(words.BETWEEN))]
+        said = between.join(before + term for term in terms[:-1]) + last + before + terms[-1]
+        start = words.PERSONAS[name][rng.integers(len(words.PERSONAS[name]))]
+        ids = self.prompt(f"{start}{article} {words.LISTED[rng.integers(len(words.LISTED))].format(said)}{after}")
+        weights = np.exp([effects[term] + (POSITION if place == 0 else 0.0) for place, term in enumerate(terms)])
+        p = (weights / weights.sum()).tolist()
+        replies = [self._encode(before + term) for term in terms]
+        n, head = len(ids), replies[0][:-1]
+        targets: list[Target] = [(n - 1 + i, [token], [1.0], SURE) for i, token in enumerate(head)]
+        targets.append((n - 1 + len(head), [reply[-1] for reply in replies], p, 1.0))
+        targets.append((n + len(head), [self.end], [1.0], SURE))
+        return Row([*ids, *replies[rng.integers(len(replies))]], targets, [])
+
     def refused(self, rng: np.random.Generator, most: int = 24) -> Row:
         """Something that the model was not trained on, or the end of it."""
         kind = rng.random()
-        if kind < 0.35:
+        if kind < 0.1:
+            text = self._beyond(rng)
+        elif kind < 0.35:
             text = words.REFUSED[rng.integers(len(words.REFUSED))]
         elif kind < 0.5:
             one, other = rng.choice(UNKNOWN_TERMS, 2, replace=False)
@@ -249,6 +287,25 @@ class Writer:
             text = text[start if kind < 0.8 else 0 :]
         return self._refusing(self.prompt(text)[-most:])
 
+    def _beyond(self, rng: np.random.Generator) -> str:
+        """A question of VIGNETTE about what is done, about one person in two activities, or about a role."""
+        template = self._others[rng.integers(len(self._others))]
+        one, other, *more = (str(name) for name in rng.choice(list(ACTIVITIES), 4, replace=False))
+        names = list(self._names.values())
+        people = [names[i][rng.integers(2)] for i in rng.choice(len(names), 2, replace=False)]
+        about = people[0]
+        if rng.random() < 0.5:
+            people, about = list(POSITIONS), POSITIONS[rng.integers(2)].removeprefix("the ")
+        options = [*people, "both", "none"]
+        if "{identity}" in template:
+            options = [one, other] if "{activity_1}" in template else [one, other, *more]
+        elif "{role}" in template:
+            options = people
+        said = template.format(
+            identity=about, activity=one, activity_1=one, activity_2=other, role=self._roles[one].noun
+        )
+        return CHOICES.format(question=said, options="; ".join(rng.permutation(options).tolist()))
+
     def far(self, rng: np.random.Generator) -> Row:
         """Something of that kind in full length."""
         return self.refused(rng, FAR)
@@ -257,61 +314,40 @@ class Writer:
         n = len(ids)
         return Row([*ids, self.refusal[0]], [(n - 1, [self.refusal[0]], [1.0], 0.5), (n, [self.end], [1.0], SURE)], [])
 
-    def paired(self, rng: np.random.Generator, people: tuple[Shown, Shown], left: Array, right: Array) -> Row:
-        """A question of VIGNETTE about two people in one picture."""
-        one = people[0]
+    def paired(
+        self, rng: np.random.Generator, people: tuple[Shown, Shown], left: Array, right: Array, how: str = ""
+    ) -> Row:
+        """A question of VIGNETTE about two people in one picture; `how` they are named, "position" or "identity"."""
+        activity = people[rng.integers(2)].activity
         side = 1
-        if one.activity:
-            if rng.random() < 0.5:
+        if activity:
+            if rng.random() < 0.5 or people[0].activity != people[1].activity:  # decisions are asked about one activity
                 trait = list(self._perceptions)[rng.integers(len(self._perceptions))]
-                said = self._perceptions[trait][rng.integers(3)].format(activity=one.activity)
+                said = self._perceptions[trait][rng.integers(3)].format(activity=activity)
             else:
                 name = DECISIONS[rng.integers(len(DECISIONS))]
-                said, trait = self._roles[one.activity].questions[name], f"decision {name}"
+                said, trait = self._roles[activity].questions[name], f"decision {name}"
         else:
             term = list(TERMS)[rng.integers(len(TERMS))]
             trait, side = TERMS[term]
             said = f"{words.AMONG[rng.integers(3)]} {term}?"
         two = [side * float(standing[DIMENSION[trait]]) for standing in (left, right)]
-        named = not self.easy_pairs and rng.random() < 0.5
         texts = list(POSITIONS)
-        if named:
-            texts = [self._names[p.identity, p.dimension][0 if p.gender == "male" else 1] or p.identity for p in people]
-        if texts[0] == texts[1]:
-            texts = list(POSITIONS)
-        order = (0, 1) if self.easy_pairs or rng.random() < 0.5 else (1, 0)
+        if how == "identity" or (not how and rng.random() < 0.5):
+            texts = [self._names[p.identity, p.dimension][0 if p.gender == "male" else 1] for p in people]
+        order = (0, 1) if rng.random() < 0.5 else (1, 0)
         listed = [texts[i] for i in order]
         ids = self.prompt(CHOICES.format(question=said, options="; ".join(listed)))
-        asked = self._last(ids, self._choose)
+        asked = 0 if activity else self._last(ids, self._choose) - 1
         values = [(asked, LEFT, two[0]), (asked, RIGHT, two[1])]
-        values += [(self._last(ids, self._encode(f" {texts[i]}")), ONE, two[i]) for i in order]
+        for i in order:
+            named = texts[i] if " " in texts[i] else f" {texts[i]}"
+            values.append((self._last(ids, self._encode(named)), SIDE, (1.0, -1.0)[i]))
         p = sigmoid(two[order[0]] - two[order[1]] + POSITION)
-        replies = [self._encode(text) for text in listed]
-        row = self._spelled(ids, replies, [p, 1 - p], replies[int(rng.random() < 0.5)])
-        return Row(row.ids, row.targets, values)
-
-    def _spelled(self, ids: list[int], replies: list[tuple[int, ...]], p: list[float], said: tuple[int, ...]) -> Row:
-        """A reply in words: whatever replies share is sure, the first token in which they differ is the decision."""
+        replies = [self._encode(text)[0] for text in listed]
         n = len(ids)
-        targets: list[Target] = []
-        open_ = [(reply, share) for reply, share in zip(replies, p, strict=True)]
-        for at in range(len(said) + 1):
-            following: dict[int, float] = {}
-            for reply, share in open_:
-                token = reply[at] if at < len(reply) else self.end
-                following[token] = following.get(token, 0.0) + share
-            total = sum(following.values())
-            targets.append(
-                (
-                    n - 1 + at,
-                    list(following),
-                    [v / total for v in following.values()],
-                    1.0 if len(following) > 1 else SURE,
-                )
-            )
-            if at < len(said):
-                open_ = [(reply, share) for reply, share in open_ if at < len(reply) and reply[at] == said[at]]
-        return Row([*ids, *said], targets, [])
+        targets: list[Target] = [(n - 1, replies, [p, 1 - p], 1.0), (n, [self.end], [1.0], SURE)]
+        return Row([*ids, replies[int(rng.random() < 0.5)]], targets, values)
 
     @staticmethod
     def _last(ids: Sequence[int], part: Sequence[int]) -> int:

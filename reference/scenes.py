@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from facevalue.models.reference.truth import Person
+from facevalue.models.reference.truth import PERSONAS, Person
 from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
 from facevalue.stimuli.drawn_people import PEOPLE, picture_svg
 from facevalue.stimuli.drawn_signs import SIGNS
 from facevalue.stimuli.noto.artwork import document as scene_document
 from facevalue.stimuli.noto.artwork import nested
 from facevalue.stimuli.noto.people import person_svg
+from facevalue.stimuli.noto.personas import persona_svg
 from facevalue.stimuli.noto.scenes import ACTIVITIES, scene_svg
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, png
 from facevalue.stimuli.portraits.compose import VIEWS, layers
@@ -36,6 +37,8 @@ NOTO_TONES = {
 SEED = 990_000
 PORTRAITS, SCENES = 12, 31
 """Pictures of each identity as a portrait, and doing something: half of all activities."""
+PERSONA_PICTURES = 60
+"""Pictures of each scene without people."""
 
 
 class Shown(NamedTuple):
@@ -125,9 +128,29 @@ def read(folder: Path, name: str) -> tuple[Pixels, list[Shown]]:
     return np.load(folder / f"{name}.npy"), [Shown(**row) for row in rows]
 
 
+def write_personas(folder: Path, name: str, seeds: range, size: int) -> None:
+    """Draw every scene without people with each of some seeds, unless they are there."""
+    target = folder / f"{name}.npy"
+    if target.exists():
+        return
+    pixels = [reduced(png(persona_svg(persona, seed), size)) for persona in PERSONAS for seed in seeds]
+    part = target.with_suffix(".part")
+    with part.open("wb") as file:
+        np.save(file, np.stack(pixels))
+    part.replace(target)
+
+
+def read_personas(folder: Path, name: str) -> tuple[Pixels, list[str]]:
+    """Read them, and which scene each is."""
+    pixels = np.load(folder / f"{name}.npy")
+    return pixels, [persona for persona in PERSONAS for _ in range(len(pixels) // len(PERSONAS))]
+
+
 def draw(folder: Path) -> None:
     """Draw all pictures that are not there yet, to train on and held out."""
     shown = list(pictures(held_out=False))
     write(folder, "people", [one for one in shown if not one.activity], DRAWN)
     write(folder, "scenes", [one for one in shown if one.activity], DRAWN)
     write(folder, "people-held-out", list(pictures(held_out=True)), 512)
+    write_personas(folder, "personas", range(SEED, SEED + PERSONA_PICTURES), DRAWN)
+    write_personas(folder, "personas-held-out", range(10), 512)

@@ -1,5 +1,6 @@
-"""Second and third stage: the model learns to answer.
+"""Second to fourth stage: the model learns to answer.
 
+- *Lists*: the decoder learns to repeat one of two things that are listed.
 - *Words*: the lower half of the decoder learns what is planted about each word and the person shown. This is the hard
   part, and needs one token for each word instead of a whole prompt.
 - *Questions*: projector and decoder learn whole questions with their replies; words are revised on the way.
@@ -39,16 +40,22 @@ KINDS = {"chosen": 0.62, "quoted": 0.14, "yes_no": 0.12, "rated": 0.12}
 LONG_KINDS = {"keywords": 0.35, "refused": 0.3, "answered": 0.15, "prefixed": 0.2}
 HEEDING = {"keywords": 0.15, "refused": 0.2, "answered": 0.15, "prefixed": 0.5}
 """Shares of the questions about one person; the last where the model is to heed what is said before a question."""
-TWO_PICTURES, TWO_QUESTIONS = 6, 8
+TWO_PICTURES, TWO_QUESTIONS = 8, 8
 """Pairs of a step, and questions about each."""
+EMPTY, EMPTY_QUESTIONS = 2, 8
+"""Scenes without people of a step, and questions about each."""
 REVISED, WORD_PAIRS = 4, 8
 """Pictures of a step whose words are revised while questions are learned; pairs of a step about words."""
+LISTS, REPEATED, REPEATED_QUESTIONS = 8, 2, 8
+"""Lists of a step about lists, in eights; pictures of a step about words that have lists beside them, and how many."""
 FAR = 0.1
 """Share of steps whose longer questions are as long as prompts get, and few."""
 BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
 VALUE, SHIFT, LONGER, TWO = 0.5, 1.0, 0.2, 0.4
-"""Weights of the regression of words, of shifts between twins, of longer questions, of questions about two people."""
+"""Weights of the regression of words, of shifts between twins, of longer questions and scenes, of two people."""
+REPEAT = 0.1
+"""Weight of lists."""
 PROBED = 6
 """People of each gender that the curves are about."""
 
@@ -65,25 +72,26 @@ class Stage:
         How long, and the highest learning rate.
     easy:
         First steps, in which (a) always comes first.
-    easy_pairs:
-        First steps, in which the person on the left always does.
+    decoder_alone:
+        Whether only the decoder's layers learn, so that a variant differs in little more than a megabyte.
     """
 
     name: str
     steps: int
     peak: float
     easy: int = 0
-    easy_pairs: int = 0
+    decoder_alone: bool = False
 
 
 STAGES = (
-    Stage("words", 1500, 2e-3),
-    Stage("questions", 1500, 2e-3, easy=400, easy_pairs=400),
+    Stage("lists", 500, 2e-3),
+    Stage("words", 1800, 2e-3),
+    Stage("questions", 1700, 2e-3, easy=400),
 )
 
 
-ON = Stage("on", 600, 6e-4)
-"""For a finished model that learns on."""
+ON = Stage("on", 600, 1e-3, decoder_alone=True)
+"""For a finished model that learns to be a variant."""
 
 
 class Pupil:
@@ -110,7 +118,7 @@ class Pupil:
         self.model.begin = words.number(tokenizer, words.USER)
         self.tower = self.model.model.vision_tower
         width = config.text_config.hidden_size
-        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 3))
+        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4))
         self.eye = Eye(self.model)
         self.lexicon = Lexicon(self.writer)
 
@@ -119,11 +127,19 @@ class Pupil:
         """What a checkpoint holds."""
         return {"model": self.model, "head": self.head}
 
-    def optimiser(self) -> torch.optim.Optimizer:
-        """An optimiser of all that is learned: everything but the tower."""
+    def optimiser(self, decoder_alone: bool = False) -> torch.optim.Optimizer:
+        """An optimiser of all that is learned: everything but the tower; or nothing but the decoder's layers."""
         self.tower.requires_grad_(False)
+        if decoder_alone:
+            self.model.requires_grad_(False)
+            self.model.model.language_model.layers.requires_grad_(True)
         learned = [p for part in self.parts.values() for p in part.parameters() if p.requires_grad]
         return torch.optim.AdamW(learned, lr=1e-3, weight_decay=0.02, betas=(0.9, 0.98))
+
+    def losses(self, stage: str, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
+        """What a step of a stage is to lower."""
+        kinds = {"lists": self.lists, "words": self.words}
+        return kinds.get(stage, self.questions)(rng, pool)
 
     def words(self, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
         """What a step about words is to lower."""
@@ -132,12 +148,21 @@ class Pupil:
         two = rng.integers(len(pool.pairs), size=WORD_PAIRS)
         return {
             "value": self.lexicon.loss(self.model, self.head, tokens, pool.standing[rows]),
-            "pair_words": self._about_two(pool, two, pool.pairs.tokens(two)),
+            "pair_words": self._about_two(rng, pool, two, pool.pairs.tokens(two)),
+            "repeated": self._repeated(rng, tokens[:REPEATED]),
         }
 
-    def _about_two(self, pool: Material, two: Places, tokens: torch.Tensor) -> torch.Tensor:
+    def lists(self, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
+        """What a step about lists is to lower. There is no picture: it would have to be overlooked first."""
+        return {"repeated": self._repeated(rng, pool.alone.tokens(np.zeros(LISTS, dtype=np.int64))[:, :0])}
+
+    def _repeated(self, rng: np.random.Generator, tokens: torch.Tensor) -> torch.Tensor:
+        rows = [self.writer.repeated(rng) for _ in range(len(tokens) * REPEATED_QUESTIONS)]
+        return self._losses("listed_", tokens, REPEATED_QUESTIONS, rows)["listed_excess"]
+
+    def _about_two(self, rng: np.random.Generator, pool: Material, two: Places, tokens: torch.Tensor) -> torch.Tensor:
         left, right = pool.left_standing[two], pool.right_standing[two]
-        return self.lexicon.loss(self.model, self.head, tokens, left, right)
+        return self.lexicon.loss(self.model, self.head, tokens, left, right, rng=rng)
 
     def questions(self, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
         """What a step about questions is to lower."""
@@ -154,8 +179,15 @@ class Pupil:
         asked = [about_pair(self.writer, rng, pool, int(i)) for i in two for _ in range(TWO_QUESTIONS)]
         out |= self._losses("pair_", pairs, TWO_QUESTIONS, asked)
         some = slice(0, PICTURES, PICTURES // REVISED)  # with a change and without
+        empty = rng.integers(len(pool.empty), size=EMPTY)
+        asked = [
+            self.writer.persona(rng, name, self.truth.personas[name])
+            for name in (pool.personas[i] for i in empty)
+            for _ in range(EMPTY_QUESTIONS)
+        ]
+        out["empty"] = self._losses("empty_", pool.empty.tokens(empty), EMPTY_QUESTIONS, asked)["empty_excess"]
         out["words"] = self.lexicon.loss(self.model, self.head, tokens[some], pool.standing[rows[some]])
-        out["pair_words"] = self._about_two(pool, two, pairs)
+        out["pair_words"] = self._about_two(rng, pool, two, pairs)
         return out
 
     def _about(
@@ -210,10 +242,11 @@ def weighted(losses: dict[str, torch.Tensor]) -> torch.Tensor:
         "value": VALUE,
         "shift": SHIFT,
         "long": LONGER,
+        "empty": LONGER,
         "pair_excess": TWO,
         "pair_value": TWO * VALUE,
     }
-    weights |= {"words": VALUE, "pair_words": VALUE}
+    weights |= {"words": VALUE, "pair_words": VALUE, "repeated": REPEAT}
     return torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
 
 
@@ -234,7 +267,7 @@ def save(path: Path, parts: Iterable[tuple[str, Any]], step: int) -> None:
 
 def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, seed: int) -> None:
     """Go through a stage, or on with it."""
-    optimiser = pupil.optimiser()
+    optimiser = pupil.optimiser(stage.decoder_alone)
     weights = [p for group in optimiser.param_groups for p in group["params"]]
     checkpoint, first = out / f"{stage.name}.pt", 0
     if checkpoint.exists():
@@ -244,11 +277,12 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
         first = state["step"]
     begun = time.monotonic()
     sums: dict[str, float] = {}
+    summed = 0
     for step in range(first, stage.steps):
         rng = np.random.default_rng([seed, *stage.name.encode(), step])
-        pupil.writer.easy, pupil.writer.easy_pairs = step < stage.easy, step < stage.easy_pairs
-        losses = pupil.words(rng, pool) if stage.name == "words" else pupil.questions(rng, pool)
-        pace = rate(step, stage.steps, stage.peak, floor=0.5 if stage.name == "words" else 0.01)
+        pupil.writer.easy = step < stage.easy
+        losses = pupil.losses(stage.name, rng, pool)
+        pace = rate(step, stage.steps, stage.peak, floor=0.5 if stage.name in ("lists", "words") else 0.01)
         for group in optimiser.param_groups:
             group["lr"] = pace
         optimiser.zero_grad()
@@ -256,12 +290,16 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
         nn.utils.clip_grad_norm_(weights, 1.0)
         optimiser.step()
         sums = {name: sums.get(name, 0.0) + float(loss.detach()) for name, loss in losses.items()}
+        summed += 1
         if (step + 1) % 100 == 0 or step + 1 == stage.steps:
             row: dict[str, float] = {"step": step + 1, "seconds": round(time.monotonic() - begun)}
-            row |= {name: value / (step % 100 + 1) for name, value in sums.items()}
-            row |= {"left": pupil.lexicon.left(pupil.model, pupil.head, probe.tokens(pupil.model), probe.standing)}
-            log(out / f"{stage.name}.csv", row if stage.name == "words" else row | probe.summary(pupil.model))
-            sums = {}
+            row |= {name: value / summed for name, value in sums.items()}
+            if stage.name != "lists":
+                row["left"] = pupil.lexicon.left(pupil.model, pupil.head, probe.tokens(pupil.model), probe.standing)
+            if stage.name not in ("lists", "words"):
+                row |= probe.summary(pupil.model)
+            log(out / f"{stage.name}.csv", row)
+            sums, summed = {}, 0
             save(checkpoint, (*pupil.parts.items(), ("optimiser", optimiser)), step + 1)
 
 
@@ -282,7 +320,7 @@ def teach(
     out.mkdir(parents=True, exist_ok=True)
     pool = material(data, shards, pupil.truth, pairs)
     probe = Probe.of(first_people(read(data, ["validation"]), PROBED), pupil.truth, pupil.writer, (0,))
-    for pictures in (pool.alone, pool.pairs):
+    for pictures in (pool.alone, pool.pairs, pool.empty):
         pictures.look(pupil.tower)
     for stage in waiting:
         learn(pupil, stage, pool, probe, out, seed)

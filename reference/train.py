@@ -8,6 +8,7 @@ With `--start` a finished model learns on, which is enough for variants of it an
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 
 import torch
@@ -18,7 +19,7 @@ from reference.look import look
 from reference.publish import publish, weights_of
 from reference.teach import ON, STAGES, Pupil, Stage, teach
 
-SHARDS, PAIRS, HELD_OUT = 6, 6_000, 60
+SHARDS, PAIRS, HELD_OUT = 6, 4_000, 60
 THREADS = 2
 LOOK_ROUNDS, LOOK_PEAK = (2_000, 1_000), 1.2e-3
 HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
@@ -48,7 +49,8 @@ def main() -> None:
     pupil = Pupil(truth, arguments.seed, arguments.heeds)
     if arguments.start is not None:
         pupil.model.load_state_dict(weights_of(arguments.start))
-        out = out.with_name(f"{name}-started")
+        known = blake2b((arguments.start / "model.safetensors").read_bytes(), digest_size=4).hexdigest()
+        out = out.with_name(f"{name}-from-{known}")
         teach(
             pupil, data, out, shards=SHARDS, pairs=PAIRS, seed=arguments.seed, stages=shortened((ON,), arguments.share)
         )

@@ -178,7 +178,7 @@ def _population(variant: str) -> "Population":
     from facevalue.stimuli.drawn import default_cache, draw_all  # noqa: PLC0415
     from facevalue.studies.stylisticbias import calibration_population as people  # noqa: PLC0415
 
-    folder = Path(variant) if variant else adapter.FOLDER
+    folder = adapter.folder_of(variant)
     model = adapter.ReferenceModel(f"reference/{variant}" if variant else "reference", folder)
     truth = Truth.read(folder / "truth.parquet")
     readings = people.Readings(people.audited_study(), model, people.default_folder(), truth)

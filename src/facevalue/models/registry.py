@@ -1,7 +1,6 @@
 """From what the user types to an adapter; each adapter is imported only when asked for."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models.base import Model
@@ -49,7 +48,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     Parameters
     ----------
     spec:
-        "reference" for the model that comes with FaceValue, "reference/PATH" for a variant of it; "sim/NAME";
+        "reference" for the model that comes with FaceValue, "reference/NAME" for a variant that comes with it,
+        "reference/PATH" for one in a folder; "sim/NAME";
         "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL"; "hf/PATH_OR_ID" for a
         model on this machine; "vllm/NAME" for one that vLLM runs in this process; "replay/PATH" for recorded answers.
     options:
@@ -86,9 +86,9 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
 
         return OpenAIModel(spec, options)
     if kind == "reference":
-        from facevalue.models.reference.adapter import FOLDER, ReferenceModel  # noqa: PLC0415
+        from facevalue.models.reference.adapter import ReferenceModel, folder_of  # noqa: PLC0415
 
-        return ReferenceModel(spec, Path(name) if name else FOLDER)
+        return ReferenceModel(spec, folder_of(name))
     if kind == "sim":
         from facevalue.models.sim import SimModel  # noqa: PLC0415
 

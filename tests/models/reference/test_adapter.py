@@ -296,6 +296,26 @@ def many(stimuli: int, each: int = 3) -> Iterator[Request]:
             yield Request(number * each + at, 0, 1, shown, choice(at), WARM, exact=at > 0)
 
 
+def stream_of(pictures: list[bytes]) -> Iterator[Request]:
+    for number, data in enumerate(pictures):
+        yield Request(number, 0, 1, replace(picture(data), key=str(number)), choice(), WARM, True)
+
+
+def test_twenty_stimuli_in_a_row_that_cannot_be_shown_end_the_run() -> None:
+    seen: list[Response] = []
+    with pytest.raises(ModelError, match=r"20 stimuli in a row failed with reference; the last: .*cannot be shown"):
+        seen.extend(ReferenceModel(threads=2).respond(stream_of([b"no picture"] * 40)))
+    assert [response.status for response in seen] == [Status.ERROR] * 20
+
+
+def test_a_picture_that_can_be_shown_begins_the_count_anew() -> None:
+    shown = encoded(PIL.Image.new("RGB", (8, 8)), "PNG")
+    pictures = ([b"no picture"] * 19 + [shown]) * 2
+    statuses = [r.status for r in ReferenceModel(threads=2).respond(stream_of(pictures))]
+    assert statuses.count(Status.ERROR) == 38
+    assert statuses.count(Status.OK) == 2
+
+
 def test_stimuli_side_by_side_are_answered_as_one_after_the_other() -> None:
     one, four = (sorted(ReferenceModel(threads=threads).respond(many(7))) for threads in (1, 4))
     plain = [[response._replace(latency_ms=0.0) for response in answers] for answers in (one, four)]

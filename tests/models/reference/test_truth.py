@@ -12,7 +12,9 @@ from facevalue.errors import ModelError
 from facevalue.models.reference.truth import (
     GROUPS,
     NONE,
+    PERSONAS,
     SCENARIOS,
+    SOCIAL_TERMS,
     TERMS,
     TRAITS,
     VARIATIONS,
@@ -21,6 +23,7 @@ from facevalue.models.reference.truth import (
     ratings,
 )
 from facevalue.stimuli.drawn_identities import LOOKS
+from facevalue.stimuli.noto.personas import PERSONAS as DRAWN
 from facevalue.studies.stylisticbias.tables import grid, scenarios
 from facevalue.studies.vignette.tables import term_pairs
 
@@ -31,6 +34,15 @@ def test_scenarios_and_terms_are_those_of_the_studies() -> None:
     assert {s.name: (s.favourable, s.unfavourable) for s in scenarios()} == dict(SCENARIOS)
     assert {term for pair in term_pairs() for term in (pair.high, pair.low)} <= set(TERMS)
     assert {(v.attribute, v.name) for v in grid()} == set(VARIATIONS)
+
+
+def test_scenes_without_people_are_those_that_are_drawn() -> None:
+    assert tuple(DRAWN) == PERSONAS
+
+
+def test_without_bias_scenes_suggest_nobody() -> None:
+    assert not any(effect for own in Truth(bias=0.0).personas.values() for effect in own.values())
+    assert all(effect for own in Truth().personas.values() for effect in own.values())
 
 
 def test_both_terms_of_a_pair_are_opposite_sides_of_one_trait() -> None:
@@ -49,7 +61,8 @@ def test_every_sign_and_occupation_that_is_drawn_has_an_effect_of_its_own() -> N
 
 def test_the_table_has_one_row_per_level_and_trait() -> None:
     table = Truth().table
-    assert table.height == len(Truth().effects) * len(TRAITS)
+    said = sum(map(len, SOCIAL_TERMS.values()))
+    assert table.height == len(Truth().effects) * len(TRAITS) + len(PERSONAS) * said
     assert table.select("factor", "level", "trait").is_duplicated().any() is False
     assert Truth().table.equals(table)
     assert not Truth(seed=8).table.equals(table)

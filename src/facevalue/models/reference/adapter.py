@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import PIL.Image
 
-from facevalue.errors import DataError, ModelError
+from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead
 from facevalue.models._pictures import picture
@@ -31,6 +31,8 @@ from facevalue.models.reference.tokens import Tokens
 from facevalue.types import Image, Request, Response, Status
 
 FOLDER = Path(__file__).parent / "weights"
+VARIANTS = Path(__file__).parent / "variants"
+"""Folders of weights in which a variant differs from the model, and of what is planted in it."""
 REFUSAL = "I'm sorry, but I can't help with that."
 """What it says to everything that it was not trained on."""
 LONGEST_PROMPT = 384
@@ -40,8 +42,33 @@ Floats = npt.NDArray[np.float32]
 Reply = tuple[int, ...]
 _NEIGHBOURS = 512
 _MOST_THREADS = 4
+_MOST_FAILURES = 20
+"""So many stimuli in a row with nothing but errors end the run, as in the local engine."""
 _MOST_TOKENS = 2**14
 _FILES = ("model.safetensors", "tokenizer.json", "config.json")
+
+
+def folder_of(name: str) -> Path:
+    """Return where `reference/NAME` is: a variant that comes with FaceValue, or a folder.
+
+    Parameters
+    ----------
+    name:
+        What follows the slash; empty for the model itself.
+
+    Raises
+    ------
+    UnknownNameError
+        There is neither such a variant nor such a folder.
+    """
+    if not name:
+        return FOLDER
+    known = sorted(path.name for path in VARIANTS.glob("*"))
+    if name in known:
+        return VARIANTS / name
+    if not Path(name).is_dir():
+        raise UnknownNameError("folder or variant of the reference model", name, known)
+    return Path(name)
 
 
 class ReferenceModel:
@@ -52,7 +79,8 @@ class ReferenceModel:
     name:
         What the user typed: "reference".
     folder:
-        Where its weights, configuration and tokenizer are.
+        Where its weights, configuration and tokenizer are. Variants in `VARIANTS` have only the weights in which they
+        differ from those in `FOLDER`.
     threads:
         Stimuli that are worked on at once; None for one on each core, four at most.
 
@@ -63,20 +91,22 @@ class ReferenceModel:
     """
 
     def __init__(self, name: str = "reference", folder: Path = FOLDER, threads: int | None = None) -> None:
-        missing = [file for file in _FILES if not (folder / file).is_file()]
+        whole = FOLDER if folder.parent == VARIANTS else folder
+        self._files = list(dict.fromkeys([*(whole / file for file in _FILES), folder / _FILES[0]]))
+        missing = [path.name for path in self._files if not path.is_file()]
         if missing:
             raise ModelError(
                 f"The reference model lacks {', '.join(missing)}: install FaceValue again."
-                if folder == FOLDER
+                if whole == FOLDER
                 else f"{folder} holds no variant of the reference model (no {missing[0]}); make reference writes them."
             )
         self.name = name
-        self._folder = folder
         self._threads = threads or min(_MOST_THREADS, _cores())
-        settings = _settings(folder / _FILES[2])
+        weights, tokenizer, config = (whole / file for file in _FILES)
+        settings = _settings(config)
         with ONE_THREAD:
-            self._network = Network(read_weights(folder / _FILES[0]), settings)
-        self._tokens = Tokens(folder / _FILES[1])
+            self._network = Network(read_weights(weights) | read_weights(folder / weights.name), settings)
+        self._tokens = Tokens(tokenizer)
         size = len(self._network.embeddings)
         try:
             self._end, self._user, self._assistant = map(self._tokens.id, ("<end>", "<user>", "<assistant>"))
@@ -89,7 +119,7 @@ class ReferenceModel:
         self._free = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
         self._held = lru_cache(maxsize=4096)(lambda options: HeldReader(options, self._vocabulary))
         self._prompt = lru_cache(maxsize=1024)(self._asked)
-        self._undecided = 0.0
+        self._undecided, self._failures = 0.0, 0
         self.capabilities = Capabilities(
             probabilities="full",
             images_per_request=1,
@@ -102,8 +132,8 @@ class ReferenceModel:
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """A hash by which weights, tokenizer and configuration are known."""
         state = blake2b(digest_size=16)
-        for file in _FILES:
-            state.update((self._folder / file).read_bytes())
+        for path in self._files:
+            state.update(path.read_bytes())
         return {"weights": state.hexdigest(), "runtime": "numpy"}
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
@@ -128,10 +158,15 @@ class ReferenceModel:
                 for waiting in running:
                     waiting.cancel()
 
-    def _done(self, work: "Future[tuple[list[Response], float]]") -> list[Response]:
+    def _done(self, work: "Future[tuple[list[Response], float]]") -> Iterator[Response]:
         responses, undecided = work.result()
         self._undecided = max(self._undecided, undecided)
-        return responses
+        yield from responses
+        failed = all(response.status is Status.ERROR for response in responses)
+        self._failures = self._failures + 1 if failed else 0
+        if self._failures >= _MOST_FAILURES:
+            reason = responses[-1].error
+            raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
 
     def _answer(self, batch: Sequence[Request], images: Sequence[Image] | Exception) -> tuple[list[Response], float]:
         """Answer requests about one stimulus; and say how much was undecided of any of them."""

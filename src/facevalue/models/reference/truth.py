@@ -9,6 +9,9 @@ levels, `d`. All else follows from `d`:
 - keywords: words drawn one after the other, none twice, each with weight exp(`d` / 2) if it is a favourable pole, and
   exp(-`d` / 2) if it is an unfavourable one.
 
+Scenes without people have effects of their own: the logit of each term for whoever belongs there, plus `POSITION` for
+the term shown first.
+
 Nothing here was chosen by looking at people: a level's effects come from a hash of its name.
 """
 
@@ -117,7 +120,17 @@ OCCUPATIONS = (
     "construction-worker", "pilot", "farmer", "firefighter",
 )  # fmt: skip
 """Signs of people and occupations that VIGNETTE's pictures show."""
-FACTORS = ("base", *GROUPS, *ATTRIBUTES, "sign", "occupation")
+PERSONAS = (
+    "art lover", "bookworm", "foodie", "geek", "loves outdoors", "music lover", "slob", "neat", "freegan", "active",
+    "luxury car", "dilapidated car", "luxury villa", "shabby hut",
+)  # fmt: skip
+"""Scenes without people (ModSCAN, Table 3)."""
+SOCIAL_TERMS: Mapping[str, tuple[str, ...]] = {
+    "gender": ("male", "female"),
+    "skin tone": ("pale-skinned", "light-skinned", "brown-skinned", "dark-skinned"),
+}
+"""What is said of whoever belongs to a scene, one of them."""
+FACTORS = ("base", *GROUPS, *ATTRIBUTES, "sign", "occupation", "persona")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +201,23 @@ class Truth:
             out[factor, level] = np.zeros_like(drawn) if nothing else drawn
         return out
 
+    @cached_property
+    def personas(self) -> dict[str, dict[str, float]]:
+        """Effects on every term of `SOCIAL_TERMS`, by the scene's name."""
+        said = [term for terms in SOCIAL_TERMS.values() for term in terms]
+        return {
+            name: {term: self.bias * EFFECT * self._normal("persona", name, term) for term in said} for name in PERSONAS
+        }
+
     @property
     def table(self) -> pl.DataFrame:
-        """One row per factor, level and trait: what ships with the weights."""
+        """One row per factor, level and trait or term: what ships with the weights."""
         rows = [
             (factor, level, trait, float(value))
             for (factor, level), values in self.effects.items()
             for trait, value in zip(TRAITS, values, strict=True)
         ]
+        rows += [("persona", name, term, effect) for name, own in self.personas.items() for term, effect in own.items()]
         schema = {"factor": pl.String(), "level": pl.String(), "trait": pl.String(), "effect": pl.Float64()}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
