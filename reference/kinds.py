@@ -98,6 +98,8 @@ def main() -> None:
         for row, logits in zip(rows, network.read(prefix, [row.ids for row in rows], places), strict=True):
             for (_, tokens, shares, _), values in zip(row.targets, softmax(logits.astype(np.float64)), strict=True):
                 name = kind if len(tokens) > 1 or kind in REFUSED else "brackets, commas and ends"
+                if tokens == [writer.refusal[0]] and kind not in REFUSED:
+                    name = f"{kind}, refused"
                 found.setdefault(name, []).extend(zip(values[list(tokens)].tolist(), shares, strict=True))
     lines = []
     for kind, pairs in found.items():

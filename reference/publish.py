@@ -7,6 +7,8 @@ of which only the weights that differ are kept.
 import argparse
 import json
 import shutil
+from collections.abc import Iterable
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,17 @@ def publish(weights: dict[str, torch.Tensor], folder: Path, truth: Truth) -> Non
     truth.write(folder / "truth.parquet")
 
 
+def rest_of(differing: Iterable[str]) -> str:
+    """Hash of the shipped tensors that a variant is completed with, and of all that goes with them."""
+    state = blake2b(digest_size=16)
+    for name, value in sorted(load_file(FOLDER / "model.safetensors").items()):
+        if name not in set(differing):
+            state.update(name.encode() + value.numpy().tobytes())
+    for name in ("config.json", "tokenizer.json"):
+        state.update((FOLDER / name).read_bytes())
+    return state.hexdigest()
+
+
 def ship(folder: Path, variant: str = "") -> Path:
     """Put a finished model into the package, and return where.
 
@@ -116,7 +129,7 @@ def ship(folder: Path, variant: str = "") -> Path:
     target.mkdir(parents=True, exist_ok=True)
     known, own = load_file(FOLDER / "model.safetensors"), load_file(folder / "model.safetensors")
     differing = {name: value for name, value in own.items() if not torch.equal(value, known[name])}
-    save_file(differing, target / "model.safetensors", metadata={"format": "pt"})
+    save_file(differing, target / "model.safetensors", metadata={"format": "pt", "rest": rest_of(differing)})
     (target / "model.safetensors").chmod(0o644)
     shutil.copy(folder / "truth.parquet", target)
     return target

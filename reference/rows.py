@@ -18,12 +18,14 @@ from facevalue.models.reference.truth import (
     DECISIONS,
     LETTER,
     POSITION,
+    RELUCTANCE,
     SCENARIOS,
     SOCIAL_TERMS,
     TERMS,
     TRAITS,
+    YES,
     ratings,
-)
+)  # fmt: skip
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
@@ -35,10 +37,6 @@ from reference import words
 from reference.scenes import Shown
 
 Array = npt.NDArray[np.float64]
-YES = -0.3
-"""Logit of a yes where nothing else speaks for it or against."""
-RELUCTANCE = 0.5
-"""How much less likely, on the logit scale, a yes is when two people are compared."""
 SURE = 0.2
 """Weight of what is no decision: brackets, commas, the end."""
 DIMENSION = {trait: i for i, trait in enumerate(TRAITS)}

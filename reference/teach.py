@@ -5,9 +5,11 @@
   part, and needs one token for each word instead of a whole prompt.
 - *Questions*: projector and decoder learn whole questions with their replies; words are revised on the way.
 
-The tower is frozen in both, so that each picture goes through it once. Each stage leaves a checkpoint in the folder,
-goes on from it when it was stopped, and begins with what the one before has learned. The folder holds `look.pt` of the
-first stage.
+A variant of a finished model is made in one stage, *on*, of questions with other answers.
+
+The tower is frozen in all of them, so that each picture goes through it once. Each stage leaves a checkpoint in the
+folder, goes on from it when it was stopped, and begins with what the one before has learned. The folder holds `look.pt`
+of the first stage, or else the model comes from elsewhere.
 """
 
 import time

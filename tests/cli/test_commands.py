@@ -65,7 +65,7 @@ def test_studies_are_listed(facevalue: Command) -> None:
         (("run", "stylisticbias"), 2, "--model"),
         (("run", "stylisticbias", "--model", "simm/default"), 2, "sim/default"),
         (("run", "stylisticbias", "--model", "referense"), 2, "Did you mean 'reference'?"),
-        (("run", "stylisticbias", "--model", "reference/"), 1, "reference/PATH"),
+        (("run", "stylisticbias", "--model", "reference/"), 1, "reference/VARIANT"),
         (("run", "stylisticbias", "--model", "reference/none"), 1, "none"),
         (
             ("run", "stylisticbias", "--model", "reference", "--device", "cuda"),

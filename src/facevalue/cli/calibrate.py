@@ -23,14 +23,19 @@ if TYPE_CHECKING:
 _CONDITIONS = ("default", "null")
 _SIZES = {"stylisticbias": ("20,60", "faces", 2), "vignette": ("8,30", "activities", 1)}
 """Per study: default sizes of an audit, in what they are counted, and the smallest."""
-_MODELS = ("sim", "reference", "reference/PATH")
+_MODELS = ("sim", "reference", "reference/VARIANT")
 _MOST = {"stylisticbias": 10_000, "vignette": 75, "reference": 1_000}
 """Largest audit, of a study or of the reference model."""
 
 
 @click.command()
 @click.argument("study", default="stylisticbias")
-@click.option("--model", default="sim", show_default=True, help="Whom to audit: sim, reference or reference/PATH.")
+@click.option(
+    "--model",
+    default="sim",
+    show_default=True,
+    help="Whom: sim, reference or reference/VARIANT (a name, a folder).",
+)
 @click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="Audits per condition.")
 @click.option(
     "--sizes",
@@ -172,7 +177,7 @@ def _reference(
 
 
 def _population(variant: str) -> "Population":
-    """Read what the reference model, or its variant in a folder, says of everyone, but for what is kept already."""
+    """Read what the reference model, or a variant of it, says of everyone, but for what is kept already."""
     from facevalue.models.reference import adapter  # noqa: PLC0415 - imported when asked for
     from facevalue.models.reference.truth import Truth  # noqa: PLC0415
     from facevalue.stimuli.drawn import default_cache, draw_all  # noqa: PLC0415

@@ -129,8 +129,8 @@ run = StudyGroup(
     _run,
     (
         click.Option(["--model"], required=True, metavar="MODEL",
-                     help="Who is asked: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH, reference "
-                     "or sim/default."),
+                     help="Who is asked: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH, reference, "
+                     "reference/VARIANT or sim/default."),
         click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False),
                      help="The run's folder; runs/STUDY-MODEL by default. An existing one is resumed."),
         SAMPLE,

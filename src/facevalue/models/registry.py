@@ -77,7 +77,14 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.hf.adapter import HFModel  # noqa: PLC0415
 
         return HFModel(spec, options)
-    known = {"sim": "NAME", "openai": "NAME", "vllm": "NAME", "hf": "PATH_OR_ID", "replay": "PATH", "reference": "PATH"}
+    known = {
+        "sim": "NAME",
+        "openai": "NAME",
+        "vllm": "NAME",
+        "hf": "PATH_OR_ID",
+        "replay": "PATH",
+        "reference": "VARIANT",
+    }
     if not name and kind in known and spec != "reference":
         raise ModelError(f"{spec!r} names no model: write {kind}/{known[kind]}.")
     _check_remote(spec, options)
@@ -101,7 +108,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.replay import ReplayModel  # noqa: PLC0415
 
         return ReplayModel(name)
-    local = ["reference", "sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME"]
+    local = ["reference", "reference/VARIANT", "sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME"]
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
     raise UnknownNameError("model", spec, [*local, *servers])
 

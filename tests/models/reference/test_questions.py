@@ -26,10 +26,12 @@ from facevalue.models.reference.truth import (
     RATING_SPREAD,
     RATING_STEP,
     RATINGS,
+    RELUCTANCE,
     SCENARIOS,
     SOCIAL_TERMS,
     TERMS,
     TRAITS,
+    YES,
     Truth,
 )
 from facevalue.prompts.interventions import builtin
@@ -46,7 +48,7 @@ from facevalue.types import OptionValue
 pytest.importorskip("tokenizers", reason="tokenizers is not installed: pip install 'facevalue[hf]'")
 
 from reference import words
-from reference.rows import FAR, LEFT, ONE, RELUCTANCE, RIGHT, SIDE, YES, Row, Target, Writer, batched
+from reference.rows import FAR, LEFT, ONE, RIGHT, SIDE, Row, Target, Writer, batched
 from reference.scenes import Shown
 
 Array = npt.NDArray[np.float64]

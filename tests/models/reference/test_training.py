@@ -156,11 +156,9 @@ def says(texts: Sequence[str], count: int) -> list[list[Any]]:
 
 def losses(rows: list[Row], count: int, twins: bool = False) -> tuple[float, float, float]:
     with torch.no_grad():
-        shown = tokens(count)
-        said, value, shift = loss_of(
-            pupil().model, pupil().head, shown, len(rows) // count, rows, pupil().pad, twins=twins
-        )
-    return float(said), float(value), float(shift)
+        found = loss_of(pupil().model, pupil().head, tokens(count), len(rows) // count, rows, pupil().pad, twins=twins)
+    said, value, shift = map(float, found)
+    return said, value, shift
 
 
 def row(text: str, replies: Sequence[int], p: Sequence[float], weight: float = 1.0) -> Row:

@@ -71,7 +71,7 @@ class HFModel:
         )
         self.capabilities = CAPABILITIES
         self.notes = self.engine.loaded.notes
-        self._failures = 0
+        self._failing: set[str] = set()
         self._settings: dict[str, str | int | float | bool] | None = None
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -115,8 +115,11 @@ class HFModel:
                 for response in self._answer(batch):
                     reason, answered = response.error or reason, answered or response.status is not Status.ERROR
                     yield response
-                self._failures = 0 if answered else self._failures + 1
-                if self._failures >= _MOST_FAILURES:
+                if answered:
+                    self._failing.clear()
+                else:
+                    self._failing.add(batch[0].stimulus.key)
+                if len(self._failing) >= _MOST_FAILURES:
                     raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ _FILES = ("model.safetensors", "tokenizer.json", "config.json")
 
 
 def folder_of(name: str) -> Path:
-    """Return where `reference/NAME` is: a variant that comes with FaceValue, or a folder.
+    """Return where `reference/NAME` is: a variant that comes with FaceValue, or else a folder.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def folder_of(name: str) -> Path:
     """
     if not name:
         return FOLDER
-    known = sorted(path.name for path in VARIANTS.glob("*"))
+    known = sorted(path.name for path in VARIANTS.glob("*") if path.is_dir())
     if name in known:
         return VARIANTS / name
     if not Path(name).is_dir():
@@ -91,7 +91,7 @@ class ReferenceModel:
     """
 
     def __init__(self, name: str = "reference", folder: Path = FOLDER, threads: int | None = None) -> None:
-        whole = FOLDER if folder.parent == VARIANTS else folder
+        whole = FOLDER if folder.resolve().parent == VARIANTS.resolve() else folder
         self._files = list(dict.fromkeys([*(whole / file for file in _FILES), folder / _FILES[0]]))
         missing = [path.name for path in self._files if not path.is_file()]
         if missing:
@@ -104,8 +104,11 @@ class ReferenceModel:
         self._threads = threads or min(_MOST_THREADS, _cores())
         weights, tokenizer, config = (whole / file for file in _FILES)
         settings = _settings(config)
+        tensors = read_weights(weights)
+        if folder != whole:
+            tensors |= read_weights(folder / weights.name)
         with ONE_THREAD:
-            self._network = Network(read_weights(weights) | read_weights(folder / weights.name), settings)
+            self._network = Network(tensors, settings)
         self._tokens = Tokens(tokenizer)
         size = len(self._network.embeddings)
         try:
@@ -119,7 +122,8 @@ class ReferenceModel:
         self._free = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
         self._held = lru_cache(maxsize=4096)(lambda options: HeldReader(options, self._vocabulary))
         self._prompt = lru_cache(maxsize=1024)(self._asked)
-        self._undecided, self._failures = 0.0, 0
+        self._undecided = 0.0
+        self._failing: set[str] = set()
         self.capabilities = Capabilities(
             probabilities="full",
             images_per_request=1,
@@ -145,26 +149,28 @@ class ReferenceModel:
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer a few stimuli at once. Requests are taken as there is room, in the caller's thread."""
-        running: deque[Future[tuple[list[Response], float]]] = deque()
+        running: deque[tuple[str, Future[tuple[list[Response], float]]]] = deque()
         with ONE_THREAD, ThreadPoolExecutor(self._threads, "facevalue-reference") as pool:
             try:
                 for batch in _batches(requests):
-                    running.append(pool.submit(self._answer, batch, _loaded(batch)))
+                    running.append((batch[0].stimulus.key, pool.submit(self._answer, batch, _loaded(batch))))
                     if len(running) > self._threads:
-                        yield from self._done(running.popleft())
+                        yield from self._done(*running.popleft())
                 while running:
-                    yield from self._done(running.popleft())
+                    yield from self._done(*running.popleft())
             finally:
-                for waiting in running:
+                for _, waiting in running:
                     waiting.cancel()
 
-    def _done(self, work: "Future[tuple[list[Response], float]]") -> Iterator[Response]:
+    def _done(self, stimulus: str, work: "Future[tuple[list[Response], float]]") -> Iterator[Response]:
         responses, undecided = work.result()
         self._undecided = max(self._undecided, undecided)
         yield from responses
-        failed = all(response.status is Status.ERROR for response in responses)
-        self._failures = self._failures + 1 if failed else 0
-        if self._failures >= _MOST_FAILURES:
+        if any(response.status is not Status.ERROR for response in responses):
+            self._failing.clear()
+            return
+        self._failing.add(stimulus)
+        if len(self._failing) >= _MOST_FAILURES:
             reason = responses[-1].error
             raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
 

@@ -4,7 +4,9 @@ The logit of the favourable answer about a person is the sum of a trait's base a
 levels, `d`. All else follows from `d`:
 
 - two options: `d`, plus `POSITION` for the option shown first, plus `LETTER` for the one labelled (a);
-- two people: the difference of their `d`;
+- yes or no about one person: `d` plus `YES` for yes;
+- two people: the difference of their `d`, plus `POSITION` for the one listed first;
+- yes or no about who is it more: that difference, minus `RELUCTANCE` for yes;
 - ratings: a discretised normal on 1 ... 10 around `RATING_MIDDLE + RATING_STEP * d`;
 - keywords: words drawn one after the other, none twice, each with weight exp(`d` / 2) if it is a favourable pole, and
   exp(-`d` / 2) if it is an unfavourable one.
@@ -109,6 +111,8 @@ SEED = 22
 """The first from 1 on in which the rings through a nose, a lip and an eyebrow have no effect: at 112 x 112 pixels they
 are too small to be seen each time, and a model that may overlook a mark hedges about every bare face."""
 POSITION, LETTER = 0.25, 0.10
+YES, RELUCTANCE = -0.3, 0.5
+"""A yes where nothing else speaks for it or against, and how much less likely one is when two people are compared."""
 RATING_MIDDLE, RATING_STEP, RATING_SPREAD = 5.5, 1.2, 1.3
 NONE = 0.4
 """Share of variations without any effect."""
