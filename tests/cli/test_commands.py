@@ -64,9 +64,9 @@ def test_studies_are_listed(facevalue: Command) -> None:
         (("plan", "stylisticbias", "--faces", "few"), 1, "274M,226F"),
         (("run", "stylisticbias"), 2, "--model"),
         (("run", "stylisticbias", "--model", "simm/default"), 2, "sim/default"),
-        (("run", "stylisticbias", "--model", "referense"), 2, "Did you mean 'reference'?"),
+        (("run", "stylisticbias", "--model", "referense"), 2, "Did you mean 'reference' or 'reference/VARIANT'?"),
         (("run", "stylisticbias", "--model", "reference/"), 1, "reference/VARIANT"),
-        (("run", "stylisticbias", "--model", "reference/none"), 1, "none"),
+        (("run", "stylisticbias", "--model", "reference/none"), 2, "Known: bias-0, evenly, refuse."),
         (
             ("run", "stylisticbias", "--model", "reference", "--device", "cuda"),
             1,
