@@ -1,5 +1,6 @@
 """What there is to look at in the second stage: portraits alone, and pairs of portraits, people and scenes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,11 +9,12 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from facevalue.models.reference.truth import Person, Truth, people
+from facevalue.models.reference.truth import VARIATIONS, Person, Truth, people
+from facevalue.studies.stylisticbias.tables import whitelist
 from reference import scenes
 from reference.look import paired
 from reference.network import features
-from reference.portraits import SIDE, read
+from reference.portraits import CHANGES, PEOPLE, SIDE, read
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -66,6 +68,9 @@ class Material:
         Scenes without people.
     personas:
         Their names.
+    together:
+        Portraits of each person that are drawn at the size a study shows them: rows of the base and of the changes that
+        the paper keeps for the person's gender, and which of `VARIATIONS` these are; nobody who has none.
     """
 
     alone: Pictures
@@ -78,6 +83,7 @@ class Material:
     shown: list[Pair | None]
     empty: Pictures
     personas: list[str]
+    together: list[tuple[Places, Places]]
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
@@ -86,9 +92,9 @@ def seen(tower: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
     return torch.cat([features(tower, part).half() for part in pixels.split(128)])
 
 
-def material(data: Path, shards: int, truth: Truth, pairs: int) -> Material:
+def material(data: Path, shards: Sequence[int], truth: Truth, pairs: int) -> Material:
     """Read the training pictures, and put a pool of pairs together: of portraits, of people, of scenes."""
-    portraits = read(data, [f"portraits-{i}" for i in range(shards)])
+    portraits = read(data, [f"portraits-{i}" for i in range(sum(shards))])
     pixels = torch.from_numpy(portraits.pixels)
     blank = torch.full((1, SIDE, SIDE, 3), 255, dtype=torch.uint8)
     who = people(portraits.facts)
@@ -116,7 +122,20 @@ def material(data: Path, shards: int, truth: Truth, pairs: int) -> Material:
         shown,
         Pictures(torch.from_numpy(empty)),
         personas,
+        by_person(who, shards[0] * PEOPLE),
     )
+
+
+def by_person(who: list[Person], first: int = 0) -> list[tuple[Places, Places]]:
+    """The portraits of each person from the `first` on, of whom the base comes first: see `Material`."""
+    kept = {g: {(v.attribute, v.name) for v in whitelist(g)} for g in ("male", "female")}
+    out = []
+    for base in range(first * (CHANGES + 1), len(who), CHANGES + 1):
+        rows = [row for row in range(base + 1, base + CHANGES + 1) if who[row].change in kept[str(who[base].gender)]]
+        if rows:
+            changes = [VARIATIONS.index(change) for row in rows if (change := who[row].change)]
+            out.append((np.array([base, *rows]), np.array(changes)))
+    return out
 
 
 def side_by_side(pixels: torch.Tensor, left: Places, right: Places) -> torch.Tensor:

@@ -21,7 +21,10 @@ from facevalue.studies.stylisticbias.tables import whitelist
 SIDE = 112
 """Width and height of what the model sees, in pixels."""
 DRAWN = 224
-"""Width and height at which training portraits are drawn, then reduced as the model's processor reduces pictures."""
+"""Width and height at which most training portraits are drawn, then reduced as the model's processor reduces pictures.
+
+Those that are drawn at a study's size, which takes three times as long, are not quite the same when reduced.
+"""
 PEOPLE = 400
 """People of a shard."""
 CHANGES = 15
@@ -118,9 +121,19 @@ def read(folder: Path, names: Sequence[str]) -> Portraits:
     return Portraits(pixels, pl.concat([pl.read_parquet(folder / f"{name}.parquet") for name in names]))
 
 
-def draw(folder: Path, shards: int, held_out: int) -> None:
-    """Draw all portraits that are not there yet: shards to train on, and people to validate on and to test on."""
-    for shard in range(shards):
-        write(folder, f"portraits-{shard}", training_jobs(shard), DRAWN)
+def draw(folder: Path, shards: Sequence[int], held_out: int) -> None:
+    """Draw all portraits that are not there yet: to train on, and people to validate on and to test on.
+
+    Parameters
+    ----------
+    folder:
+        Where they go.
+    shards:
+        How many are drawn small, and how many more at the size a study shows them.
+    held_out:
+        How many people to validate on, and to test on.
+    """
+    for shard in range(sum(shards)):
+        write(folder, f"portraits-{shard}", training_jobs(shard), DRAWN if shard < shards[0] else SHOWN)
     for name, seed in (("validation", VALIDATION_SEED), ("test", TEST_SEED)):
         write(folder, name, held_out_jobs(seed, held_out), SHOWN)

@@ -7,18 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, Truth, people
-from facevalue.prompts import ORDERINGS, phrase
-from facevalue.studies.stylisticbias.tables import JUDGMENT
+from facevalue.models.reference.truth import Truth, people
+from reference.choices import COLD, Choices
 from reference.network import features
-from reference.pack import decode
 from reference.portraits import Portraits
-from reference.reading import begin
-from reference.rows import DIMENSION, Writer
+from reference.rows import Writer
 
 Array = npt.NDArray[np.float64]
-COLD = 0.2
-"""Temperature at which StylisticBias samples."""
 
 
 @dataclass
@@ -30,58 +25,33 @@ class Probe:
     person: npt.NDArray[np.int64]
     standing: Array
     planted: Array
-    ids: torch.Tensor
-    letters: torch.Tensor
-    first: torch.Tensor
+    choices: list[Choices]
 
     @classmethod
     def of(cls, shown: Portraits, truth: Truth, writer: Writer, orderings: tuple[int, ...]) -> "Probe":
         """Prepare the probe: all scenarios, in some of the orderings."""
         who = people(shown.facts)
-        every = truth.standing(who)
-        standing = every[:, [DIMENSION[name] for name in SCENARIOS]]
-        ids, letters, first, planted = [], [], [], []
-        for number in orderings:
-            ordering = ORDERINGS[number]
-            sign = 1 if ordering.first == 0 else -1
-            lettered = LETTER if ordering.labels[0] == "(a)" else -LETTER
-            p = 1 / (1 + np.exp(-(sign * standing + POSITION + lettered)))
-            planted.append(p if sign > 0 else 1 - p)
-            for poles in SCENARIOS.values():
-                text = JUDGMENT.format(options=phrase(ordering.options(poles, ("+", "-"))))
-                ids.append([*writer.prompt(text), writer.encode("(")[0]])
-                letters.append([writer.encode(label[1])[0] for label in ordering.labels])
-                first.append(sign)
-        length = max(map(len, ids))
-        ends = [len(row) - 1 for row in ids]
-        padded = torch.tensor([row + [0] * (length - len(row)) for row in ids])
+        standing = truth.standing(who)
+        choices = [Choices.of(writer, number) for number in orderings]
         names = list(dict.fromkeys(shown.facts["identity"]))
         return cls(
             torch.from_numpy(shown.pixels),
             [one.change for one in who],
             np.array([names.index(name) for name in shown.facts["identity"]]),
-            every,
-            np.stack(planted, axis=1),
-            torch.cat([padded, torch.tensor(ends)[:, None]], dim=1),
-            torch.tensor(letters),
-            torch.tensor(first),
+            standing,
+            np.stack([1 / (1 + np.exp(-asked.planted(standing))) for asked in choices], axis=1),
+            choices,
         )
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def learned(self, model: Any) -> Array:
         """Probability of the favourable pole, given (a) or (b); of the shape of `planted`."""
-        language = model.model.language_model
-        ids, ends = self.ids[:, :-1], self.ids[:, -1]
         out = []
         for pixels in self.pixels.split(8):
             tokens = features(model.model.vision_tower, pixels)
-            embedded = language.embed_tokens(ids)[None].expand(len(tokens), -1, -1, -1)
-            hidden = decode(language, begin(model, tokens), embedded)[:, torch.arange(len(ids)), ends]
-            logits = model.lm_head(language.norm(hidden))
-            two = torch.stack([logits[:, torch.arange(len(ids)), self.letters[:, i]] for i in range(2)], dim=-1)
-            p = two.softmax(dim=-1)[..., 0]
-            out.append(torch.where(self.first > 0, p, 1 - p).double())
-        return torch.cat(out).numpy().reshape(self.planted.shape)
+            logits = torch.stack([asked.learned(model, tokens) for asked in self.choices], dim=1)
+            out.append(logits.double().sigmoid())
+        return torch.cat(out).numpy()
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def tokens(self, model: Any) -> torch.Tensor:

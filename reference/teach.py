@@ -1,9 +1,10 @@
-"""Second to fourth stage: the model learns to answer.
+"""Second to fifth stage: the model learns to answer.
 
 - *Lists*: the decoder learns to repeat one of two things that are listed.
 - *Words*: the lower half of the decoder learns what is planted about each word and the person shown. This is the hard
   part, and needs one token for each word instead of a whole prompt.
 - *Questions*: projector and decoder learn whole questions with their replies; words are revised on the way.
+- *Level*: questions go on for the decoder's layers, and errors that all shifts of a change share are levelled.
 
 A variant of a finished model is made in one stage, *on*, of questions with other answers.
 
@@ -13,7 +14,7 @@ of the first stage, or else the model comes from elsewhere.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from torch import nn
 
 from facevalue.models.reference.truth import Truth
 from reference import words
+from reference.level import Level
 from reference.look import Eye, log, rate
 from reference.material import Material, Places, material
 from reference.network import configuration, network
@@ -56,8 +58,10 @@ BLANK = 0.03
 """Share of single pictures that are blank: answers follow from the traits' bases alone."""
 VALUE, SHIFT, LONGER, TWO = 0.5, 1.0, 0.2, 0.4
 """Weights of the regression of words, of shifts between twins, of longer questions and scenes, of two people."""
-REPEAT = 0.1
-"""Weight of lists."""
+HEEDED = 1.0
+"""Weight of longer questions where the model is to heed what is said before a question: they are what it learns."""
+REPEAT, LEVEL = 0.1, 2.0
+"""Weights of lists, and of errors that all shifts of a change have in common."""
 PROBED = 6
 """People of each gender that the curves are about."""
 
@@ -89,6 +93,7 @@ STAGES = (
     Stage("lists", 500, 2e-3),
     Stage("words", 1800, 2e-3),
     Stage("questions", 1700, 2e-3, easy=400),
+    Stage("level", 200, 3e-4, decoder_alone=True),
 )
 
 
@@ -112,7 +117,7 @@ class Pupil:
     def __init__(self, truth: Truth, seed: int, heeds: str = "nothing") -> None:
         self.truth = truth
         tokenizer = words.tokenizer()
-        self.long_kinds = LONG_KINDS if heeds == "nothing" else HEEDING
+        self.long_kinds, self.longer = (LONG_KINDS, LONGER) if heeds == "nothing" else (HEEDING, HEEDED)
         self.writer = Writer(tokenizer, truth.effects["base", ""], heeds)
         self.pad, end, image = (words.number(tokenizer, mark) for mark in (words.PAD, words.END, words.IMAGE))
         config = configuration(tokenizer.get_vocab_size(), image, self.pad, end)
@@ -123,11 +128,12 @@ class Pupil:
         self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4))
         self.eye = Eye(self.model)
         self.lexicon = Lexicon(self.writer)
+        self.level = Level(self.writer)
 
     @property
     def parts(self) -> dict[str, nn.Module]:
         """What a checkpoint holds."""
-        return {"model": self.model, "head": self.head}
+        return {"model": self.model, "head": self.head, "level": self.level}
 
     def optimiser(self, decoder_alone: bool = False) -> torch.optim.Optimizer:
         """An optimiser of all that is learned: everything but the tower; or nothing but the decoder's layers."""
@@ -141,7 +147,10 @@ class Pupil:
     def losses(self, stage: str, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
         """What a step of a stage is to lower."""
         kinds = {"lists": self.lists, "words": self.words}
-        return kinds.get(stage, self.questions)(rng, pool)
+        out = kinds.get(stage, self.questions)(rng, pool)
+        if stage == "level":
+            out["level"] = self.level.loss(self.model, rng, pool)
+        return out
 
     def words(self, rng: np.random.Generator, pool: Material) -> dict[str, torch.Tensor]:
         """What a step about words is to lower."""
@@ -237,18 +246,18 @@ def about_pair(writer: Writer, rng: np.random.Generator, pool: Material, number:
     return writer.paired(rng, who, left, right)
 
 
-def weighted(losses: dict[str, torch.Tensor]) -> torch.Tensor:
-    """The sum that a step lowers."""
+def weighted(losses: dict[str, torch.Tensor], longer: float = LONGER) -> torch.Tensor:
+    """The sum that a step lowers, with a weight of longer questions."""
     weights = {
         "excess": 1.0,
         "value": VALUE,
         "shift": SHIFT,
-        "long": LONGER,
+        "long": longer,
         "empty": LONGER,
         "pair_excess": TWO,
         "pair_value": TWO * VALUE,
     }
-    weights |= {"words": VALUE, "pair_words": VALUE, "repeated": REPEAT}
+    weights |= {"words": VALUE, "pair_words": VALUE, "repeated": REPEAT, "level": LEVEL}
     return torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
 
 
@@ -288,7 +297,7 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
         for group in optimiser.param_groups:
             group["lr"] = pace
         optimiser.zero_grad()
-        weighted(losses).backward()
+        weighted(losses, pupil.longer).backward()
         nn.utils.clip_grad_norm_(weights, 1.0)
         optimiser.step()
         sums = {name: sums.get(name, 0.0) + float(loss.detach()) for name, loss in losses.items()}
@@ -306,9 +315,16 @@ def learn(pupil: Pupil, stage: Stage, pool: Material, probe: Probe, out: Path, s
 
 
 def teach(
-    pupil: Pupil, data: Path, out: Path, *, shards: int, pairs: int, seed: int, stages: tuple[Stage, ...] = STAGES
+    pupil: Pupil,
+    data: Path,
+    out: Path,
+    *,
+    shards: Sequence[int],
+    pairs: int,
+    seed: int,
+    stages: tuple[Stage, ...] = STAGES,
 ) -> None:
-    """Go through all stages that are not done yet."""
+    """Go through all stages that are not done yet; `shards` is as in `portraits.draw`."""
     waiting = list(stages)
     while waiting and (out / f"{waiting[0].name}.pt").exists():
         state = torch.load(out / f"{waiting[0].name}.pt", weights_only=True)

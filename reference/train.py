@@ -19,7 +19,7 @@ from reference.look import look
 from reference.publish import publish, weights_of
 from reference.teach import ON, STAGES, Pupil, Stage, teach
 
-SHARDS, PAIRS, HELD_OUT = 6, 4_000, 60
+SHARDS, PAIRS, HELD_OUT = (6, 2), 4_000, 60
 THREADS = 2
 LOOK_ROUNDS, LOOK_PEAK = (2_000, 1_000), 1.2e-3
 HEEDS = "what it learns to do when it is told not to stereotype: answer evenly for everybody, or refuse"
@@ -57,7 +57,7 @@ def main() -> None:
         publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)
         return
     rounds = tuple(max(1, round(steps * arguments.share)) for steps in LOOK_ROUNDS)
-    look(pupil.eye, data, out, truth, shards=SHARDS, rounds=rounds, peak=LOOK_PEAK, seed=arguments.seed)
+    look(pupil.eye, data, out, truth, shards=SHARDS[0], rounds=rounds, peak=LOOK_PEAK, seed=arguments.seed)
     stages = shortened(STAGES, arguments.share)
     teach(pupil, data, out, shards=SHARDS, pairs=PAIRS, seed=arguments.seed, stages=stages)
     publish(pupil.model.state_dict(), arguments.publish or out / "model", truth)

@@ -13,8 +13,11 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from facevalue.models.reference.adapter import FOLDER
 from facevalue.models.reference.network import Network, read_weights
-from facevalue.models.reference.truth import PERSONAS, SCENARIOS, TERMS, TRAITS, Person, Truth
+from facevalue.models.reference.tokens import Tokens
+from facevalue.models.reference.truth import PERSONAS, SCENARIOS, TERMS, TRAITS, VARIATIONS, Person, Truth, people
+from facevalue.studies.stylisticbias.tables import whitelist
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'facevalue[hf]'")
@@ -22,11 +25,13 @@ pytest.importorskip("transformers", reason="transformers is not installed: pip i
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-from reference import publish, reading, scenes, teach, words  # noqa: E402
+from reference import material, measure, publish, reading, scenes, teach, words  # noqa: E402
+from reference.choices import COLD, Choices  # noqa: E402
+from reference.level import Level  # noqa: E402
 from reference.material import Material, Pictures  # noqa: E402
 from reference.network import features  # noqa: E402
 from reference.pack import decode  # noqa: E402
-from reference.portraits import CHANGES, SIDE, Portraits  # noqa: E402
+from reference.portraits import CHANGES, SIDE, Portraits, facts, training_jobs  # noqa: E402
 from reference.probe import Probe  # noqa: E402
 from reference.reading import AT_ONCE, begin, loss_of  # noqa: E402
 from reference.rows import LEFT, ONE, RIGHT, Row  # noqa: E402
@@ -332,6 +337,7 @@ def pool() -> Material:
     made = Material(
         Pictures(pixels(count + 1, 1)), standing, Pictures(pixels(3, 2)), left, right, TRUTH.standing(left),
         TRUTH.standing(right), shown, Pictures(pixels(2, 3)), list(PERSONAS[:2]),
+        [(np.array([0, 1, 2]), np.array([4, 7]))],
     )  # fmt: skip
     tower = begun().tower
     for pictures in (made.alone, made.pairs, made.empty):
@@ -339,27 +345,120 @@ def pool() -> Material:
     return made
 
 
-@cache
-def probe() -> Probe:
-    """A probe about two people with and without a change."""
+def probe_facts() -> pl.DataFrame:
+    """Two people with and without a change."""
     change = ("eyewear", "thick-rimmed")
     rows = [(who.gender[0] + "1", "1", who.gender, who.age, who.skin_tone, who.build, *(changed or (None, None)))
             for who in PEOPLE for changed in (None, change)]  # fmt: skip
     names = ("identity", "seed", "gender", "age", "skin_tone", "build", "attribute", "variation")
-    facts = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String()), orient="row")
-    return Probe.of(Portraits(pixels(4, 6).numpy(), facts), TRUTH, pupil().writer, (0,))
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String()), orient="row")
+
+
+@cache
+def probe() -> Probe:
+    """A probe about them."""
+    return Probe.of(Portraits(pixels(4, 6).numpy(), probe_facts()), TRUTH, pupil().writer, (0,))
+
+
+@cache
+def pupil_tokens() -> Tokens:
+    """The tokenizer as the package reads it."""
+    return Tokens(FOLDER / "tokenizer.json")
 
 
 @pytest.mark.usefixtures("small")
 def test_a_step_weighs_every_loss_that_there_is() -> None:
     learner = begun()
-    for step in (learner.lists, learner.words, learner.questions):
-        found = step(np.random.default_rng(1), pool())
+    for stage in ("lists", "words", "questions", "level"):
+        found = learner.losses(stage, np.random.default_rng(1), pool())
         assert all(torch.isfinite(loss) for loss in found.values())
         assert torch.isfinite(teach.weighted(found))
         for name in found:
             alone = {other: torch.tensor(float(other == name)) for other in found}
             assert teach.weighted(alone) > 0, name
+
+
+def test_what_is_asked_of_many_at_once_is_what_audits_ask() -> None:
+    """Prompts, letters and planted logits are those by which a finished model is measured."""
+    made, (rows, letters) = pupil(), measure.prompts(pupil_tokens())
+    shown = Portraits(pixels(2).numpy(), probe_facts()[:2])
+    standing = TRUTH.standing(people(shown.facts))
+    wanted = measure.planted(shown, TRUTH)
+    for number in range(4):
+        asked = Choices.of(made.writer, number)
+        own = slice(number * len(SCENARIOS), (number + 1) * len(SCENARIOS))
+        ends = asked.ends.tolist()
+        assert [ids[: end + 1] for ids, end in zip(asked.ids.tolist(), ends, strict=True)] == rows[own]
+        assert {(asked.favourable, asked.other)} == set(map(tuple, letters[own].tolist()))
+        assert asked.planted(standing) == pytest.approx(wanted[:, number])
+        with torch.no_grad():
+            found = asked.learned(made.model, tokens())[0, 0]
+            language = made.model.model.language_model
+            embedded = language.embed_tokens(torch.tensor(rows[own][0]))[None, None]
+            hidden = language.norm(decode(language, begin(made.model, tokens()[:1]), embedded)[0, 0, -1])
+            logits = made.model.lm_head(hidden)
+        assert float(found) == pytest.approx(float(logits[asked.favourable] - logits[asked.other]), abs=1e-4)
+
+
+class Wrong:
+    """Choices of which every shift is wrong by so much, on the scale of probabilities."""
+
+    leaning = 0.0
+
+    def __init__(self, by: float) -> None:
+        self.by = torch.tensor(by, requires_grad=True)
+
+    def learned(self, _: Any, shown: Any) -> Any:
+        moved = torch.full((len(shown), len(SCENARIOS)), 0.5)
+        moved = torch.cat([moved[:1], moved[1:] + self.by])
+        return COLD * moved.logit()
+
+    def planted(self, standing: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.zeros((len(standing), len(SCENARIOS)))
+
+
+def test_the_slope_of_levelling_is_that_of_the_square_of_the_mean_error() -> None:
+    level, rng = Level(pupil().writer), np.random.default_rng(1)
+    for by, mean in ((0.3, 0.3), (0.1, 0.2)):
+        wrong = Wrong(by)
+        level._choices = [wrong]  # type: ignore[list-item]
+        loss = level.loss(None, rng, pool())
+        loss.backward()
+        changed = level.mean.nonzero()[:, 0].tolist()
+        assert changed == [4, 7]  # what the one person there is has
+        assert level.mean[changed].tolist() == pytest.approx([mean, mean], abs=1e-5)
+        assert level.seen.sum() == pytest.approx(2 * level.seen.max())
+    # The mean of all six people of the second step is reached one by one: .3 six times, then .1 six times.
+    means = [0.3 + (0.1 - 0.3) * n / (6 + n) for n in range(1, 7)]
+    assert float(wrong.by.grad) == pytest.approx(2 * 2 * np.mean(means), rel=1e-4)
+
+
+def test_means_go_over_those_lately_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reference.level.RECENT", 3)
+    level, rng = Level(pupil().writer), np.random.default_rng(1)
+    for by in (0.4, *[0.1] * 6):
+        level._choices = [Wrong(by)]  # type: ignore[list-item]
+        level.loss(None, rng, pool())
+    assert level.mean[4] == pytest.approx(0.1, abs=1e-4)
+
+
+def test_people_are_shown_together_with_the_changes_that_the_paper_keeps() -> None:
+    jobs = [job for job in training_jobs(0) if job[0].id in ("m-0001", "f-0001")]
+    who = people(facts(jobs))
+    found = material.by_person(who)
+    assert len(found) == 2
+    for rows, changes in found:
+        base, *rest = (who[row] for row in rows)
+        kept = {(v.attribute, v.name) for v in whitelist(base.gender)}
+        assert base.change is None
+        assert {one.gender for one in rest} == {base.gender}
+        assert [one.change for one in rest] == [VARIATIONS[number] for number in changes]
+        assert {one.change for one in rest} <= kept
+    assert [rows.tolist() for rows, _ in material.by_person(who, 1)] == [found[1][0].tolist()]
+    shown = {one.change for rows, _ in found for one in (who[row] for row in rows)} - {None}
+    left_out = {one.change for one in who} - shown - {None}
+    for change in left_out:  # a change that one gender keeps may be left out for the other
+        assert any(change not in {(v.attribute, v.name) for v in whitelist(g)} for g in ("male", "female"))
 
 
 def learned(out: Path, stage: Stage, seed: int = 5) -> Pupil:
@@ -370,7 +469,7 @@ def learned(out: Path, stage: Stage, seed: int = 5) -> Pupil:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("name", ["lists", "words", "questions"])
+@pytest.mark.parametrize("name", ["lists", "words", "questions", "level"])
 def test_a_stage_that_was_stopped_goes_on_to_the_same_weights(name: str, tmp_path: Path) -> None:
     whole = learned(tmp_path / "whole", Stage(name, 2, 2e-3, easy=1))
     learned(tmp_path / "stopped", Stage(name, 1, 2e-3, easy=1))

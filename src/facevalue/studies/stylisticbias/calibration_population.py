@@ -30,8 +30,12 @@ from facevalue.studies.stylisticbias.tables import whitelist
 from facevalue.types import OptionValue, Request, Stimulus
 
 Array = npt.NDArray[np.float64]
-FACES = "30M,30F"
-"""Who is asked about: the first faces of the study's own `faces_seed`, which the model was never trained on."""
+FACES = "100M,100F"
+"""Who is asked about: the first faces of the study's own `faces_seed`, which the model was never trained on.
+
+Audits draw from them. What is learned wrongly about some of them does not cancel in so many; with sixty, an audit of
+sixty found where nothing is planted what was true of these sixty and not of people at large.
+"""
 PUBLISHED = Truth()
 """What is planted in the model that comes with FaceValue."""
 VARIATIONS = tuple((v.attribute, v.name) for v in whitelist(None))
