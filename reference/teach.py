@@ -60,7 +60,7 @@ VALUE, SHIFT, LONGER, TWO = 0.5, 1.0, 0.2, 0.4
 """Weights of the regression of words, of shifts between twins, of longer questions and scenes, of two people."""
 HEEDED = 1.0
 """Weight of longer questions where the model is to heed what is said before a question: they are what it learns."""
-REPEAT, LEVEL = 0.1, 10.0
+REPEAT, LEVEL = 0.1, 2.0
 """Weights of lists, and of errors that all shifts of a change have in common."""
 PROBED = 6
 """People of each gender that the curves are about."""
@@ -93,7 +93,7 @@ STAGES = (
     Stage("lists", 500, 2e-3),
     Stage("words", 1800, 2e-3),
     Stage("questions", 1700, 2e-3, easy=400),
-    Stage("level", 300, 3e-4, decoder_alone=True),
+    Stage("level", 200, 3e-4, decoder_alone=True),
 )
 
 
