@@ -54,8 +54,8 @@ class Choices:
         return cls(
             torch.tensor([row + [0] * (length - len(row)) for row in rows]),
             torch.tensor([len(row) - 1 for row in rows]),
-            letters[0 if side > 0 else 1],
-            letters[1 if side > 0 else 0],
+            letters[ordering.first],
+            letters[1 - ordering.first],
             side * (POSITION + lettered),
         )
 

@@ -1,6 +1,6 @@
 """Fifth stage: errors that all shifts of a change have in common are levelled.
 
-An SBS is a mean of 25 shifts over everybody. An error of .015 on the logit scale is little in each answer, but it is in
+An SBS is a mean of 25 shifts over everybody. An error of .015 is little in each of them, but it is in
 all of them for, say, bald heads, and an audit of 60 people finds it where nothing is planted. It is lowered here as
 what it is: not a mean over a few people of a step, which is mostly their own, but over all people lately seen.
 """

@@ -10,11 +10,10 @@ import torch
 from torch import nn
 
 from facevalue.models.reference.truth import VARIATIONS, Person, Truth, people
-from facevalue.studies.stylisticbias.tables import whitelist
 from reference import scenes
 from reference.look import paired
 from reference.network import features
-from reference.portraits import CHANGES, PEOPLE, SIDE, read
+from reference.portraits import CHANGES, PEOPLE, SIDE, kept, read
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -128,10 +127,10 @@ def material(data: Path, shards: Sequence[int], truth: Truth, pairs: int) -> Mat
 
 def by_person(who: list[Person], first: int = 0) -> list[tuple[Places, Places]]:
     """The portraits of each person from the `first` on, of whom the base comes first: see `Material`."""
-    kept = {g: {(v.attribute, v.name) for v in whitelist(g)} for g in ("male", "female")}
+    known = {gender: kept(gender) for gender in ("male", "female")}
     out = []
     for base in range(first * (CHANGES + 1), len(who), CHANGES + 1):
-        rows = [row for row in range(base + 1, base + CHANGES + 1) if who[row].change in kept[str(who[base].gender)]]
+        rows = [row for row in range(base + 1, base + CHANGES + 1) if who[row].change in known[who[base].gender]]
         if rows:
             changes = [VARIATIONS.index(change) for row in rows if (change := who[row].change)]
             out.append((np.array([base, *rows]), np.array(changes)))

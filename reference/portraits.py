@@ -58,15 +58,20 @@ def changes(gender: str) -> list[tuple[str, str]]:
     return [(a.name, value) for a in ATTRIBUTES.values() if gender in a.genders for value in a.values]
 
 
+def kept(gender: str) -> set[tuple[str, str]]:
+    """Those of them that the paper keeps."""
+    return {(v.attribute, v.name) for v in whitelist(gender)}
+
+
 def training_jobs(shard: int) -> list[Job]:
     """What is drawn for a shard: each person's base, and some changes; those that the paper keeps twice as often."""
     rng = np.random.default_rng([TRAINING_SEEDS, shard])
-    kept = {gender: {(v.attribute, v.name) for v in whitelist(gender)} for gender in ("male", "female")}
+    often = {gender: kept(gender) for gender in ("male", "female")}
     jobs: list[Job] = []
     half = PEOPLE // 2
     for who in sample_identities({"male": half, "female": half}, TRAINING_SEEDS + shard):
         known = changes(who.gender)
-        weights = np.array([2.0 if change in kept[who.gender] else 1.0 for change in known])
+        weights = np.array([2.0 if change in often[who.gender] else 1.0 for change in known])
         picked = rng.choice(len(known), CHANGES, replace=False, p=weights / weights.sum())
         jobs += [(who, None), *((who, known[i]) for i in sorted(picked))]
     return jobs
