@@ -348,3 +348,9 @@ def test_impossible_numbers_are_refused(facevalue: Command, args: tuple[str, ...
     assert outcome.status in (1, 2)
     assert message in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_the_image_prompts_of_stylisticbias_are_written(facevalue: Command) -> None:
+    assert "4,635 prompts" in facevalue("prompts", "stylisticbias", "--to", "p.csv").out
+    assert set(pl.read_csv("p.csv")["figure"]) == {9, 10, 11}
+    assert "90 prompts" in facevalue("prompts", "stylisticbias", "--portraits", "--to", "q.parquet").out

@@ -1,5 +1,7 @@
 """StylisticBias as a declaration: which trials, which questions, which samples, what replies mean."""
 
+import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +13,8 @@ from PIL import Image
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.run.plan import plan
 from facevalue.studies import Study
-from facevalue.studies.stylisticbias.study import face_counts
+from facevalue.studies.stylisticbias.pictures import face_counts
+from facevalue.studies.stylisticbias.tables import grid, whitelist
 
 Make = Callable[..., Study]
 
@@ -198,3 +201,72 @@ def test_manifests_that_make_no_study_say_why(make: Make, tmp_path: Path, rows: 
 def test_a_manifest_without_the_needed_columns_names_those_it_has(make: Make, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="variations"):
         make(manifest=manifest(tmp_path, ["a0.png,a,,,x"], "image,identity,attribute,variations,style"))
+
+
+def authors_folder(root: Path, faces: dict[str, int]) -> Path:
+    """Write every picture that the authors publish of so many faces, spelled as in the paper."""
+    picture = io.BytesIO()
+    Image.new("RGB", (2, 2), "teal").save(picture, "PNG")
+    for gender, count in faces.items():
+        for number in range(count):
+            person = {"age": "elderly", "gender": gender, "ethnicity": "Latino", "body": "thin"}
+            listed = [None, *(v for v in grid() if gender in v.fate)]
+            for v in listed:
+                stem = f"{gender}{number}" if v is None else f"{gender}{number}_{v.attribute}_{v.name}"
+                traits = person if v is None else {**person, "variation": {v.attribute: v.title}}
+                (root / f"{stem}.png").write_bytes(picture.getvalue())
+                (root / f"{stem}_metadata.json").write_text(json.dumps({"characteristics": traits}))
+    return root
+
+
+def test_the_authors_folders_are_judged_in_the_grid_that_the_paper_keeps(make: Make, tmp_path: Path) -> None:
+    folder = str(authors_folder(tmp_path, {"male": 2, "female": 2}))
+    kept, whole = make(folders=folder), make(folders=folder, grid="all")
+    assert (plan(kept).stimuli, plan(whole).stimuli) == (2 * 31 + 2 * 32, 2 * 50 + 2 * 51)
+    pairs = kept.manifest.filter(pl.col("gender") == "male").select("attribute", "variation").drop_nulls().unique()
+    assert set(pairs.iter_rows()) == {(v.attribute, v.name) for v in whitelist("male")}
+    said = {(one.what, one.why) for one in plan(kept).left_out}
+    assert ("lip_makeup: bold, neutral: 4 images", "Dropped by the paper's plausibility pass (Table 10). "
+            "--grid all judges them.") in said  # fmt: skip
+    assert sum(int(what.rsplit(": ", 1)[1].split(" ")[0]) for what, _ in said) == 202 - 126
+    assert plan(whole).left_out == ()
+    with pytest.raises(DataError, match="--grid all"):
+        make(folders=folder, variations=["scars"])
+
+
+@pytest.mark.parametrize(
+    ("gender", "attribute", "variation", "judged"),
+    [
+        ("male", "hair_style", "braid", False),
+        ("", "Hair style", "Buzz cut", False),
+        ("Woman", "lip_makeup_female", "neutral lipstick", False),
+        ("female", "lip makeup", "Red lipstick", True),
+        ("M", "makeup", "light", False),
+        ("nonbinary", "makeup", "light", True),
+        ("male", "hair_style", "perm", True),
+        ("male", "pose", "turned", True),
+    ],
+)
+def test_a_manifest_is_judged_in_the_papers_grid_and_in_its_own(
+    make: Make, tmp_path: Path, gender: str, attribute: str, variation: str, judged: bool
+) -> None:
+    rows = [f"a0.png,a,,,{gender}", f"a1.png,a,{attribute},{variation},", "a2.png,a,eyewear,sunglasses,"]
+    path = manifest(tmp_path, rows, "image,identity,attribute,variation,gender")
+    found = plan(make(manifest=path))
+    assert found.stimuli == 1 + judged
+    assert len(found.left_out) == (not judged)
+    assert plan(make(manifest=path, grid="all")).stimuli == 2
+
+
+def test_a_manifest_of_the_papers_500_faces_takes_what_the_paper_took(make: Make, tmp_path: Path) -> None:
+    rows = ["image,identity,attribute,variation,gender"]
+    for who in (*(f"m{i}" for i in range(274)), *(f"f{i}" for i in range(226))):
+        gender = "male" if who[0] == "m" else "female"
+        rows += [f"{who}.png,{who},,,{gender}"]
+        rows += [f"{who}-{v.attribute}-{v.name}.png,{who},{v.attribute},{v.title},{gender}" for v in grid()
+                 if gender in v.fate]  # fmt: skip
+    path = tmp_path / "images.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    found = plan(make(manifest=str(path)))
+    assert (found.stimuli, found.trials) == (15_726, 4_717_800)
+    assert plan(make(manifest=str(path), grid="all")).stimuli == 25_226

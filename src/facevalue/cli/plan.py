@@ -121,9 +121,11 @@ def show(made: Plan, sampled: bool) -> None:
         console.print(
             f"Of these the pictures at hand show {stimuli:,} stimuli, {trials:,} requests. Left out:", highlight=False
         )
-        for one in made.left_out:
-            line = Text.assemble("  ", one.what, (f"  {one.why}", "dim"))
-            console.print(line)
+    elif made.left_out:
+        console.print("Pictures at hand that are left out:", highlight=False)
+    for one in made.left_out:
+        line = Text.assemble("  ", one.what, (f"  {one.why}", "dim"))
+        console.print(line)
     what = "The sample" if sampled else "Everything" if made.shown_blocks is None else "Everything that can be shown"
     base = ", base images included," if made.baseline and not sampled else ""
     console.print(f"{what}{base} takes {made.asked:,} requests about {made.shown:,} pictures.", highlight=False)

@@ -2,26 +2,28 @@
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.store.files import write_whole
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 @click.command()
 @click.argument("study")
 @click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .csv or .parquet file.")
-@click.option("--portraits", is_flag=True, help="The portraits without an activity instead.")
+@click.option("--portraits", is_flag=True, help="Only the portraits: without an activity, or without a variation.")
 def prompts(study: str, to: Path, portraits: bool) -> None:
-    """Write the published image prompts of STUDY (vignette), one row per picture."""
-    if study != "vignette":
-        raise UnknownNameError("study with image prompts", study, ["vignette"])
-    from facevalue.studies.vignette.generation import generation_prompts  # noqa: PLC0415 - reads tables
-
+    """Write the published image prompts of STUDY (vignette, stylisticbias), one row per picture."""
+    if study not in STUDIES:
+        raise UnknownNameError("study with image prompts", study, STUDIES)
     if to.suffix not in (".csv", ".parquet"):
         raise RunError(f"{to.name} is neither .csv nor .parquet: the ending says how to write it.")
-    frame = generation_prompts(portraits=portraits)
+    frame = STUDIES[study](portraits)
     buffer = io.BytesIO()
     if to.suffix == ".csv":
         frame.write_csv(buffer)
@@ -29,3 +31,18 @@ def prompts(study: str, to: Path, portraits: bool) -> None:
         frame.write_parquet(buffer)
     write_whole(to, buffer.getvalue())
     click.echo(f"{frame.height:,} prompts: {to}")
+
+
+def _vignette(portraits: bool) -> "pl.DataFrame":
+    from facevalue.studies.vignette.generation import generation_prompts  # noqa: PLC0415 - reads tables
+
+    return generation_prompts(portraits=portraits)
+
+
+def _stylisticbias(portraits: bool) -> "pl.DataFrame":
+    from facevalue.studies.stylisticbias.generation import published_prompts  # noqa: PLC0415 - reads tables
+
+    return published_prompts(portraits=portraits)
+
+
+STUDIES = {"vignette": _vignette, "stylisticbias": _stylisticbias}

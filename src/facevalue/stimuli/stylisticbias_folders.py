@@ -125,6 +125,8 @@ _VALUE_SPELLINGS = {
     "old": "elderly",
     "man": "male",
     "woman": "female",
+    "m": "male",
+    "f": "female",
     "latina": "latino",
     "normal-weight": "normal",
 }
@@ -213,6 +215,35 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
         schema=dict.fromkeys(("image", "path", "identity", "set", "attribute", "value", *PEOPLE), pl.String),
         orient="row",
     )
+
+
+def known_variation(attribute: str, value: str) -> tuple[str, str] | None:
+    """An attribute and a value in the names of `GRID`, however they are spelled; None if the grid does not know them.
+
+    Examples
+    --------
+    >>> known_variation("Hair Colour", "Grey hair"), known_variation("hat", "top-hat")
+    (('hair_color', 'gray'), None)
+    """
+    try:
+        found = _variation({attribute: value}, "")
+    except (UnknownNameError, DataError):
+        return None
+    return None if found[0] is None else found
+
+
+def known_gender(text: str) -> str | None:
+    """A gender in the names of `PEOPLE`, however it is spelled; None if there is none of that name.
+
+    Examples
+    --------
+    >>> known_gender("Woman"), known_gender("M"), known_gender("nonbinary")
+    ('female', 'male', None)
+    """
+    try:
+        return _value("gender", PEOPLE["gender"], text, "")
+    except UnknownNameError:
+        return None
 
 
 def _metadata_files(folder: Path) -> Iterator[Path]:

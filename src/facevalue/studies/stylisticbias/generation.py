@@ -1,5 +1,7 @@
 """The paper's image prompts, filled in: what a generator would be asked for each picture of a manifest."""
 
+from itertools import product
+
 import polars as pl
 
 from facevalue.errors import UnknownNameError
@@ -7,12 +9,56 @@ from facevalue.studies.stylisticbias.tables import (
     BASE_FACE,
     CLOTHING_VARIATION,
     FEATURE_VARIATION,
+    GENDERS,
     attribute_titles,
     grid,
 )
 
 AGES = {"young": "young adult", "middle-aged": "middle-aged adult", "elderly": "elderly"}
 """Levels of the portraits in the paper's words (Table 9); other levels stand as they are."""
+ETHNICITIES = ("Asian", "African", "European", "Middle Eastern", "Latino")
+BUILDS = ("thin", "normal", "obese")
+
+
+def published_prompts(*, portraits: bool = False) -> pl.DataFrame:
+    """Image prompts for one face of each of the 90 configurations of Table 9, base faces first.
+
+    The paper draws its 500 faces from these configurations; how many from each is not published.
+
+    Parameters
+    ----------
+    portraits:
+        The base faces alone (Figure 9).
+
+    Returns
+    -------
+    One row per picture: `image`, `identity`, `attribute` and `variation` (null for a base face), `gender`, `age`,
+    `build`, `ethnicity`, `judged` ("kept", or the pass of Appendix C.1 that drops the picture before the judgment),
+    `reference` (the image that goes with the prompt; null for a base face), `figure` and `prompt`.
+
+    Examples
+    --------
+    >>> published_prompts(portraits=True).height, published_prompts().height
+    (90, 4635)
+    """
+    rows = []
+    for gender, age, ethnicity, build in product(GENDERS, AGES, ETHNICITIES, BUILDS):
+        who = "-".join((gender, age, ethnicity.lower().replace(" ", "-"), build))
+        facts = (who, gender, age, build, ethnicity)
+        rows.append((who, None, None, "kept", None, "9", *facts))
+        for v in () if portraits else grid():
+            if gender in v.fate:
+                figure = "11" if v.attribute == "fashion_style" else "10"
+                image = f"{who}/{v.attribute}={v.name}"
+                rows.append((image, v.attribute, v.name, v.fate[gender], who, figure, *facts))
+    names = ("image", "attribute", "variation", "judged", "reference", "figure")
+    people = ("identity", "gender", "age", "build", "ethnicity")
+    frame = pl.DataFrame(rows, schema=dict.fromkeys((*names, *people), pl.String), orient="row")
+    frame = frame.sort(pl.col("attribute").is_not_null(), maintain_order=True)
+    frame = frame.with_columns(generation_prompts(frame))
+    return frame.select(
+        "image", "identity", "attribute", "variation", *people[1:], "judged", "reference", "figure", "prompt"
+    )
 
 
 def generation_prompts(manifest: pl.DataFrame) -> pl.Series:

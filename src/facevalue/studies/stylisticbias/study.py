@@ -1,6 +1,5 @@
 """The declaration of StylisticBias: which faces, which variations, which questions."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,12 +12,11 @@ from facevalue.design import Block, Design, Factor, Permutation
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.drawn import PortraitSource, default_cache, draw_identities, portrait_manifest
+from facevalue.stimuli.drawn import PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.stylisticbias_folders import read_stylisticbias_folders
 from facevalue.studies.base import Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias.measures import MEASURES
+from facevalue.studies.stylisticbias.pictures import located, named, numbered, pictures
 from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.scores import Faces, collect
 from facevalue.studies.stylisticbias.tables import (
@@ -28,7 +26,6 @@ from facevalue.studies.stylisticbias.tables import (
     categories,
     grid,
     scenarios,
-    whitelist,
 )
 from facevalue.types import Option, OptionValue, Question, Sampling
 
@@ -49,7 +46,6 @@ TITLES = {
 LEVELS = ("favourable", "unfavourable")
 LEAST_MASS = 0.01
 """Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
-_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 
 SETTINGS = (
     Setting("faces", "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.", "274M,226F"),
@@ -59,7 +55,11 @@ SETTINGS = (
     Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind)),
     Setting("faces_seed", "Which faces are drawn.", 1),
     Setting(
-        "grid", "Variations to judge: the 34 the paper keeps, or all 55 it lists (Table 10).", "kept", ("kept", "all")
+        "grid",
+        "Variations to judge: the 34 that the paper keeps, or all 55 it lists (Table 10). Cues of your own are "
+        "judged in any case.",
+        "kept",
+        ("kept", "all"),
     ),
     Setting("attributes", "Only these attributes (hair_color,eyewear ...); all by default.", []),
     Setting("variations", "Only these variations (full-beard,sunglasses ...); all by default.", []),
@@ -89,10 +89,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     UnknownNameError
         A scenario, attribute or variation that doesn't exist.
     """
-    options = _located(options)
-    frame = _manifest(options) if manifest is None else manifest
-    asked = _scenarios(_names(options, "scenarios"))
-    seeds = _seeds(_names(options, "seeds"))
+    options = located(options)
+    frame, left_out = pictures(options) if manifest is None else (manifest, ())
+    asked = _scenarios(named(options, "scenarios"))
+    seeds = _seeds(named(options, "seeds"))
     design = _design(frame, [scenario.name for scenario in asked])
     faces = Faces(frame)
     orderings = [ordering.name for ordering in ORDERINGS]
@@ -125,131 +125,24 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         precision=precision(design, faces, names, orderings, len(seeds)),
         titles=TITLES,
         reasks=2 if options["prompts"] == "released" else 0,
+        left_out=left_out,
     )
 
 
 ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
 
 
-def face_counts(text: str) -> dict[str, int]:
-    """Read how many faces of each gender are wanted.
-
-    Examples
-    --------
-    >>> face_counts("274M,226F"), face_counts("5")
-    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
-    """
-    text = text.replace(" ", "")
-    if text.isdigit() and len(text) <= 6:
-        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
-    else:
-        match = _FACES.fullmatch(text)
-        if not match:
-            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
-        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
-    if not sum(counts.values()):
-        raise DataError("No faces asked for: nothing to judge.")
-    return {gender: count for gender, count in counts.items() if count}
-
-
-def _names(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    value = options[name]
-    return list(value) if isinstance(value, list) else [part for part in str(value).split(",") if part]
-
-
 def _temperature(options: Mapping[str, OptionValue]) -> float:
-    value = _number(options, "temperature")
+    value = numbered(options, "temperature")
     if not 0 <= value <= 100:
         raise DataError(f"The temperature is {value:g}: it must be 0 (greedy) or more.")
     return value
-
-
-def _number(options: Mapping[str, OptionValue], name: str) -> float:
-    value = options[name]
-    if isinstance(value, (list, str)):
-        raise DataError(f"The setting {name} is a number, not {value!r}.")
-    return float(value)
 
 
 def _seeds(names: list[str]) -> tuple[int, ...]:
     if not names or not all(name.isdigit() for name in names) or len(set(names)) != len(names) or len(names) > 80:
         raise DataError("Seeds are 1 to 80 different whole numbers, such as 1,2,3.")
     return tuple(int(name) for name in names)
-
-
-def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    attributes, chosen = _names(options, "attributes"), _names(options, "variations")
-    if options["manifest"] and options["folders"]:
-        raise DataError("Give either a manifest or the authors' folders, not both.")
-    if options["manifest"]:
-        root = Path(str(options["root"])) if options["root"] else None
-        frame = read_manifest(Path(str(options["manifest"])), root=root, required=("identity",))
-        for name in ("attribute", "variation"):
-            if name not in frame.columns:
-                raise UnknownNameError("manifest column", name, frame.columns)
-    elif options["folders"]:
-        frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
-    else:
-        return _portraits(options, attributes, chosen)
-    return _selected(_checked(frame), attributes, chosen)
-
-
-def _located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options with the image folder spelled out, so that the study can be built again from anywhere."""
-    if options["root"] or not (options["manifest"] or options["folders"]):
-        return dict(options)
-    folder = Path(str(options["folders"])) if options["folders"] else Path(str(options["manifest"])).parent
-    return {**options, "root": str(folder.resolve())}
-
-
-def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen: list[str]) -> pl.DataFrame:
-    for kind, wanted in (("attribute", attributes), ("variation", chosen)):
-        known = {v.attribute if kind == "attribute" else v.name for v in grid()}
-        for name in wanted:
-            if name not in known:
-                raise UnknownNameError(kind, name, known)
-    counts = face_counts(str(options["faces"]))
-    changes: dict[str, list[tuple[str, str]]] = {}
-    for gender in counts:
-        listed = whitelist(gender) if options["grid"] == "kept" else tuple(v for v in grid() if gender in v.fate)
-        changes[gender] = [
-            (v.attribute, v.name)
-            for v in listed
-            if (not attributes or v.attribute in attributes) and (not chosen or v.name in chosen)
-        ]
-    if not any(changes.values()):
-        hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
-        raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
-    identities = draw_identities(counts, int(_number(options, "faces_seed")))
-    return portrait_manifest(identities, changes)
-
-
-def _selected(frame: pl.DataFrame, attributes: list[str], chosen: list[str]) -> pl.DataFrame:
-    for column, wanted in (("attribute", attributes), ("variation", chosen)):
-        have = frame[column].drop_nulls().unique().to_list()
-        for name in wanted:
-            if name not in have:
-                raise UnknownNameError(column, name, have)
-        if wanted:
-            frame = frame.filter(pl.col(column).is_null() | pl.col(column).is_in(wanted))
-    return frame
-
-
-def _checked(frame: pl.DataFrame) -> pl.DataFrame:
-    """A manifest that this study can use: one base image for each identity that has variations."""
-    half = frame.filter(pl.col("attribute").is_null() != pl.col("variation").is_null())
-    if half.height:
-        raise DataError(f"The image {half['image'][0]!r} names an attribute or a variation, but not both.")
-    bases = frame.filter(pl.col("attribute").is_null())["identity"]
-    if bases.is_duplicated().any():
-        raise DataError(f"The identity {bases.filter(bases.is_duplicated())[0]!r} has more than one base image.")
-    varied = frame.filter(pl.col("attribute").is_not_null())["identity"].unique(maintain_order=True)
-    lost = varied.filter(~varied.is_in(bases.to_list()))
-    if lost.len():
-        raise DataError(f"{lost.len()} identities have variations but no base image, such as {lost[0]!r}.")
-    if not varied.len():
-        raise DataError("The manifest has base images only: no variation, so no shift to measure.")
-    return frame
 
 
 def _scenarios(names: list[str]) -> tuple[Scenario, ...]:

@@ -1,0 +1,183 @@
+"""Which pictures are judged: faces drawn, the authors' folders, or anyone's own, cut down to the grid."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.stylisticbias_folders import known_gender, known_variation, read_stylisticbias_folders
+from facevalue.studies.base import LeftOut
+from facevalue.studies.stylisticbias.tables import grid, whitelist
+from facevalue.types import OptionValue
+
+_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
+_WHY = {
+    "plausibility": "Dropped by the paper's plausibility pass",
+    "curation": "Dropped by the paper's curation pass",
+    "none": "Not in the paper's grid of these faces",
+}
+
+
+def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """The manifest that the settings ask for, and what of the pictures at hand its grid leaves out.
+
+    Raises
+    ------
+    DataError
+        The images or settings don't make a study.
+    UnknownNameError
+        An attribute or variation that doesn't exist.
+    """
+    attributes, chosen = named(options, "attributes"), named(options, "variations")
+    if options["manifest"] and options["folders"]:
+        raise DataError("Give either a manifest or the authors' folders, not both.")
+    if options["manifest"]:
+        root = Path(str(options["root"])) if options["root"] else None
+        frame = read_manifest(Path(str(options["manifest"])), root=root, required=("identity",))
+        for name in ("attribute", "variation"):
+            if name not in frame.columns:
+                raise UnknownNameError("manifest column", name, frame.columns)
+    elif options["folders"]:
+        frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
+    else:
+        return _portraits(options, attributes, chosen), ()
+    frame = _selected(_checked(frame), attributes, chosen)
+    return (frame, ()) if options["grid"] == "all" else _kept(frame)
+
+
+def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """Without the variations that the paper doesn't judge of this gender; cues that are in no table stay.
+
+    Where a face's gender is not known, a variation stays if it is kept for either.
+    """
+    genders = {}
+    if "gender" in frame.columns:
+        said = frame.select("identity", "gender").drop_nulls().unique("identity", keep="first")
+        genders = {who: known_gender(text) for who, text in said.iter_rows()}
+    fates = {(v.attribute, v.name): v.fate for v in grid()}
+    keep, lost = [], dict[tuple[str, str], list[str]]()
+    for who, attribute, variation in frame.select("identity", "attribute", "variation").iter_rows():
+        fate = _fate(fates, attribute, variation, genders.get(who))
+        keep.append(fate == "kept")
+        if fate != "kept":
+            lost.setdefault((attribute, fate), []).append(variation)
+    left_out = tuple(
+        LeftOut(
+            f"{attribute}: {', '.join(sorted(set(names)))}: {len(names):,} image{'s' if len(names) > 1 else ''}",
+            f"{_WHY[fate]} (Table 10). --grid all judges {'them' if len(names) > 1 else 'it'}.",
+        )
+        for (attribute, fate), names in lost.items()
+    )
+    kept = frame.filter(pl.Series(keep, dtype=pl.Boolean))
+    if not kept["attribute"].is_not_null().any():
+        raise DataError("No variation is left to judge. The paper's reduction drops some: --grid all has all 55.")
+    return kept, left_out
+
+
+def _fate(
+    fates: Mapping[tuple[str, str], Mapping[str, str]], attribute: str | None, variation: str | None, gender: str | None
+) -> str:
+    found = None if attribute is None or variation is None else known_variation(attribute, variation)
+    if found is None:
+        return "kept"
+    of = fates[found]
+    if gender is not None:
+        return of.get(gender, "none")
+    return "kept" if "kept" in of.values() else next(iter(of.values()))
+
+
+def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options with the image folder spelled out, so that the study can be built again from anywhere."""
+    if options["root"] or not (options["manifest"] or options["folders"]):
+        return dict(options)
+    folder = Path(str(options["folders"])) if options["folders"] else Path(str(options["manifest"])).parent
+    return {**options, "root": str(folder.resolve())}
+
+
+def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen: list[str]) -> pl.DataFrame:
+    for kind, wanted in (("attribute", attributes), ("variation", chosen)):
+        known = {v.attribute if kind == "attribute" else v.name for v in grid()}
+        for name in wanted:
+            if name not in known:
+                raise UnknownNameError(kind, name, known)
+    counts = face_counts(str(options["faces"]))
+    changes: dict[str, list[tuple[str, str]]] = {}
+    for gender in counts:
+        listed = whitelist(gender) if options["grid"] == "kept" else tuple(v for v in grid() if gender in v.fate)
+        changes[gender] = [
+            (v.attribute, v.name)
+            for v in listed
+            if (not attributes or v.attribute in attributes) and (not chosen or v.name in chosen)
+        ]
+    if not any(changes.values()):
+        hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
+        raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
+    identities = draw_identities(counts, int(numbered(options, "faces_seed")))
+    return portrait_manifest(identities, changes)
+
+
+def _selected(frame: pl.DataFrame, attributes: list[str], chosen: list[str]) -> pl.DataFrame:
+    for column, wanted in (("attribute", attributes), ("variation", chosen)):
+        have = frame[column].drop_nulls().unique().to_list()
+        for name in wanted:
+            if name not in have:
+                raise UnknownNameError(column, name, have)
+        if wanted:
+            frame = frame.filter(pl.col(column).is_null() | pl.col(column).is_in(wanted))
+    return frame
+
+
+def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+    """A manifest that this study can use: one base image for each identity that has variations."""
+    half = frame.filter(pl.col("attribute").is_null() != pl.col("variation").is_null())
+    if half.height:
+        raise DataError(f"The image {half['image'][0]!r} names an attribute or a variation, but not both.")
+    bases = frame.filter(pl.col("attribute").is_null())["identity"]
+    if bases.is_duplicated().any():
+        raise DataError(f"The identity {bases.filter(bases.is_duplicated())[0]!r} has more than one base image.")
+    varied = frame.filter(pl.col("attribute").is_not_null())["identity"].unique(maintain_order=True)
+    lost = varied.filter(~varied.is_in(bases.to_list()))
+    if lost.len():
+        raise DataError(f"{lost.len()} identities have variations but no base image, such as {lost[0]!r}.")
+    if not varied.len():
+        raise DataError("The manifest has base images only: no variation, so no shift to measure.")
+    return frame
+
+
+def face_counts(text: str) -> dict[str, int]:
+    """Read how many faces of each gender are wanted.
+
+    Examples
+    --------
+    >>> face_counts("274M,226F"), face_counts("5")
+    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
+    """
+    text = text.replace(" ", "")
+    if text.isdigit() and len(text) <= 6:
+        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
+    else:
+        match = _FACES.fullmatch(text)
+        if not match:
+            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
+        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
+    if not sum(counts.values()):
+        raise DataError("No faces asked for: nothing to judge.")
+    return {gender: count for gender, count in counts.items() if count}
+
+
+def named(options: Mapping[str, OptionValue], name: str) -> list[str]:
+    """The parts of a setting that holds a list."""
+    value = options[name]
+    return list(value) if isinstance(value, list) else [part for part in str(value).split(",") if part]
+
+
+def numbered(options: Mapping[str, OptionValue], name: str) -> float:
+    """A setting that is a number."""
+    value = options[name]
+    if isinstance(value, (list, str)):
+        raise DataError(f"The setting {name} is a number, not {value!r}.")
+    return float(value)
