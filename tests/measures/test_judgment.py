@@ -171,3 +171,62 @@ def test_the_reason_that_a_study_gives_is_the_reason_that_is_told() -> None:
         value=None, low=None, high=None, se=None, q=None, n=0, clusters=0, method="not measurable: only one group"
     )
     assert judge(table(own), MEASURES)["why"].to_list() == ["Not measurable: only one group."]
+
+
+def test_an_effect_that_the_test_cannot_reach_has_no_detectable_size() -> None:
+    """A permutation test of 999 resamples gives no p below .001, and .05/100 asks for one."""
+    rows = [row(variation=f"v{i}", p=0.001, q=0.1, p_least=0.001) for i in range(100)]
+    judged = judge(table(*rows), MEASURES)
+    assert judged["mde"].null_count() == 100
+    assert judged["verdict"].unique().to_list() == ["inconclusive"]
+    assert "too small" in judged["why"][0]
+    assert judge(table(*rows[:10]), MEASURES)["mde"].null_count() == 0
+
+
+def test_a_finding_that_missing_answers_could_turn_round_says_so() -> None:
+    turned = judge(table(row(bound_low=-0.02, bound_high=0.2)), MEASURES)
+    assert turned["verdict"][0] == "difference found"
+    assert "unless the missing answers" in turned["why"][0]
+    kept = judge(table(row(bound_low=0.02, bound_high=0.2)), MEASURES)
+    assert "missing answers" not in kept["why"][0]
+
+
+def test_the_page_holds_its_families_together_and_the_lead_first() -> None:
+    lead, other = row(q=0.6, p=0.6, family="lead"), row(q=0.03, p=0.03, family="other", measure="vs", floor_high=0.01)
+    alone = judge(table(other), MEASURES)
+    assert alone["verdict"][0] == "difference found"
+    judged = judge(table(lead, other), MEASURES, lead=("lead",))
+    assert judged["verdict"].to_list() == ["inconclusive", "inconclusive"]
+    assert "this page" in judged["why"][1]
+    assert judged["q"].to_list() == [0.6, 0.03]
+    assert judged["q_page"][1] == pytest.approx(0.15)
+
+
+def test_each_model_has_a_page_of_its_own() -> None:
+    judged = judge(table(row(model="a"), row(model="b", q=0.03)), MEASURES, lead=("variations",))
+    assert judged["verdict"].to_list() == ["difference found"] * 2
+
+
+def test_many_declared_families_of_one_test_share_one_level() -> None:
+    """Twenty families of one test, each at .05, would find something in two audits of three."""
+    text = "".join(
+        f'[[family]]\nname = "f{i}"\nmeasure = "sbs"\n[family.where]\nvariation = ["v{i}"]\n' for i in range(20)
+    )
+    rows = [row(variation=f"v{i}", p=0.03 if i else 0.001, q=0.3) for i in range(20)]
+    judged = judge(table(*rows), MEASURES, parse_preregistration(text.encode()))
+    assert judged["verdict"].to_list() == ["difference found"] + ["inconclusive"] * 19
+
+
+def test_what_is_declared_over_recorded_answers_is_not_declared_before_them() -> None:
+    text = b'[margin]\nsbs = 0.02\n[[family]]\nname = "caps"\nmeasure = "sbs"\n[family.where]\nvariation = ["cap"]\n'
+    judged = judge(table(row(variation="cap")), MEASURES, parse_preregistration(text).too_late())
+    assert judged["kind"].to_list() == ["exploratory"]
+    assert judged["declared"].to_list() == [False]
+
+
+@pytest.mark.parametrize("alpha", ["0.6", "0.21", "0", "-1", "nan", "inf", "1e400"])
+def test_a_level_that_confirms_nothing_is_an_error(alpha: str) -> None:
+    for text in (f"alpha = {alpha}\n[margin]\nsbs = 0.02\n",
+                 f'[[family]]\nname = "a"\nmeasure = "sbs"\nalpha = {alpha}\n'):  # fmt: skip
+        with pytest.raises(DataError, match=r"alpha is .* not above 0\.2"):
+            parse_preregistration(text.encode())

@@ -29,6 +29,10 @@ SCHEMA: dict[str, pl.DataType] = {
     "clusters": pl.UInt64(),
     "p": pl.Float64(),
     "q": pl.Float64(),
+    "q_page": pl.Float64(),
+    "p_least": pl.Float64(),
+    "p_paper": pl.Float64(),
+    "q_paper": pl.Float64(),
     "family": pl.String(),
     "kind": pl.String(),
     "floor": pl.Float64(),
@@ -47,12 +51,14 @@ SCHEMA: dict[str, pl.DataType] = {
 """Columns of `estimates.parquet`.
 
 `value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in
-`clusters` units that were sampled. `p` by the protocol's own test, `q` within `family`. `floor` and `floor_high`:
-mean and 95th percentile of the measure where there is no effect, for unsigned measures. `se`: standard error over
-clusters. `mde`: smallest effect that would be detected with 80% power at the family's level. `margin`: largest
-difference that would not matter, `declared` before the run or not; `verdict` and `why`: what may be said, see
-`verdicts`; `kind` of the family, confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing
-answers had gone one way or the other.
+`clusters` units that were sampled. `p` tests the value that is shown and agrees with its interval; `q` is adjusted
+within `family`, and `q_page` for all families of the page besides (`page_error`): it decides the verdict. `p_least`:
+smallest p that the test could have given, null where any could come. `p_paper` and `q_paper`: by the protocol's own
+test and its own correction, as published; they decide nothing. `floor` and `floor_high`: mean and 95th percentile of
+the measure where there is no effect, for unsigned measures. `se`: standard error over clusters. `mde`: smallest effect
+that would be detected with 80% power at the family's level. `margin`: largest difference that would not matter,
+`declared` before the run or not; `verdict` and `why`: what may be said, see `verdicts`; `kind` of the family,
+confirmatory or exploratory. `bound_low`, `bound_high`: the value if all missing answers had gone one way or the other.
 """
 
 NOT_MEASURABLE = "not measurable"
@@ -81,6 +87,9 @@ class EstimateTable:
         *,
         p: Array | None = None,
         q: Array | None = None,
+        p_paper: Array | None = None,
+        q_paper: Array | None = None,
+        p_least: Array | None = None,
         family: str | Sequence[str] | None = None,
         floor: Floor | None = None,
         bounds: Bounds | None = None,
@@ -94,8 +103,8 @@ class EstimateTable:
             What they are.
         labels:
             Factor columns, each as long as the estimates.
-        estimates, p, q, floor:
-            Arrays of that length.
+        estimates, p, q, p_paper, q_paper, p_least, floor:
+            Arrays of that length; see `SCHEMA`.
         family:
             Within which family q holds: one for all rows, or one each.
         bounds:
@@ -112,8 +121,8 @@ class EstimateTable:
             columns["se"] = estimates.se
         if bounds is not None:
             columns |= {"bound_low": bounds.low, "bound_high": bounds.high}
-        if p is not None:
-            columns["p"] = p
+        tests = {"p": p, "p_paper": p_paper, "q_paper": q_paper, "p_least": p_least}
+        columns |= {name: column for name, column in tests.items() if column is not None}
         if q is not None:
             columns |= {
                 "q": q,

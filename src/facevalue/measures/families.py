@@ -24,6 +24,8 @@ ANY = "*"
 COLUMNS = ("study", *FACTORS)
 """Columns of the estimates that a selector may name."""
 ALPHA = 0.05
+MOST_ALPHA = 0.2
+"""Largest level: a finding that chance gives more often than once in five confirms nothing."""
 
 
 def adjust(p: Array, method: str) -> Array:
@@ -159,8 +161,7 @@ class Family:
             raise UnknownNameError("kind of family", self.kind, KINDS)
         if self.method not in METHODS:
             raise UnknownNameError("method", self.method, METHODS)
-        if not 0 < self.alpha < 1:
-            raise DataError(f"Family {self.name!r}: alpha is {self.alpha}, and must lie between 0 and 1.")
+        check_alpha(self.alpha, f"family {self.name!r}: ")
         for column, levels in self.where.items():
             if column not in COLUMNS:
                 raise UnknownNameError("factor column", column, COLUMNS)
@@ -231,6 +232,12 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
         owner[rows] = i
         adjusted[rows] = adjust(p[rows], family.method)
     return _with_families(estimates, families, owner, adjusted)
+
+
+def check_alpha(alpha: float, where: str = "") -> None:
+    """Refuse a level at which nothing would be shown."""
+    if not 0 < alpha <= MOST_ALPHA:
+        raise DataError(f"{where}alpha is {alpha:g}, and must lie above 0 and not above {MOST_ALPHA:g}.")
 
 
 def check_distinct(families: Sequence[Family]) -> None:

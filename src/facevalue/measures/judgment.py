@@ -9,9 +9,10 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.change import degrees_of_freedom
 from facevalue.measures.estimates import NOT_MEASURABLE
-from facevalue.measures.families import ALPHA, Family, apply
+from facevalue.measures.families import ALPHA, apply
 from facevalue.measures.largest import largest_of
-from facevalue.measures.power import family_level, minimum_detectable
+from facevalue.measures.page_error import leads, page_levels
+from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
 from facevalue.measures.verdicts import tost, trusted_error, verdicts
 
@@ -21,8 +22,9 @@ def judge(
     measures: Sequence[Measure],
     declared: Preregistration | None = None,
     margins: Mapping[str, float] | None = None,
+    lead: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Complete a table of estimates: q by declared families, minimum detectable effect, margin, verdict and why.
+    """Complete a table of estimates: q by declared families and by page, detectable effect, margin, verdict and why.
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ def judge(
         Families and margins declared before the run.
     margins:
         Margins chosen after it, by measure: their verdicts are marked as not declared. A declared margin stands.
+    lead:
+        Families that the study's answer is about (`Study.lead`). Families that were declared before the run go first.
 
     Raises
     ------
@@ -46,7 +50,10 @@ def judge(
     -----
     The minimum detectable effect is null where any at all could have been missed: if not even the largest possible
     value (`largest.largest_of`) would be detected, or if there is no standard error that says anything
-    (`verdicts.trusted_error`): none, one of zero, one of a single unit.
+    (`verdicts.trusted_error`): none, one of zero, one of a single unit. It is null, too, where the smallest p that the
+    test can give (`p_least`) lies above its level.
+
+    All families of one model (and intervention) are held to alpha together: see `page_error`.
     """
     known = {m.name: m for m in measures}
     chosen = dict(margins or {})
@@ -65,30 +72,36 @@ def judge(
     out = out.with_columns(
         pl.col("measure").replace_strict(limit, default=None, return_dtype=pl.Float64).alias("margin"),
         pl.when(pl.col("measure").is_in(list(limit)))
-        .then(pl.col("measure").is_in(list(declared_margins)))
+        .then(pl.col("measure").is_in(list(declared_margins)) & (declared is not None and declared.before))
         .alias("declared"),
     )
-    compared = out["measure"].is_in([m.name for m in measures if m.comparison]).to_numpy()
+    is_compared = pl.col("measure").is_in([m.name for m in measures if m.comparison])
+    compared = out.select(is_compared)["measure"].to_numpy()
+    alpha = _alphas(out, declared)
+    out, level = _with_page(out, is_compared, alpha, lead, declared)
     column = {name: out[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in _NUMBERS}
     df = degrees_of_freedom(out)
-    level = _levels(out, declared.families if declared is not None else ())
     unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
     column["se"] = trusted_error(column["value"], column["se"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
-    effect = np.where(effect < largest_of(out, measures), effect, np.nan)
+    unreachable = column["p_least"] > level  # not even the clearest effect would be found
+    effect = np.where((effect < largest_of(out, measures)) & ~unreachable, effect, np.nan)
     equivalence = _equivalence(column, df)
     found = verdicts(
         column["value"],
         column["low"],
         column["high"],
-        column["q"],
+        column["q_page"],
         column["margin"],
         equivalence,
-        _alphas(out, declared.families if declared is not None else ()),
+        alpha,
         column["floor_high"],
         unsigned=unsigned,
         n=column["n"],
         clusters=column["clusters"],
+        family_q=column["q"],
+        bounds=(column["bound_low"], column["bound_high"]),
+        unreachable=unreachable,
     )
     judged = pl.DataFrame(
         {
@@ -105,7 +118,10 @@ def judge(
     return out.with_columns(judged.with_columns(pl.col("mde").fill_nan(None))).select(estimates.columns)
 
 
-_NUMBERS = ("value", "low", "high", "q", "se", "n", "clusters", "floor_high", "margin")
+_NUMBERS = (
+    *("value", "low", "high", "q", "q_page", "p_least", "se", "n", "clusters", "floor_high", "margin"),
+    *("bound_low", "bound_high"),
+)
 
 
 def _stated(method: pl.Series) -> pl.Series:
@@ -122,18 +138,37 @@ def _equivalence(column: Mapping[str, np.ndarray], df: np.ndarray) -> np.ndarray
     return out
 
 
-def _alphas(estimates: pl.DataFrame, families: Sequence[Family]) -> np.ndarray:
-    own = {family.name: family.alpha for family in families}
-    return estimates["family"].replace_strict(own, default=ALPHA, return_dtype=pl.Float64).fill_null(ALPHA).to_numpy()
+def _alphas(estimates: pl.DataFrame, declared: Preregistration | None) -> np.ndarray:
+    """Level of each row: that of its declared family, else that of the page."""
+    own = {family.name: family.alpha for family in declared.families} if declared is not None else {}
+    page = _page_alpha(declared)
+    return estimates["family"].replace_strict(own, default=page, return_dtype=pl.Float64).fill_null(page).to_numpy()
 
 
-def _levels(estimates: pl.DataFrame, families: Sequence[Family]) -> np.ndarray:
-    """Level at which a single test of each row's family is surely made; alpha itself outside families."""
-    alpha = _alphas(estimates, families)
-    tests = estimates.select(pl.col("p").is_not_null().sum().over("model", "measure", "family"))["p"].to_numpy()
-    grouped = estimates["family"].is_not_null().to_numpy()
-    out = alpha.copy()
-    for size in np.unique(tests[grouped & (tests > 0)]):
-        rows = grouped & (tests == size)
-        out[rows] = [family_level(float(a), int(size), "holm").guaranteed for a in alpha[rows]]
-    return out
+def _page_alpha(declared: Preregistration | None) -> float:
+    return ALPHA if declared is None else declared.alpha
+
+
+def _with_page(
+    estimates: pl.DataFrame,
+    compared: pl.Expr,
+    alpha: np.ndarray,
+    lead: Sequence[str],
+    declared: Preregistration | None,
+) -> tuple[pl.DataFrame, np.ndarray]:
+    """Add `q_page`; with it, the level at which a single test of each row's family is surely made, alpha outside."""
+    tested = pl.col("p").is_not_null() & pl.col("q").is_not_null() & pl.col("family").is_not_null() & compared
+    tests = tested.sum().over("model", "measure", "family")
+    rows = estimates.select("model", "measure", "family", "kind", "q", tested=tested, tests=tests).with_row_index("row")
+    q_page, level = np.full(estimates.height, np.nan), alpha.copy()
+    for part in rows.filter("tested").partition_by("model", maintain_order=True):
+        first = pl.col("kind") == "confirmatory"
+        if not part.select(first.any()).item():
+            first = leads(pl.col("family"), lead, part)
+        code = part.select(pl.struct("measure", "family").rank("dense").cast(pl.Int64))["measure"].to_numpy()
+        found = page_levels(
+            part["q"].to_numpy(), code, part.select(first).to_series().to_numpy(), _page_alpha(declared)
+        )
+        at = part["row"].to_numpy()
+        q_page[at], level[at] = found.q, alpha[at] * found.share / part["tests"].to_numpy()
+    return estimates.with_columns(pl.Series("q_page", q_page).fill_nan(None)), level

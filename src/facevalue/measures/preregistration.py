@@ -3,7 +3,7 @@
 Pre-registration is a TOML file. The run keeps its SHA-256 hash, so that anybody can check that it was not changed
 afterwards::
 
-    alpha = 0.05                 # level of every family that names none; .05 if left out
+    alpha = 0.05                 # level of the whole page, and of every family that names none; .05 if left out
 
     [margin]                     # largest difference that would not matter, by measure, in its unit
     sbs = 0.02
@@ -22,12 +22,12 @@ afterwards::
 import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
-from facevalue.measures.families import ALPHA, Family, check_distinct, located
+from facevalue.measures.families import ALPHA, MOST_ALPHA, Family, check_alpha, check_distinct, located
 from facevalue.measures.verdicts import check_margin
 
 MAX_BYTES = 256 * 1024
@@ -45,11 +45,13 @@ class Preregistration:
     margins:
         Largest difference that would not matter, by measure.
     alpha:
-        Level of what names none.
+        Level of the page, and of each family that names none.
     sha256:
         Hash of the file's bytes, in hexadecimal.
     text:
         The file.
+    before:
+        Whether the answers came after it. Recorded answers that are replayed were there before.
     """
 
     families: tuple[Family, ...]
@@ -57,6 +59,12 @@ class Preregistration:
     alpha: float
     sha256: str
     text: str
+    before: bool = True
+
+    def too_late(self) -> "Preregistration":
+        """The same, declared when the answers were there already: it confirms nothing, and families are exploratory."""
+        families = tuple(replace(family, kind="exploratory") for family in self.families)
+        return replace(self, families=families, before=False)
 
 
 def read_preregistration(path: Path, measures: Iterable[str] | None = None) -> Preregistration:
@@ -151,8 +159,9 @@ def _number(value: object) -> float | None:
 
 def _level(value: object) -> float:
     number = _number(value)
-    if number is None or not 0 < number < 1:
-        raise DataError(f"alpha is {value!r}, and must be a number between 0 and 1.")
+    if number is None:
+        raise DataError(f"alpha is {value!r}, and must be a number above 0 and not above {MOST_ALPHA:g}.")
+    check_alpha(number)
     return number
 
 

@@ -40,6 +40,15 @@ ZERO_VARIANCE = (
 NO_INTERVAL = "No interval could be computed: a value without its uncertainty allows no conclusion."
 NO_FLOOR = "The measure is positive even without any effect, and has no noise floor here to compare it with."
 NO_TEST = "No test was possible, and equivalence was not shown."
+FOUND_UNLESS = (
+    "Found, unless the missing answers say otherwise: had all of them gone one way, the difference could be zero or of "
+    "the other sign."
+)
+PAGE = (
+    "Larger than chance explains among the tests of its own family, but not among all that this page tests: where much "
+    "is looked at, something is always found."
+)
+UNREACHABLE = "No effect, however large, could have been found: the sample is too small for the number of tests."
 BELOW_FLOOR = "The value lies within what noise alone gives."
 FOUND = "The difference is larger than chance explains."
 FOUND_SMALL = "The difference is larger than chance explains, and lies within the margin: real, but small."
@@ -217,6 +226,9 @@ def verdicts(
     n: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     groups: npt.ArrayLike | None = None,
+    family_q: npt.ArrayLike | None = None,
+    bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    unreachable: npt.ArrayLike = False,
 ) -> Verdicts:
     """What may be said of each estimate.
 
@@ -225,7 +237,7 @@ def verdicts(
     value, low, high:
         Estimates with intervals.
     q:
-        P-values adjusted within their family; NaN where no test was possible.
+        P-values adjusted for their family and for the page; NaN where no test was possible.
     margin:
         Largest difference that would not matter; NaN where none was declared.
     tost_p:
@@ -240,6 +252,12 @@ def verdicts(
         one cannot be a difference found.
     n, clusters, groups:
         Observations, clusters and groups behind each estimate, where known: they make `why` say what was missing.
+    family_q:
+        P-values adjusted within their family alone.
+    bounds:
+        Smallest and largest value that missing answers could have led to; NaN where unknown.
+    unreachable:
+        Where the smallest p-value that the test can give lies above its level.
 
     Returns
     -------
@@ -287,6 +305,9 @@ def verdicts(
 
     measured = np.isfinite(values) & ~np.isnan(lows) & ~np.isnan(highs)
     reached = measured & (qs < levels)
+    own = np.full(qs.shape, np.nan) if family_q is None else np.broadcast_to(np.asarray(family_q, np.float64), qs.shape)
+    worst = [np.broadcast_to(np.asarray(b, np.float64), qs.shape) for b in bounds or (np.nan, np.nan)]
+    turned = (np.minimum(*worst) <= 0) & (np.maximum(*worst) >= 0) & ~floored
     found = reached & (~floored | (values > floors))
     flat = measured & (highs - lows <= _rounding(values)) & ~found
     measurable = measured & ~flat
@@ -305,12 +326,15 @@ def verdicts(
         ((~measured | flat) & one, ONE_CLUSTER),
         (flat, ZERO_VARIANCE),
         (~measured, NO_INTERVAL),
+        (found & turned, FOUND_UNLESS),
         (found & within, FOUND_SMALL),
         (found, FOUND),
         (within, SHOWN),
         (floored & np.isnan(floors), NO_FLOOR),
         (reached, BELOW_FLOOR),
         (np.isnan(qs), NO_TEST),
+        (np.broadcast_to(unreachable, qs.shape), UNREACHABLE),
+        ((own < levels) & ~reached, PAGE),
         (np.isnan(margins), NO_MARGIN),
     ]
     return Verdicts(verdict, within, _first(reasons, otherwise=OPEN))

@@ -97,6 +97,8 @@ class RunFacts:
         SHA-256 of the file in which families and margins were declared before the run; empty if there was none.
     families:
         Families declared in it.
+    replayed:
+        Whether the answers had been recorded before the run.
     self_check:
         What a local model's self-check found; None if there was none.
     """
@@ -121,6 +123,7 @@ class RunFacts:
     sample: str = ""
     preregistration: str = ""
     families: tuple[Family, ...] = ()
+    replayed: bool = False
     self_check: SelfCheck | None = None
 
     @property

@@ -82,6 +82,7 @@ def _facts(run: StoredRun, tally: Tally) -> RunFacts:
         sample="" if facts.sample is None else f"{facts.sample:,} requests wanted, seed {facts.seed}",
         preregistration=facts.preregistration or "",
         families=declared.families if declared is not None else (),
+        replayed=run.replayed,
         self_check=_self_check(facts.sessions),
     )
 

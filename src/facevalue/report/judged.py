@@ -7,6 +7,7 @@ import polars as pl
 from markupsafe import Markup
 
 from facevalue.measures.families import ALPHA, Family
+from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.verdicts import Verdict
 from facevalue.report.data import ReportData, RunFacts
 from facevalue.report.numbers import Estimate, Numbers
@@ -16,6 +17,16 @@ from facevalue.report.words import number, when_declared
 
 _MOST_NAMES = 12
 _METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
+
+
+TOO_LATE = (
+    "The answers were recorded before and replayed: what was declared for this run was declared when they were there, "
+    "so its families are exploratory and its margins chosen afterwards."
+)
+INTERVALS = (
+    "Other people and pictures of the kind that was shown. They don't speak of other prompts: a study's prompts are "
+    "the study, and the same question in other words may get another answer."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +65,8 @@ def how_judged(data: ReportData, numbers: Numbers) -> HowJudged | None:
         ("Margins", margins(numbers, {m.name: m.title for m in data.study.measures})),
         ("Level", [_level(data.runs)]),
         ("Pre-registration", _registered(data.runs)),
-        (
-            "At the edge",
-            [
-                "The verdict is that of the protocol's own test, adjusted for the number of tests; interval and noise "
-                "floor are of the value alone. Close to the edge they can differ a little: an interval that just "
-                "reaches zero may stand beside either word."
-            ],
-        ),
+        ("The page as a whole", _page(numbers)),
+        ("What intervals speak of", [INTERVALS]),
     ]
     return HowJudged([(verdict_icon(v), v.value, MEANINGS[v]) for v in Verdict], facts)
 
@@ -123,8 +128,8 @@ def _confirmatory(runs: Sequence[RunFacts], numbers: Numbers) -> list[str]:
     if not out:
         return ["No family of tests: everything below is exploratory, and wants confirming in a run of its own."]
     out.append(
-        "Confirmatory families: with Holm's adjustment the chance of even one false finding in a family is at most "
-        "its level."
+        "Confirmatory families lead the page: the chance of even one false finding in all of them together is at most "
+        "the page's level."
     )
     return out
 
@@ -139,6 +144,22 @@ def _exploratory(numbers: Numbers) -> list[str]:
         "Exploratory families, by Benjamini-Hochberg: of the differences found in a family, at most about one in "
         "twenty is expected to be false. They say where to look next.",
     ]
+
+
+def _page(numbers: Numbers) -> list[str]:
+    """How many families there are, and how they are held to one level together."""
+    tested = numbers.frame.filter(pl.col("q_page").is_not_null())
+    families = tested.select("model", "measure", "family").unique().height
+    share = f"{LEAD_SHARE:.0%}"
+    out = [
+        f"{families} families of tests. Each alone would find something by chance in one audit of twenty; so they are "
+        f"held to {ALPHA:g} together, for each model and intervention. The family that the answer above speaks of "
+        f"leads and is tested at {share} of the level; the others stand below it (Holm over families), with the rest, "
+        "and with all of it once the lead has a finding.",
+        "A verdict, its interval and what could have been found rest on one test of the number shown. The protocol's "
+        "own test, as published, stands beside it and decides nothing.",
+    ]
+    return out if families else out[1:]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -158,11 +179,13 @@ def _registered(runs: Sequence[RunFacts]) -> list[str]:
     hashes = {run.model: run.preregistration for run in runs}
     if not any(hashes.values()):
         return ["No file: nothing was declared before the run."]
+    late = [TOO_LATE for run in runs if run.preregistration and run.replayed][:1]
     if len(set(hashes.values())) == 1:
-        return [f"SHA-256 {next(iter(hashes.values()))}. Whoever has the file can check that it is the one declared."]
+        said = f"SHA-256 {next(iter(hashes.values()))}. Whoever has the file can check that it is the one declared."
+        return [said, *late]
     out = [f"{model}: {'SHA-256 ' + found if found else 'none'}." for model, found in hashes.items()]
     first = next(iter(hashes))
     out.append(
         f"The runs differ: families and margins are those declared for {first}, and hold as declared for it only."
     )
-    return out
+    return [*out, *late]

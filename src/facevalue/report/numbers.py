@@ -42,6 +42,10 @@ class Estimate:
     clusters: int | None = None
     p: float | None = None
     q: float | None = None
+    q_page: float | None = None
+    p_least: float | None = None
+    p_paper: float | None = None
+    q_paper: float | None = None
     family: str | None = None
     kind: str | None = None
     floor: float | None = None

@@ -61,7 +61,12 @@ class StoredRun:
         found = read_preregistration(self.folder / PREREGISTRATION, [m.name for m in self.study.measures])
         if found.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
-        return found
+        return found.too_late() if self.replayed else found
+
+    @property
+    def replayed(self) -> bool:
+        """Whether its answers had been recorded before the run."""
+        return self.facts.model.startswith("replay/")
 
     @property
     def model(self) -> str:
@@ -240,4 +245,4 @@ def estimate(
     from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
 
     estimates = first.study.analyse({run.model: answers(run, tallies[run.model]) for run in runs})
-    return judge(estimates, first.study.measures, first.declared(), margins), tallies
+    return judge(estimates, first.study.measures, first.declared(), margins, first.study.lead), tallies

@@ -151,6 +151,9 @@ class Study:
         From a judge to `answer` with it, where replies hold texts that a judge may sort. None where none do.
     constrain:
         Whether the protocol constrains replies to the options. Models that can't be held to it answer freely.
+    lead:
+        Families that the page's answer is about, in order of preference: the first that was tested leads
+        (`measures.page_error`). A name stands for all families that begin with it and go on in brackets, too.
     """
 
     name: str
@@ -177,6 +180,7 @@ class Study:
     protocol: Design | None = None
     left_out: tuple[LeftOut, ...] = ()
     counted_by: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
 
     @property
     def repeats(self) -> int:

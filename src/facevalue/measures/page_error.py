@@ -1,0 +1,126 @@
+"""Correction over all families of a page, so that a page without any effect finds one in at most alpha of cases.
+
+A page shows a dozen families or more, and each on its own is held at alpha: together they would find something in a
+fifth of all audits of a model without bias. So one family *leads*, the one that the headline speaks of, and has most of
+the page's alpha; the others share what is left, and have all of it as soon as the lead has a finding.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures.inference import Array
+
+LEAD_SHARE = 0.8
+"""Share of alpha at which the lead is tested. The rest is kept so that what stands below can be found without it."""
+
+
+class PageLevel(NamedTuple):
+    """What became of each test on the page.
+
+    Attributes
+    ----------
+    q:
+        Adjusted for its family and for the page: below alpha exactly where the page finds something.
+    share:
+        Share of alpha that the test's family has, however its tests turn out; for planning.
+    """
+
+    q: Array
+    share: Array
+
+
+def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr:
+    """Which families lead: those of the first name that was tested, or all that begin with it and go on in brackets.
+
+    Parameters
+    ----------
+    family:
+        Column of family names.
+    lead:
+        Names in order of preference.
+    tested:
+        Rows with a test, with that column.
+
+    Examples
+    --------
+    >>> tested = pl.DataFrame({"family": ["gaps (age)", "gaps (race)", "spreads"]})
+    >>> tested.select(leads(pl.col("family"), ("cues", "gaps"), tested))["family"].to_list()
+    [True, True, False]
+    """
+    for name in lead:
+        found = (family == name) | family.str.starts_with(f"{name} (")
+        if tested.select(found.any()).item():
+            return found
+    return family.is_in([])
+
+
+def page_levels(q: Array, family: npt.NDArray[np.int64], lead: npt.NDArray[np.bool_], alpha: float) -> PageLevel:
+    """Adjust the q-values of one model's families for there being many of them.
+
+    Parameters
+    ----------
+    q:
+        Adjusted within each family so that its smallest is a p-value of "there is nothing in this family" (Holm,
+        Benjamini-Hochberg and Benjamini-Yekutieli are). NaN is no test.
+    family:
+        Family of each test, whole numbers from 0; -1 for none.
+    lead:
+        Which tests belong to a family that leads. With none, all families share alpha.
+    alpha:
+        Level of the page.
+
+    Equation
+    --------
+    With P_f the smallest q of family f, Holm (1979) over the K families of a tier: ordered upwards, the j-th is tested
+    at a / (K - j + 1) as long as all before it were found. A test's q is max(max_{i<=j} (K - i + 1) P_(i),
+    (K - j + 1) q) alpha / a. The lead's tier has a = .8 alpha; the other has .2 alpha, and all of alpha once every
+    family of the lead is found (gatekeeping as in Bretz, Maurer, Brannath and Posch 2009, "A graphical approach to
+    sequentially rejective multiple test procedures"). The chance that any family without an effect is said to hold one
+    is at most alpha, whatever the others hold.
+
+    Notes
+    -----
+    Within a family that is found Benjamini-Hochberg holds its share of false findings at its own level, which is at
+    most alpha (Benjamini and Bogomolov 2014, "Selective inference on multiple families of hypotheses").
+
+    Examples
+    --------
+    >>> two = np.array([0.03, 0.2, 0.004]), np.array([0, 0, 1]), np.array([True, True, False])
+    >>> page_levels(*two, alpha=0.05).q.round(4).tolist()
+    [0.0375, 0.25, 0.004]
+    """
+    out, share = np.full(q.shape, np.nan), np.full(q.shape, np.nan)
+    tested = np.isfinite(q) & (family >= 0)
+    first, rest = tested & lead, tested & ~lead
+    if not first.any():
+        out[rest], share[rest] = _holm(q[rest], family[rest], alpha)
+        return PageLevel(out, share)
+    own = LEAD_SHARE
+    out[first], share[first] = _holm(q[first], family[first], own * alpha)
+    out[first], share[first] = out[first] / own, share[first] * own
+    smallest = pl.DataFrame({"family": family[first], "q": out[first]}).group_by("family").agg(pl.col("q").min())
+    own = 1.0 if bool((smallest["q"] < alpha).all()) else 1.0 - LEAD_SHARE
+    out[rest], share[rest] = _holm(q[rest], family[rest], own * alpha)
+    out[rest], share[rest] = out[rest] / own, share[rest] * own
+    return PageLevel(np.minimum(out, 1.0), share)
+
+
+def _holm(q: Array, family: npt.NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
+    """Holm over families: adjusted q of each test, and the share of alpha that its family is sure of."""
+    if not q.size:
+        return q, q
+    names, code = np.unique(family, return_inverse=True)
+    smallest = np.full(names.size, np.inf)
+    np.minimum.at(smallest, code, q)
+    order = np.argsort(smallest, kind="stable")
+    left = np.empty(names.size)
+    left[order] = np.arange(names.size, 0, -1)
+    reached = np.empty(names.size)
+    reached[order] = np.maximum.accumulate(left[order] * smallest[order])
+    open_after = max(int((reached >= alpha).sum()), 1)
+    sure = 1.0 / np.where(reached < alpha, left, open_after)
+    return np.minimum(np.maximum(reached[code], left[code] * q), 1.0), sure[code]
