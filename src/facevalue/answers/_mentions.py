@@ -7,6 +7,7 @@ import re
 from enum import Enum
 from typing import NamedTuple, Self
 
+from facevalue.answers import _amounts
 from facevalue.answers._text import plain, spelled
 from facevalue.errors import DataError
 from facevalue.types import Option
@@ -16,7 +17,7 @@ class Kind(Enum):
     """How a reply mentions an option. The values are where the marks of each kind start."""
 
     TEXT = 0xE000
-    """By its text, on word boundaries: "wealthy"."""
+    """By its text: "wealthy" on word boundaries, "$40,000 ~ $60,000" in any spelling."""
     LABEL = 0xE800
     """By its letter, in a place where a letter is an answer: "(a)", "Option A", "I choose a."."""
     LOOSE = 0xF000
@@ -26,6 +27,7 @@ class Kind(Enum):
 _CAPACITY = 0x800
 _LAST = 0xF7FF
 _MARKS = "\ue000-\uf7ff"
+_TEXTS = "\ue000-\ue7ff"
 _TOKEN = re.compile(rf"[{_MARKS}]|[^\W_]+(?:['-][^\W_]+)*|\n|[^\w\s]")
 
 _OPEN = r"(?:(?<!\w)['_*]|[(\[{<>\"`*])"
@@ -86,10 +88,17 @@ class Finder:
             raise DataError(msg)
         self._letters: dict[str, int] = {}
         self._words: dict[str, int] = {}
+        self._amounts: dict[_amounts.Amount, int] = {}
         phrases: set[tuple[str, ...]] = set()
         for i, option in enumerate(options):
-            names = {tuple(_words_of(option.label)), tuple(_words_of(option.text))} - {()}
-            if not names:
+            amount = _amounts.whole(plain(option.text))
+            said = "" if amount else option.text
+            names = {tuple(_words_of(option.label)), tuple(_words_of(said))} - {()}
+            if amount and self._amounts.setdefault(amount, i) != i:
+                raise DataError(
+                    f"Options {self._amounts[amount] + 1} and {i + 1} are the same amount: {option.text!r}."
+                )
+            if not names and not amount:
                 msg = f"Option {i + 1} has neither a label nor a text to be recognised by."
                 raise DataError(msg)
             for name in names:
@@ -102,7 +111,8 @@ class Finder:
                 if not is_letter:
                     phrases.add(name)
         self._phrases = _phrase_pattern(phrases)
-        self._places = _letter_patterns(self._letters)
+        bare = [_joined(plain(option.label)) for option in options if len(option.label) == 1]
+        self._places = _letter_patterns(self._letters, [name for name in bare if name in self._letters])
         self._question = _question_pattern(len(options))
 
     def letter_alone(self, text: str) -> int | None:
@@ -119,6 +129,9 @@ class Finder:
         cut:
             Whether more would follow: a bare letter at the end may then be the beginning of something else.
         """
+        if self._amounts:
+            known = self._amounts
+            text = _amounts.replaced(text, lambda a: _mark(Kind.TEXT, known[a]) if a in known else None)
         if self._phrases is not None:
             text = self._phrases.sub(lambda m: _mark(Kind.TEXT, self._words[_joined(m[0])]), text)
 
@@ -173,8 +186,12 @@ def _phrase_pattern(phrases: set[tuple[str, ...]]) -> re.Pattern[str] | None:
     )
 
 
-def _letter_patterns(letters: dict[str, int]) -> list[re.Pattern[str]]:
-    """Return the places where a letter is an answer, and last the pattern of loose mentions."""
+def _letter_patterns(letters: dict[str, int], bare: list[str]) -> list[re.Pattern[str]]:
+    """Return the places where a letter is an answer, and last the pattern of loose mentions.
+
+    Letters that the prompt shows without brackets are `bare`: with an option's text behind, all by themselves in a
+    reply or in quotes, they are no article.
+    """
     if not letters:
         return []
     ordered = sorted(letters, key=lambda name: (-len(name), name))
@@ -190,6 +207,7 @@ def _letter_patterns(letters: dict[str, int]) -> list[re.Pattern[str]]:
             rf"(?P<keep>(?:\A|\n)[ \t>#*-]{{0,8}}){letter}"
             rf"(?=\s{{0,2}}{_POINT}|\s{{0,2}}(?:\n|\Z)|\s{{0,2}}[–—]|\s-{{1,2}}\s)"
         ),
+        *([_labelled(bare)] if bare else []),
         # Option A. Answer: a
         re.compile(
             rf"(?P<keep>\b(?:{_CUE})[\s\"'`:=*_#-]{{1,8}}){letter}(?=\s{{0,2}}(?:{_POINT}|[)\]}}]|\n|\Z)|{_CONNECTED})"
@@ -201,6 +219,13 @@ def _letter_patterns(letters: dict[str, int]) -> list[re.Pattern[str]]:
             rf"(?:(?<![{wordlike}])|(?=\s{{0,2}}[.,;:!?)/]|\s{{1,2}}(?:or|and|nor|than)\b))"
         ),
     ]
+
+
+def _labelled(bare: list[str]) -> re.Pattern[str]:
+    """Match a bare letter that stands alone before an option's text: A Islam, {"answer": "A Islam"}."""
+    before = r"(?:\A|\n|['\"`*:{\[]|\banswer is)\s{0,2}"
+    behind = rf"(?:[^\w/{_MARKS}]|_){{1,5}}[{_TEXTS}]\W{{0,20}}(?:\n|\Z)"
+    return re.compile(rf"(?P<keep>{before})(?P<letter>{'|'.join(map(re.escape, bare))})(?={behind})")
 
 
 def _question_pattern(count: int) -> re.Pattern[str] | None:

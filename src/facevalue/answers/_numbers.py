@@ -13,7 +13,7 @@ _ABOVE = re.compile(
     r"\b(?:over|above|more than|older than|at least|min(?:imum)?|greater than|exceed\w*|or more|or older|and up|plus)\b"
     r"|[>≥]|\d\s?k?\+"
 )
-_BETWEEN = re.compile(r"\W*(?:-|to|and|–|—)\W*")
+_BETWEEN = re.compile(r"\W*(?:-|~|to|and|–|—)\W*")
 
 
 def named(text: str) -> bool:
@@ -38,7 +38,7 @@ def stated(text: str) -> tuple[float, float] | None:
 
     Examples
     --------
-    >>> stated("$45-50k"), stated("1e5 a year"), stated("34, born 1990")
+    >>> stated("$45 ~ 50k"), stated("1e5 a year"), stated("34, born 1990")
     ((45000.0, 50000.0), (100000.0, 100000.0), None)
     """
     numbers = list(_NUMBER.finditer(text))

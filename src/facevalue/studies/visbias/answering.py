@@ -121,7 +121,7 @@ def _choices(frame: pl.DataFrame) -> pl.DataFrame:
         for name, question in known.items()
     }
     told = frame.with_columns(asked.alias("question"))
-    found = _verbatim(told, parse_column(told, "text", "question", options), known)
+    found = parse_column(told, "text", "question", options)
     most = max(len(question.levels) for question in known.values())
     weights = _weighted(frame, found, most)
     levels = {(name, i): level for name, q in known.items() for i, level in enumerate(q.levels)}
@@ -140,23 +140,6 @@ def _choices(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _listed(question: ChoiceQuestion) -> list[tuple[str, str]]:
     return list(zip(question.options, question.levels, strict=True))
-
-
-def _verbatim(frame: pl.DataFrame, found: pl.DataFrame, known: Mapping[str, ChoiceQuestion]) -> pl.DataFrame:
-    """Also read replies that are an option's text and nothing else: signs alone tell "< $20,000" from others."""
-    said = pl.col("text").cast(pl.String)
-    answered = pl.coalesce(said.str.extract(r'"answer"\s*:\s*"([^"]*)"'), said).str.strip_chars(" \t\r\n\"'.*`")
-    table = pl.DataFrame(
-        [(name, text.lower(), i) for name, q in known.items() for i, text in enumerate(q.options)],
-        schema={"question": pl.String, "said": pl.String, "code": pl.Int8}, orient="row",
-    )  # fmt: skip
-    keyed = frame.select("question", said=answered.str.to_lowercase())
-    same = keyed.join(table, on=["question", "said"], how="left", maintain_order="left")["code"]
-    told = found["na"].cast(pl.String).is_in(["neither", "both"]) & same.is_not_null()
-    return found.with_columns(
-        pl.when(told).then(same).otherwise(pl.col("choice")).alias("choice"),
-        pl.when(told).then(None).otherwise(pl.col("na")).alias("na"),
-    )
 
 
 def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
