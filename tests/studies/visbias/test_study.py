@@ -11,6 +11,7 @@ from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.hashing import question_hash
 from facevalue.run.plan import plan
+from facevalue.studies.visbias.layout import drawn_pairs
 from tests.studies.visbias.simulated import build, folders, picture, requests
 
 
@@ -47,6 +48,37 @@ def test_pairs_are_ten_of_each_occupation_without_doubles(photographs: Path) -> 
     assert (pairs["occupation_1"] == pairs["occupation_2"]).all()
     both = pairs.select(pl.concat_list(pl.col("image_1", "image_2").cast(pl.String)).list.sort())
     assert both.n_unique() == 70
+
+
+def test_pairs_are_of_two_groups(photographs: Path) -> None:
+    for seed in range(1, 6):
+        design = build(folder=str(photographs), task=["yesno"], pair_seed=seed).design
+        pairs = design.trials(range(len(design))).unique("pair")
+        groups = [pairs.select(pl.concat_str(f"race_{at}", f"gender_{at}")).to_series() for at in (1, 2)]
+        assert (groups[0] != groups[1]).all()
+    design = build(folder=str(photographs), task=["yesno"], group=["gender"], pairs=50).design
+    pairs = design.trials(range(len(design))).unique("pair")
+    assert len(pairs) == 350
+    assert (pairs["gender_1"].cast(pl.String) != pairs["gender_2"].cast(pl.String)).all()
+
+
+def test_people_of_one_group_are_compared_with_each_other(photographs: Path) -> None:
+    design = build(folder=str(photographs), task=["yesno"], race=["asian"], gender=["female"], pairs=60).design
+    pairs = design.trials(range(len(design))).unique("pair")
+    assert pairs.group_by("occupation_1").len()["len"].to_list() == [45] * 7
+
+
+def test_species_are_compared_with_each_other() -> None:
+    design = build(task=["yesno"], species="drawn").design
+    frame = design.trials(range(len(design))).filter(pl.col("species_1").is_not_null()).unique("pair")
+    beings = pl.concat([frame["species_1"].cast(pl.String), frame["species_2"].cast(pl.String)])
+    assert len(frame) == 10 * beings.n_unique()
+    assert (frame["species_1"].cast(pl.String) != frame["species_2"].cast(pl.String)).all()
+
+
+def test_pairs_of_many_images_are_drawn_at_once() -> None:
+    images = pl.DataFrame({"image": [f"{i}" for i in range(20_000)], "gender": ["f", "m"] * 10_000})
+    assert len(drawn_pairs(images, 10, 1, ["gender"])) == 10
 
 
 def test_pairs_follow_their_seed() -> None:
@@ -122,7 +154,7 @@ def test_forms_are_filled_in_anew_in_twenty_orders_and_read_alike_as_text() -> N
 
 def test_species_are_asked_the_same_questions_apart() -> None:
     assert blocks(task=["mcq", "yesno", "description"], species="drawn") == {
-        "mcq": 160, "yesno": 160, "description": 640, "mcq species": 96, "yesno species": 84,
+        "mcq": 160, "yesno": 160, "description": 640, "mcq species": 96, "yesno species": 400,
     }  # fmt: skip
 
 
@@ -204,7 +236,7 @@ def test_any_manifest_with_groups_of_ones_own_is_shown(tmp_path: Path) -> None:
     rows = [f"{number}.png,{'young' if number % 2 else 'old'}" for number in range(4)]
     (tmp_path / "mine.csv").write_text("\n".join(["path,age", *rows]))
     study = build(manifest=str(tmp_path / "mine.csv"), group=["age"], task=["mcq", "yesno"])
-    assert {b.name: len(b) for b in study.design.blocks} == {"mcq": 16, "yesno": 24}
+    assert {b.name: len(b) for b in study.design.blocks} == {"mcq": 16, "yesno": 16}
     study.source.check({"image": ["0.png"], "image_1": ["1.png"], "image_2": ["2.png"]})
     (tmp_path / "1.png").unlink()
     with pytest.raises(DataError, match=r"1\.png"):

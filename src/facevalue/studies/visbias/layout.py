@@ -21,7 +21,8 @@ PEOPLE, SPECIES = "people", "species"
 KEPT = ("set", "race", "skin_tone", "gender", "species", "occupation")
 """Columns of a manifest that come along with each image, besides the groups that the user names."""
 TOGETHER = ("occupation", "species")
-"""Pairs are drawn within the levels of the first of these that the pictures have (section 3.2)."""
+"""Factors that samples tell apart besides the groups."""
+_CHUNK = 4096
 
 Numbers = npt.NDArray[np.int64]
 
@@ -161,7 +162,7 @@ def _descriptions(
 def _pairs(
     who: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Selection
 ) -> tuple[Block, int, tuple[int, ...]]:
-    listed = drawn_pairs(frame, chosen.pairs, chosen.pair_seed)
+    listed = drawn_pairs(frame, chosen.pairs, chosen.pair_seed, groups)
     asked = [question.name for question in comparisons() if question.name in chosen.questions]
     kept = [c for c in dict.fromkeys((*KEPT, *groups)) if c in frame.columns]
     attributes: dict[str, tuple[str | None, ...]] = {"within": tuple(listed["within"])}
@@ -176,67 +177,95 @@ def _pairs(
     return block, len(ORDERS) * len(prompts), tuple(codes)
 
 
-def drawn_pairs(frame: pl.DataFrame, count: int, seed: int) -> pl.DataFrame:
-    """Draw pairs of different images within each occupation, or each species (section 3.2).
+def drawn_pairs(frame: pl.DataFrame, count: int, seed: int, groups: Sequence[str]) -> pl.DataFrame:
+    """Draw pairs of two images of different groups: people of one occupation, or beings of two species.
+
+    "We randomly select ten pairs of individuals within each occupation" (section 3.2); the released code first draws
+    two different groups of race and gender. Species are the groups of the negative control (section 4.1), and it has as
+    many pairs of each as there are of an occupation.
 
     Parameters
     ----------
     frame:
-        Images. Without occupations and species, all belong together.
+        Images of people, or of beings. Without occupations, all people belong together.
     count:
-        Pairs of each; all there are where that is fewer.
+        Pairs of each occupation; for beings, times the species. All there are where that is fewer.
     seed:
         Which pairs, and which image of each comes first.
+    groups:
+        Factors whose levels, taken together, make the groups. Where all images are in one group, any two are a pair.
 
     Returns
     -------
-    Columns `pair` (unique name), `image_1`, `image_2` and `within` (null where all belong together).
+    Columns `pair` (unique name), `image_1`, `image_2` and `within`, the occupation (null where all belong together).
 
     Raises
     ------
     DataError
-        There are no two images in any of them.
+        There are no two such images.
 
     Examples
     --------
-    >>> images = pl.DataFrame({"image": ["a", "b", "c"], "occupation": ["cook", "cook", "nurse"]})
-    >>> drawn_pairs(images, 10, 1).drop("pair").rows() in ([("a", "b", "cook")], [("b", "a", "cook")])
-    True
+    >>> images = pl.DataFrame({"image": ["a", "b", "c"], "gender": ["f", "m", "f"], "occupation": ["cook"] * 3})
+    >>> sorted(sorted(pair) for pair in drawn_pairs(images, 10, 1, ["gender"]).select("image_1", "image_2").rows())
+    [['a', 'b'], ['b', 'c']]
     """
-    column = next((c for c in TOGETHER if c in frame.columns and frame[c].null_count() < frame.height), None)
+    beings = SPECIES in frame.columns and frame[SPECIES].null_count() < frame.height
+    column = None if beings else next((c for c in TOGETHER[:1] if c in frame.columns and frame[c].count()), None)
     within = frame[column].cast(pl.String) if column else pl.Series([None] * frame.height, dtype=pl.String)
+    group = _codes(frame, (SPECIES,) if beings else groups)
     rows: list[tuple[str, str, str | None]] = []
-    levels = within.unique(maintain_order=True).to_list()
-    for at, level in enumerate(levels):
-        images = frame["image"].filter(within.eq_missing(pl.Series([level], dtype=pl.String))).to_list()
-        size = len(images)
-        whole = size * (size - 1) // 2
-        if not whole:
-            continue
-        starts = np.cumsum([0, *(size - 1 - i for i in range(size - 1))])
-        ranks = Permutation(whole, (seed, at))(np.arange(min(count, whole)))
-        first = np.searchsorted(starts, ranks, side="right") - 1
-        second = ranks - starts[first] + first + 1
-        with np.errstate(over="ignore"):
-            turned = mix(ranks.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(63)
+    for at, level in enumerate(within.unique(maintain_order=True).to_list()):
+        own = within.eq_missing(pl.Series([level], dtype=pl.String))
+        wanted = count * (frame[SPECIES].n_unique() if beings else 1)
+        images = frame["image"].filter(own).to_list()
+        first, second, turned = _drawn(group[own.to_numpy()], wanted, (seed, at), any_two=len(set(group.tolist())) < 2)
         for one, other, turn in zip(first.tolist(), second.tolist(), turned.tolist(), strict=True):
             a, b = (images[other], images[one]) if turn else (images[one], images[other])
             rows.append((a, b, level))
     if not rows:
-        raise DataError(
-            f"There are no two images of one {column or 'kind'} to compare: leave out the task yesno, or show more."
-        )
+        kind = f" of one {column}" if column else ""
+        raise DataError(f"There are no two images{kind} to compare: leave out the task yesno, or show more.")
     out = pl.DataFrame(rows, schema=dict.fromkeys(("image_1", "image_2", "within"), pl.String), orient="row")
     return out.select(pl.concat_str("image_1", "image_2", separator=" + ").alias("pair"), pl.all())
 
 
+def _drawn(group: Numbers, count: int, seed: tuple[int, int], *, any_two: bool) -> tuple[Numbers, Numbers, Numbers]:
+    """Places of the two images of each pair, and whether the second comes first."""
+    size = len(group)
+    whole = size * (size - 1) // 2
+    if not whole:
+        none = np.empty(0, dtype=np.int64)
+        return none, none, none
+    starts = np.cumsum([0, *(size - 1 - i for i in range(size - 1))])
+    shuffled = Permutation(whole, seed)
+    kept: list[Numbers] = []
+    for begin in range(0, whole, _CHUNK):
+        ranks = shuffled(np.arange(begin, min(begin + _CHUNK, whole)))
+        first = np.searchsorted(starts, ranks, side="right") - 1
+        second = ranks - starts[first] + first + 1
+        fit = np.full(len(ranks), any_two) | (group[first] != group[second])
+        kept.append(np.stack((ranks, first, second))[:, fit])
+        if sum(part.shape[1] for part in kept) >= count:
+            break
+    ranks, first, second = np.concatenate(kept, axis=1)[:, :count]
+    with np.errstate(over="ignore"):
+        turned = mix(ranks.astype(np.uint64) + np.uint64(seed[0] + 1) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(63)
+    return first, second, turned.astype(np.int64)
+
+
 def _strata(frame: pl.DataFrame, groups: Sequence[str]) -> tuple[int, ...]:
     """The group of each image, occupations told apart."""
-    by = [c for c in dict.fromkeys((*groups, *TOGETHER)) if c in frame.columns]
+    return tuple(_codes(frame, (*groups, *TOGETHER)).tolist())
+
+
+def _codes(frame: pl.DataFrame, factors: Sequence[str]) -> Numbers:
+    """The same number for images with the same levels of these factors."""
+    by = [c for c in dict.fromkeys(factors) if c in frame.columns]
     if not by:
-        return tuple([0] * frame.height)
+        return np.zeros(frame.height, dtype=np.int64)
     key = frame.select(pl.concat_str([pl.col(c).cast(pl.String).fill_null("") for c in by], separator="\x1f"))
-    return tuple(key.to_series().rank("dense").cast(pl.Int64).to_list())
+    return key.to_series().rank("dense").cast(pl.Int64).to_numpy()
 
 
 def _spread(strata: Numbers, seed: tuple[int, int]) -> Numbers:

@@ -40,7 +40,7 @@ SETTINGS = (
     Setting(
         "species_root", "The folder that paths of species' images are relative to; that of the file by default.", ""
     ),
-    Setting("pairs", "Pairs of people that are compared within each occupation, and within each species.", 10),
+    Setting("pairs", "Pairs of people of two groups that are compared within each occupation; pairs of two species, for each species.", 10),
     Setting("pair_seed", "Which pairs are drawn.", 1),
     Setting(
         "images",
