@@ -230,7 +230,7 @@ UNUSABLE: dict[str, tuple[Behaviour, str]] = {
     "choices of a wrong type": (raw(b'{"choices": [7]}'), "without a message"),
     "content of a wrong type": (say(["(a)"]), "no text"),  # type: ignore[arg-type]
     "finish of a wrong type": (say("(a)", 7), "no text"),
-    "stopped with an error": (say("(a", "error"), "stopped with an error"),
+    "broken off": (say("(a", "error"), "broken off"),
     "logprobs of a wrong type": (say("(a)", logprobs={"content": 3}), "logprobs"),
     "huge": (lambda e: e.flood(), "larger than 8 MiB"),
 }
@@ -390,9 +390,117 @@ def test_an_outage_ends_the_run(server: Misbehaving, make: Make, status: int) ->
     assert [response.status for response in got] == [Status.OK] + [Status.ERROR] * 19
 
 
-def test_rejections_do_not_end_a_run_that_works(server: Misbehaving, make: Make) -> None:
-    server.script, server.otherwise = [fine], error(400, "image too large")
-    assert [r.status for r in make().respond(map(ask, range(30)))] == [Status.OK] + [Status.ERROR] * 29
+@pytest.mark.parametrize("status", [400, 307, 413, 422])
+def test_twenty_rejections_in_a_row_end_a_run_that_worked(server: Misbehaving, make: Make, status: int) -> None:
+    server.script, server.otherwise = [fine], error(status, "image too large")
+    got: list[Response] = []
+    with pytest.raises(ModelError, match=r"20 requests in a row.*image too large.*again"):
+        collect(make().respond(map(ask, range(120))), got)
+    assert [response.status for response in got] == [Status.OK] + [Status.ERROR] * 19
+
+
+def test_rejections_between_answers_do_not_end_a_run(server: Misbehaving, make: Make) -> None:
+    server.script = [fine, *[error(400, "image too large")] * 19] * 3
+    server.otherwise = fine
+    assert [r.status for r in make().respond(map(ask, range(60)))].count(Status.ERROR) == 57
+
+
+def test_replies_without_probabilities_end_an_exact_run(server: Misbehaving, make: Make) -> None:
+    server.otherwise = fine
+    got: list[Response] = []
+    with pytest.raises(ModelError, match=r"20 requests in a row.*top_logprobs"):
+        collect(make().respond(ask(n)._replace(exact=True) for n in range(120)), got)
+    assert len(got) == 19
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [{"prompt_tokens": 2**32}, {"completion_tokens": int("9" * 400)}, {"prompt_tokens": 2**63}],
+    ids=["33 bits", "400 digits", "64 bits"],
+)
+def test_a_count_that_no_reply_has_is_an_error_of_that_reply_alone(
+    server: Misbehaving, make: Make, usage: dict[str, int]
+) -> None:
+    poison = {"choices": [{"message": {"content": "(a)"}, "finish_reason": "stop"}], "usage": usage}
+    server.script, server.otherwise = [fine, lambda exchange: exchange.json(200, poison)], fine
+    got = list(make(retries=0).respond(map(ask, range(5))))
+    assert [r.status for r in got].count(Status.ERROR) == 1
+    assert "tokens" in next(r.error or "" for r in got if r.status is Status.ERROR)
+
+
+def test_a_log_probability_of_hundreds_of_digits_is_an_error_of_that_reply_alone(
+    server: Misbehaving, make: Make
+) -> None:
+    entry = {"token": "(a)", "logprob": -int("9" * 400), "top_logprobs": [{"token": "(a)", "logprob": -0.1}]}
+    server.script, server.otherwise = [lambda x: x.say("(a)", logprobs={"content": [entry]})], fine
+    first, *others = make(retries=0, concurrency=1).respond(map(ask, range(3)))
+    assert first.status is Status.ERROR
+    assert "log-probability" in (first.error or "")
+    assert [r.status for r in others] == [Status.OK] * 2
+
+
+def test_half_a_surrogate_pair_does_not_hide_the_answer(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda exchange: exchange.say("(a) \ud83d")
+    assert one(make()).text == "(a) "
+
+
+@pytest.mark.parametrize("finish", ["abort", "cancelled", "error", "engine_dead"])
+def test_a_reply_that_was_broken_off_is_no_answer(server: Misbehaving, make: Make, finish: str) -> None:
+    server.script, server.otherwise = [fine, lambda exchange: exchange.say("(a)", finish=finish)], fine
+    answers = list(make(retries=0, concurrency=1).respond(map(ask, range(3))))
+    assert [r.status for r in answers] == [Status.OK, Status.ERROR, Status.OK]
+    assert finish in (answers[1].error or "")
+
+
+def test_who_answered_is_remembered_and_a_change_is_seen(server: Misbehaving, make: Make) -> None:
+    def named(name: str) -> Behaviour:
+        message = {"choices": [{"message": {"content": "(a)"}, "finish_reason": "stop"}], "model": name}
+        return lambda exchange: exchange.json(200, message | {"system_fingerprint": "fp\x1b[2J"})
+
+    server.script, server.otherwise = [named("one"), named("one")], named("two")
+    model = make(concurrency=1)
+    list(model.respond(map(ask, range(4))))
+    assert model.findings() == {"served_by": "one, fp\\x1b[2J; two, fp\\x1b[2J"}
+
+
+def test_requests_to_this_machine_go_past_a_proxy(
+    server: Misbehaving, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY")
+    server.otherwise = fine
+    assert one(make()).status is Status.OK
+
+
+def test_a_socks_proxy_without_its_package_and_missing_certificates_are_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from facevalue.models import _http
+
+    monkeypatch.delenv("NO_PROXY")
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    with pytest.raises(ModelError, match="socksio"):
+        _http.Server("https://models.invalid/v1", "", 5, 1).client()
+    monkeypatch.setenv("ALL_PROXY", "")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent/ca.pem")
+    _http._tls.cache_clear()
+    with pytest.raises(ModelError, match="SSL_CERT_FILE"):
+        _http.Server("https://models.invalid/v1", "", 5, 1).client()
+    _http._tls.cache_clear()
+
+
+@pytest.mark.parametrize("cut", [4096, 4096 - len(KEY) + 1, 4 * 300 - 3])
+def test_a_key_at_the_end_of_a_long_page_is_cleaned_before_it_is_cut(
+    server: Misbehaving, make: Make, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    monkeypatch.setenv("FACEVALUE_API_KEY", KEY)
+    page = (" " * cut + KEY + " " * 100).encode()
+    for status in (200, 500):
+        server.otherwise = lambda exchange, status=status: exchange.raw(status, page)  # type: ignore[misc]
+        said = one(make(retries=0)).error
+        assert said
+        assert not any(KEY[:n] in said for n in range(4, len(KEY) + 1))
 
 
 def test_nothing_but_rejections_ends_the_run(server: Misbehaving, make: Make) -> None:

@@ -13,6 +13,14 @@ from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import Position, read_positions
 from facevalue.types import Image, Question, Sampling, Status
 
+_WHOLE = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls", "function_call", "complete"})
+_CUT = frozenset({"length", "max_tokens", "model_length"})
+_WITHHELD = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "refusal"})
+"""Words in which servers say why a reply ended (`finish_reason`). With any other one the reply was broken off."""
+
+_MOST_TOKENS = 2**32 - 1
+"""More tokens than this are counted by nobody: such a number says that the reply is not to be trusted."""
+
 SEED_BITS = 0x7FFF_FFFF
 """Seeds are sent modulo 2**31: some servers take 32 bits, and to llama.cpp the largest of them means "at random"."""
 
@@ -143,6 +151,8 @@ class Reply:
         As the server counts them.
     note:
         Why there is no answer, if there is none.
+    served_by:
+        Model and build (`system_fingerprint`) as the server names them; empty where it doesn't.
     """
 
     status: Status
@@ -151,15 +161,16 @@ class Reply:
     prompt_tokens: int | None
     completion_tokens: int | None
     note: str | None
+    served_by: str = ""
 
 
 def read(payload: Mapping[str, object]) -> Reply:
-    """Read a chat completion.
+    """Read a chat completion, every field checked before it is believed.
 
     Raises
     ------
     ValueError
-        It is not one; the text says why.
+        It is not one, or was broken off; the text says why.
     """
     choices = payload.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -172,18 +183,23 @@ def read(payload: Mapping[str, object]) -> Reply:
     text, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
     if not isinstance(text, str | None) or not isinstance(refusal, str | None) or not isinstance(finish, str | None):
         raise ValueError("content, refusal or finish_reason is no text")
-    if finish == "error":
-        raise ValueError("the server stopped with an error")
+    ended = (finish or "stop").lower()
+    if ended not in _WHOLE | _CUT | _WITHHELD:
+        raise ValueError(f"the reply was broken off (finish_reason {ended[:40]!r})")
+    text, refusal = _writable(text), _writable(refusal)
     status, note = Status.OK, None
-    if refusal or finish == "content_filter":
+    if refusal or ended in _WITHHELD:
         status = Status.REFUSED
         text = text or refusal
         note = "The model declined." if refusal else "A content filter withheld the reply."
     else:
         text = text or ""
-        status = Status.TRUNCATED if finish == "length" else Status.OK
+        status = Status.TRUNCATED if ended in _CUT else Status.OK
     usage = payload.get("usage")
     counts = usage if isinstance(usage, dict) else {}
+    served_by = ", ".join(
+        name[:100] for key in ("model", "system_fingerprint") if isinstance(name := payload.get(key), str) and name
+    )
     return Reply(
         status,
         text,
@@ -191,6 +207,7 @@ def read(payload: Mapping[str, object]) -> Reply:
         _count(counts.get("prompt_tokens")),
         _count(counts.get("completion_tokens")),
         note,
+        served_by,
     )
 
 
@@ -201,5 +218,14 @@ def spells(positions: Sequence[Position], text: str) -> bool:
     return said.startswith(start) if start else not said
 
 
+def _writable(text: str | None) -> str | None:
+    """The text without halves of surrogate pairs, which some servers cut a reply in and no file can hold."""
+    return text if text is None or text.isascii() else text.encode("utf-8", "ignore").decode("utf-8")
+
+
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return None
+    if value > _MOST_TOKENS:
+        raise ValueError("a count of tokens that no reply can have")
+    return value

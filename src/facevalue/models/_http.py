@@ -10,9 +10,13 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
-from urllib.parse import quote
+from ipaddress import ip_address
+from urllib.parse import quote, urlsplit
 
 import httpx
+
+from facevalue.errors import ModelError
+from facevalue.printable import printable
 
 MAX_BODY = 8 * 2**20
 """Bytes of a reply beyond which it is refused while it arrives."""
@@ -121,12 +125,37 @@ class Server:
         return f"Server({self.url!r})"
 
     def client(self) -> AbstractAsyncContextManager[httpx.AsyncClient]:
-        """Return a new HTTP client; TLS is verified, proxies are taken from the environment."""
+        """Return a new HTTP client; TLS is verified, proxies are taken from the environment.
+
+        A server on this machine is reached directly: no proxy has anything to do with it, nor with the key for it.
+
+        Raises
+        ------
+        ModelError
+            The proxy or the certificates that the environment names can't be used.
+        """
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         limits = httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections)
-        return httpx.AsyncClient(headers=headers, limits=limits, verify=_tls(), timeout=None)  # noqa: S113 - see `call`
+        try:
+            return httpx.AsyncClient(
+                headers=headers,
+                limits=limits,
+                verify=_tls(),
+                timeout=None,  # noqa: S113 - see `call`
+                trust_env=not _is_local(self.url),
+            )
+        except ImportError:
+            raise ModelError(
+                "The environment names a SOCKS proxy (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY), which needs the package "
+                "socksio: pip install 'httpx[socks]'. Or unset the variable."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                "The certificates or the proxy named in the environment (SSL_CERT_FILE, SSL_CERT_DIR, ALL_PROXY, "
+                f"HTTPS_PROXY, HTTP_PROXY) cannot be used: {self.clean(str(error) or type(error).__name__)}"
+            ) from None
 
     async def call(
         self, client: httpx.AsyncClient, path: str, body: Mapping[str, object] | None = None
@@ -157,10 +186,14 @@ class Server:
         raise self._failure(response, raw)
 
     def clean(self, text: str) -> str:
-        """Take the key out of a text and clip it to `MAX_ERROR` characters."""
-        for secret in {self._key, quote(self._key, safe=""), json.dumps(self._key)[1:-1]} - {""}:
+        """Take the key out of a text, then control characters, and clip it to `MAX_ERROR` characters.
+
+        In this order: a text that was cut before could end within the key, and show most of it.
+        """
+        key = self._key
+        for secret in {key, quote(key, safe=""), json.dumps(key)[1:-1], key.replace("/", "\\/")} - {""}:
             text = text.replace(secret, "[key]")
-        text = " ".join(text.split())
+        text = " ".join(printable(text).split())
         return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 1] + "…"
 
     async def _read(self, response: httpx.Response) -> bytes:
@@ -175,7 +208,7 @@ class Server:
         try:
             value = json.loads(raw)
         except (ValueError, RecursionError):
-            shown = self.clean(raw[: 4 * MAX_ERROR].decode("utf-8", "replace"))[:80]
+            shown = self.clean(raw.decode("utf-8", "replace"))[:80]
             raise Failure(f"The reply is no JSON: {shown!r}", transient=True) from None
         if not isinstance(value, dict):
             raise Failure("The reply is no JSON object.", transient=True)
@@ -194,6 +227,16 @@ class Server:
         )
 
 
+def _is_local(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 @cache
 def _tls() -> ssl.SSLContext:
     """Return the context that verifies servers; reading all certificate authorities takes a while."""
@@ -205,7 +248,7 @@ def _error_of(raw: bytes) -> tuple[str, str | None]:
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
-        return raw[:4096].decode("utf-8", "replace").strip(), None
+        return raw.decode("utf-8", "replace").strip(), None
     error = value.get("error", value) if isinstance(value, dict) else value
     code = None
     if isinstance(error, dict):

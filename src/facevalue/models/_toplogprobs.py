@@ -84,7 +84,11 @@ def _pair(entry: object) -> tuple[str, float]:
     token, logprob = entry.get("token"), entry.get("logprob")
     if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
         raise ValueError("a token of the logprobs has no text or no number")
-    return token, log_probability(logprob)
+    try:
+        number = float(logprob)
+    except OverflowError:  # JSON has integers of any length
+        raise ValueError("a log-probability of hundreds of digits") from None
+    return token, log_probability(number)
 
 
 def log_probability(value: float) -> float:

@@ -30,6 +30,10 @@ _INABILITY = frozenset({200, 500, 501})
 """HTTP statuses with which servers answer a probe of what they can't do: a broken reply, or a fault."""
 _HICCUPS = 1
 """So many such answers to a probe may be accidents: the probe is sent again."""
+_MOST_NAMES = 20
+"""So many models and builds of one server are remembered."""
+SERVED_BY = "served_by"
+"""What `findings` calls who answered, as replies name it."""
 _WITHHELD = frozenset({"content_filter", "content_policy_violation"})
 """Error codes with which a server declines to answer a prompt."""
 
@@ -72,6 +76,7 @@ class OpenAIModel:
         self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
         self._reached = self._worked = False
         self._failures = 0
+        self._served_by: dict[str, None] = {}
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self._spec!r})"
@@ -84,6 +89,10 @@ class OpenAIModel:
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Return the endpoint and the model's name there; the same on every resume."""
         return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model}
+
+    def findings(self) -> dict[str, str | int | float | bool]:
+        """Say which model and build the replies themselves name; more than one is a change during the run."""
+        return {SERVED_BY: "; ".join(self._served_by)} if self._served_by else {}
 
     @property
     def capabilities(self) -> Capabilities:
@@ -157,12 +166,16 @@ class OpenAIModel:
         if prepared.problem is not None:
             return Response(request.trial, request.repeat, Status.ERROR, error=prepared.problem)
         try:
-            return await self._respond(client, prepared)
+            response = await self._respond(client, prepared)
         except Failure as failure:
             if failure.code in _WITHHELD:
+                self._failures = 0
                 return Response(request.trial, request.repeat, Status.REFUSED, error=failure.text)
-            await self._weigh(client, failure)
-            return Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
+            if not self._worked:
+                await self._explain(client, failure)
+            response = Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
+        self._weigh(response)
+        return response
 
     async def _respond(self, client: httpx.AsyncClient, prepared: "_Prepared") -> Response:
         """Ask once; or twice, where probabilities are wanted but more than a little of them is not seen."""
@@ -221,7 +234,7 @@ class OpenAIModel:
                 continue
             self._budget.settle(booked, (reply.prompt_tokens or 0) + (reply.completion_tokens or 0))
             self._reached = self._worked = True
-            self._failures = 0
+            self._note_server(reply.served_by)
             if dialect != known:  # only what was seen to work is remembered
                 self._dialect = dialect
             return reply, latency
@@ -234,19 +247,19 @@ class OpenAIModel:
                 self._server.clean(f"The reply is no chat completion: {error}"), status=200, transient=True
             ) from None
 
-    async def _weigh(self, client: httpx.AsyncClient, failure: Failure) -> None:
-        """Raise `ModelError` if a request that failed for good means that the others will, too."""
-        if not self._worked:
-            await self._explain(client, failure)
-        if failure.transient or failure.status in (401, 403, 404) or not self._worked:
-            self._failures += 1
-        else:
-            self._failures = 0  # the server is there and said no to this one
+    def _weigh(self, response: Response) -> None:
+        """Raise `ModelError` if so many requests failed in a row, for whatever reason, that the others will, too."""
+        self._failures = self._failures + 1 if response.status is Status.ERROR else 0
         if self._failures >= _OUTAGE:
             raise ModelError(
-                f"{_OUTAGE} requests in a row failed for good, the last with: {failure.text} "
+                f"{_OUTAGE} requests in a row failed for good, the last with: {response.error} "
                 "What was answered is kept; run the same command again to go on."
             )
+
+    def _note_server(self, name: str) -> None:
+        """Remember who says that it answered, in the order of first replies."""
+        if name and len(self._served_by) < _MOST_NAMES:
+            self._served_by.setdefault(self._server.clean(name))
 
     async def _explain(self, client: httpx.AsyncClient, failure: Failure) -> None:
         """Raise `ModelError` if a first request was refused for a reason that holds for all."""

@@ -153,6 +153,18 @@ def _found(session: Session, model: Model) -> Session:
     return session if find is None else replace(session, findings=dict(find()))
 
 
+def _other_server(before: RunManifest, session: Session) -> str | None:
+    """Say if replies named more than one model or build, in this session or since an earlier one."""
+    told = [str(one.findings["served_by"]) for one in (*before.sessions, session) if "served_by" in one.findings]
+    names = list(dict.fromkeys(name for text in told for name in text.split("; ")))
+    if len(names) < 2:
+        return None
+    return (
+        f"The server named {len(names)} models or builds in its replies: {'; '.join(names)}. What it served changed "
+        "during the run, so that its answers may not be those of one model."
+    )
+
+
 def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
@@ -238,7 +250,11 @@ class _Session:
             self.warnings.append(message)
             self._progress.note(message)
         complete = not (silent or interrupted)
-        self._close(before, _found(begun, model), complete)
+        begun = _found(begun, model)
+        if changed := _other_server(before, begun):
+            self.warnings.append(changed)
+            self._progress.note(changed)
+        self._close(before, begun, complete)
         summary = self._summary(complete, interrupted)
         self._progress.finish(summary)
         return summary
