@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
-    {"errors", "types"},
+    {"errors", "types", "parquet", "printable"},
     {"design"},
     {"hashing"},
     {"prompts", "stimuli"},
@@ -29,6 +29,9 @@ ORDER = (
 )
 LAYER = {name: level for level, names in enumerate(ORDER) for name in names}
 HEAVY = {"torch", "transformers", "vllm", "ray", "diffusers", "accelerate"}
+PATTERNS = {f"pl.{how}_{what}" for how in ("read", "scan") for what in ("parquet", "csv", "ipc", "ndjson")} | {
+    "pl.read_parquet_metadata", "pl.read_parquet_schema", "pl.read_ipc_schema"
+}  # fmt: skip
 MOST_LINES = 450
 MODULES = sorted(ROOT.rglob("*.py"))
 
@@ -71,6 +74,13 @@ def wrong_imports(own: str, source: str) -> list[str]:
     return wrong
 
 
+def takes_names(call: ast.Call) -> bool:
+    """Whether a reader of Polars is given bytes or a file, or told that its path is no pattern."""
+    given = ast.unparse(call.args[0]) if call.args else ""
+    named = any(word.arg == "glob" and ast.unparse(word.value) == "False" for word in call.keywords)
+    return named or given == "file" or given.startswith("io.BytesIO(") or given.endswith(".read_bytes()")
+
+
 def unsafe_calls(source: str) -> list[str]:
     """Uses of what turns data into code."""
     wrong = []
@@ -79,6 +89,8 @@ def unsafe_calls(source: str) -> list[str]:
             called = ast.unparse(node.func)
             if called in ("eval", "exec", "yaml.load", "yaml.unsafe_load", "__import__"):
                 wrong.append(f"line {node.lineno}: {called}")
+            if called in PATTERNS and not takes_names(node):
+                wrong.append(f"line {node.lineno}: {called} takes a path for a pattern; see facevalue.parquet")
         elif isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
             wrong += [
@@ -125,7 +137,9 @@ def test_the_check_allows_what_is_right() -> None:
     assert wrong_imports("cli", "from facevalue.view import app") == []
 
 
-@pytest.mark.parametrize("source", ["eval('1')", "import pickle", "from pickle import loads", "yaml.load(f)"])
+@pytest.mark.parametrize(
+    "source", ["eval('1')", "import pickle", "from pickle import loads", "yaml.load(f)", "pl.read_ipc(p)"]
+)
 def test_the_check_sees_unsafe_code(source: str) -> None:
     assert unsafe_calls(source) != []
 

@@ -168,3 +168,18 @@ def test_an_unreadable_table_of_images(tmp_path: Path) -> None:
     (tmp_path / "manifest.parquet").write_bytes(b"")
     with pytest.raises(RunError, match=r"manifest\.parquet cannot be read"):
         run(tiny_study(), TinyModel(), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["run[1]", "a*b", "what?", "run[v2]/deep"])
+def test_a_folder_whose_name_looks_like_a_pattern_is_only_itself(tmp_path: Path, name: str) -> None:
+    """`run[1]` as a pattern means `run1`: neither is ever taken for the other, to read or to set aside."""
+    study, folder = tiny_study(), tmp_path / name
+    other = tmp_path / name.replace("[1]", "1").replace("*", "x").replace("?", "x").replace("[v2]", "v")
+    half(study, other)
+    before = {path.name: path.read_bytes() for path in shard_paths(other)}
+    half(study, folder, trials=9)
+    summary = run(study, TinyModel(), folder, SMALL)
+    assert (summary.skipped, summary.asked, summary.complete) == (9, 3, True)
+    assert read_responses(folder).height == 12
+    assert read_responses(other).height == 6
+    assert {path.name: path.read_bytes() for path in shard_paths(other)} == before

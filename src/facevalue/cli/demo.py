@@ -12,6 +12,7 @@ from facevalue import studies
 from facevalue.cli.results import write_report
 from facevalue.cli.run import INTERRUPTED, execute
 from facevalue.models import load
+from facevalue.parquet import read_table
 from facevalue.run import RunSettings
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
@@ -46,7 +47,7 @@ def demo(out: Path) -> int:
         return status
     write_report([StoredRun.open(out / "run")], out / "report.html")
     console.print()
-    console.print(_found(study, pl.read_parquet(out / "run" / "estimates.parquet")))
+    console.print(_found(study, read_table(out / "run" / "estimates.parquet")))
     console.print(
         "\nThat model says nothing about anybody. For a real one, on any OpenAI-compatible server:\n"
         "  facevalue run stylisticbias --model http://127.0.0.1:8000/v1#NAME --sample 20000",

@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.errors import ModelError, RunError
 from facevalue.models.base import Capabilities, Model
+from facevalue.parquet import read_table
 from facevalue.run.asking import Asking, stimulus_columns
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import Index, TrialNumbers
@@ -165,7 +166,7 @@ def check_stimuli_table(study: Study, folder: Path) -> bool:
     if not path.exists():
         return False
     try:
-        before = pl.read_parquet(path)
+        before = read_table(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise RunError(f"{path} cannot be read: {error}") from error
     if not _text(before).equals(_text(study.manifest)):

@@ -15,6 +15,7 @@ from facevalue.answers import NA, parse
 from facevalue.answers.categories import LIMIT, Judge, words
 from facevalue.errors import DataError, RunError
 from facevalue.models.base import Model
+from facevalue.parquet import read_table
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
@@ -130,7 +131,7 @@ def read_judgments(folder: Path) -> Judgments | None:
     frames = []
     for path in parts:
         try:
-            frames.append(pl.read_parquet(path, columns=_SCHEMA.names()).cast(_SCHEMA))
+            frames.append(read_table(path, _SCHEMA.names()).cast(_SCHEMA))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}. Without it, its texts are judged anew.") from error
     rows = pl.concat(frames)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import RunError
+from facevalue.parquet import read_table
 from facevalue.run.numbers import Index, TrialNumbers
 from facevalue.store.schema import STATUS
 from facevalue.store.shards import damaged, inspect, set_aside, shard_paths
@@ -68,7 +69,7 @@ class Ledger:
             try:
                 inspect(path)
                 # All of it, not the columns needed here alone: damage anywhere must show now, not when it is measured.
-                frame = pl.read_parquet(path).select(_COLUMNS)
+                frame = read_table(path).select(_COLUMNS)
             except pl.exceptions.PolarsError as error:
                 broken = set_aside(path)
                 why = str(error).splitlines()[0]

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import RunError
+from facevalue.parquet import read_table
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
 
@@ -57,7 +58,7 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
         return None
     again = "Give the raters' files to `facevalue questionnaire RUN --ratings FILE` again."
     try:
-        rows = pl.read_parquet(path, columns=_SCHEMA.names(), glob=False).cast(_SCHEMA)
+        rows = read_table(path, _SCHEMA.names()).cast(_SCHEMA)
     except (OSError, pl.exceptions.PolarsError) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
         raise RunError(f"{path} cannot be read: {why}. {again}") from error
@@ -70,6 +71,6 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
 def _count(path: Path) -> int:
     """How many ratings a file holds; none if it is absent or damaged, as it is about to be replaced."""
     try:
-        return pl.read_parquet(path, glob=False).height
+        return read_table(path).height
     except (OSError, pl.exceptions.PolarsError):
         return 0

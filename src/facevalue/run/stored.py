@@ -10,6 +10,7 @@ import polars as pl
 from facevalue import studies
 from facevalue.answers.categories import Judge
 from facevalue.errors import RunError
+from facevalue.parquet import read_table
 from facevalue.prompts.interventions import stored
 from facevalue.run.judged import stored_judge
 from facevalue.store import RunManifest, read_manifest, scan_responses
@@ -92,7 +93,7 @@ class StoredRun:
         facts = read_manifest(folder)
         path = folder / "manifest.parquet"
         try:
-            manifest = pl.read_parquet(path)
+            manifest = read_table(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
         done = facts.options.get(INTERVENTIONS, [])

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 from pathlib import Path
 
 from facevalue.errors import RunError
@@ -18,14 +19,15 @@ ASIDE = ".tmp"
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that a kill or power cut at any moment leaves all of it, or what was there before.
 
-    The data go to a file aside, are forced to the disk, and the file is renamed; then the rename is forced, too.
+    The data go to a file aside, are forced to the disk, and the file is renamed; then the rename is forced, too. The
+    name aside is a new one each time, so that several processes may write the same file: the last one's stays.
 
     Raises
     ------
     RunError
         The folder is not writable or the disk is full. What was at `path` is untouched.
     """
-    aside = path.with_name(f".{path.name}{ASIDE}")
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ASIDE}")
     try:
         with aside.open("wb") as file:
             file.write(data)
@@ -40,15 +42,19 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents.
+    """Create a folder and its parents, and force their names to the disk.
 
     Raises
     ------
     RunError
         It cannot be created.
     """
+    made = [path, *path.parents]
+    made = made[: next((at for at, one in enumerate(made) if one.is_dir()), len(made))]
     try:
         path.mkdir(parents=True, exist_ok=True)
+        for one in reversed(made):
+            sync_folder(one.parent)
     except OSError as error:
         raise unwritable(path, error) from error
 

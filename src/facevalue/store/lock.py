@@ -1,5 +1,6 @@
 """One process at a time writes a run folder."""
 
+import contextlib
 import os
 from pathlib import Path
 from types import TracebackType
@@ -53,7 +54,8 @@ class RunLock:
                 f"{self._folder} is being written by {by}. Wait for it, stop it, or name another folder."
             ) from None
         except OSError as error:
-            file.close()
+            with contextlib.suppress(OSError):  # on a full disk, what waits can't be written on closing either
+                file.close()
             raise unwritable(path, error) from error
         self._file = file
         return self
@@ -62,5 +64,6 @@ class RunLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
+            with contextlib.suppress(OSError):
+                self._file.close()
             self._file = None

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import RunError
+from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES
 from facevalue.store.shards import damaged, inspect, shard_paths
@@ -89,7 +90,7 @@ def scan_stored(folder: Path, first: int | None = None, last: int | None = None)
             raise damaged(path, error) from error
     if not paths:
         return pl.LazyFrame(schema=RESPONSES)
-    rows = pl.scan_parquet(paths, glob=False)
+    rows = scan_tables(paths)
     if first is not None:
         rows = rows.filter(pl.col("trial") >= first)
     if last is not None:
@@ -133,7 +134,7 @@ def _blame(folder: Path, error: Exception) -> RunError:
     """Find the shard that cannot be read."""
     for path in shard_paths(folder):
         try:
-            pl.read_parquet(path)
+            read_table(path)
         except (pl.exceptions.PolarsError, OSError) as own:
             return damaged(path, own)
     return RunError(f"The responses in {folder} cannot be read: {error}")

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import RunError
+from facevalue.parquet import read_metadata, read_table, scan_tables
 from facevalue.store.files import ASIDE, RESPONSES_FOLDER, sync_folder, write_whole
 from facevalue.store.schema import FORMAT, RESPONSES
 
@@ -89,12 +90,12 @@ def inspect(path: Path) -> Shard:
     RunError
         It was written by a newer FaceValue.
     """
-    facts = pl.read_parquet_metadata(path)
+    facts = read_metadata(path)
     version = facts.get(_VERSION, str(FORMAT))
     if version != str(FORMAT):
         raise RunError(f"{path} has format {version}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
     rows = facts.get(_ROWS)
-    return Shard(path, int(rows) if rows is not None else pl.scan_parquet(path).select(pl.len()).collect().item())
+    return Shard(path, int(rows) if rows is not None else scan_tables([path]).select(pl.len()).collect().item())
 
 
 def damaged(path: Path, error: Exception) -> RunError:
@@ -145,7 +146,7 @@ def compact(folder: Path, target: int, least: int) -> None:
 def _merge(group: Sequence[Shard], least: int) -> None:
     if len(group) < max(least, 2):
         return
-    frame = pl.concat([pl.read_parquet(shard.path) for shard in group])
+    frame = pl.concat([read_table(shard.path) for shard in group])
     assert frame.schema == RESPONSES
     write_shard(group[0].path, frame.sort("trial", "repeat", maintain_order=True))
     for shard in group[1:]:

@@ -111,7 +111,7 @@ class Kept:
     def raw(self) -> Iterator[pl.DataFrame]:
         """All chunks, with their clusters."""
         for part in self._parts:
-            yield pl.read_ipc(part) if isinstance(part, Path) else part
+            yield part if isinstance(part, pl.DataFrame) else pl.read_ipc(part.read_bytes())
 
     def chunks(
         self, only: npt.NDArray[np.uint64] | None = None, left_out: pl.Series | None = None

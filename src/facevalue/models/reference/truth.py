@@ -29,6 +29,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from facevalue.errors import ModelError
+from facevalue.parquet import read_metadata, read_table
 from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES
 
 Array = npt.NDArray[np.float64]
@@ -235,8 +236,8 @@ class Truth:
             It is no such table, or not of this version of FaceValue.
         """
         try:
-            said = pl.read_parquet_metadata(path)
-            truth, table = cls(int(said["seed"]), float(said["bias"])), pl.read_parquet(path)
+            said = read_metadata(path)
+            truth, table = cls(int(said["seed"]), float(said["bias"])), read_table(path)
             same = truth.table.drop("effect").equals(table.drop("effect"))
             if same and np.allclose(truth.table["effect"], table["effect"], rtol=0, atol=1e-9):
                 return truth

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.parquet import read_table
 
 RACES: Mapping[str, tuple[str, ...]] = {
     "asian": ("asian",),
@@ -102,7 +103,7 @@ def descriptions(folder: Path) -> dict[str, Path]:
 def texts(path: Path) -> pl.DataFrame:
     """Descriptions of one model: `race`, `gender`, `text`, in the order of the release."""
     try:
-        frame = pl.read_parquet(path, glob=False)
+        frame = read_table(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, error) from None
     _has(path, frame, ("race", "gender", "text"))
