@@ -113,6 +113,10 @@ def test_cheap_mistakes_are_found_before_a_model_is_loaded(facevalue: Command, m
     assert small.status == 1
     assert "sample" in small.err
     assert not Path("s").exists()
+    free = facevalue("run", "visbias", "--exact", "--model", "hf/x", "--out", "s")
+    assert free.status == 1
+    assert "asks for free text" in free.err
+    assert not Path("s").exists()
     with RunLock(Path("busy")):
         busy = facevalue("run", "stylisticbias", "--faces", "1M", "--model", "hf/x", "--out", "busy")
     assert busy.status == 1
@@ -147,9 +151,9 @@ def test_a_sample_of_a_study_is_asked(facevalue: Command, folder: Path) -> None:
 def test_a_failed_self_check_stops_the_run_and_is_kept(
     facevalue: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from facevalue.models.hf import check
+    from facevalue.models.hf import loaded
 
-    monkeypatch.setitem(check.TOLERANCES, "float32", 0.0)
+    monkeypatch.setitem(loaded.TOLERANCES, "float32", 0.0)
     outcome = run(facevalue, folder, "wrong", "--exact")
     assert outcome.status == 1
     assert "Self-check" in outcome.err

@@ -49,19 +49,11 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         raise RunError(
             f"{study.repeats} seeds with {study.reasks} re-asks are more than the 256 repeats a trial may have."
         )
-    firsts = _first_trials(study, numbers)
-    if not firsts.size:
-        return can
-    frame = study.design.trials(firsts)
     if exact:
-        free = pl.Series([not question.options for question in study.ask(frame)])
-        if free.any():
-            name = frame.filter(free)["block"][0]
-            raise RunError(
-                f"Block {name!r} of {study.name} asks for free text, which has no option probabilities. "
-                f"{_with_options(study, frame.filter(~free), frame.filter(free))}"
-            )
-    if images:
+        check_options(study, numbers)
+    firsts = _first_trials(study, numbers)
+    if images and firsts.size:
+        frame = study.design.trials(firsts)
         rows = frame.select(stimulus_columns(study)).to_dicts()
         for number, levels in zip(study.design.stimulus_numbers(firsts).tolist(), rows, strict=True):
             shown = len(study.source.stimulus(number, levels).load())
@@ -71,6 +63,32 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
                     f"takes {_images(can.images_per_request) if can.images_per_request else 'none'}."
                 )
     return can
+
+
+def check_options(study: Study, numbers: TrialNumbers) -> None:
+    """Look whether all questions of an exact run have options; it needs no model.
+
+    Parameters
+    ----------
+    study, numbers:
+        What is asked, and the trials of the run.
+
+    Raises
+    ------
+    RunError
+        Some have none.
+    """
+    firsts = _first_trials(study, numbers)
+    if not firsts.size:
+        return
+    frame = study.design.trials(firsts)
+    free = pl.Series([not question.options for question in study.ask(frame)])
+    if free.any():
+        name = frame.filter(free)["block"][0]
+        raise RunError(
+            f"Block {name!r} of {study.name} asks for free text, which has no option probabilities. "
+            f"{_with_options(study, frame.filter(~free), frame.filter(free))}"
+        )
 
 
 def _with_options(study: Study, there: pl.DataFrame, free: pl.DataFrame) -> str:

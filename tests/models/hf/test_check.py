@@ -18,8 +18,9 @@ torch: Any = tiny.torch
 from facevalue.models.hf import engine as engines  # noqa: E402
 from facevalue.models.hf.calls import Rejected  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.check import TOLERANCES, Schedule, SelfCheck  # noqa: E402
+from facevalue.models.hf.check import Schedule, SelfCheck  # noqa: E402
 from facevalue.models.hf.engine import Wish  # noqa: E402
+from facevalue.models.hf.loaded import TOLERANCES  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
 from facevalue.models.hf.scoring import Evidence  # noqa: E402
 

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -171,6 +172,35 @@ def test_processors_that_transformers_does_not_have(copy: Path) -> None:
     settings["processor_class"] = "EvilProcessor"
     (copy / "processor_config.json").write_text(json.dumps(settings))
     assert "'EvilProcessor'" in refusal(copy)
+
+
+def test_processors_that_stand_in_no_table_of_transformers(copy: Path) -> None:
+    settings = json.loads((copy / "processor_config.json").read_text())
+    (copy / "processor_config.json").write_text(json.dumps(settings | {"processor_class": "Kosmos2Processor"}))
+    assert type(load_model(str(copy), device="cpu").processor).__name__ == "Kosmos2Processor"
+    for other in ("pipeline", "LlavaConfig"):  # transformers has them, and they are no processors
+        (copy / "processor_config.json").write_text(json.dumps(settings | {"processor_class": other}))
+        assert f"{other!r}, which transformers doesn't have" in refusal(copy)
+
+
+@pytest.mark.skipif(find_spec("torchvision") is not None, reason="torchvision is installed")
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("lfm2_vl", "Lfm2VlImageProcessor"),
+        ("lfm2_vl", "Lfm2VlImageProcessorFast"),
+        ("perception_lm", "PerceptionLMImageProcessor"),
+        ("perception_lm", "PerceptionLMImageProcessorFast"),
+        ("cohere2_vision", None),
+    ],
+)
+def test_image_processors_that_need_torchvision(copy: Path, kind: str, name: str | None) -> None:
+    (copy / "config.json").write_text(json.dumps({"model_type": kind}))
+    (copy / "processor_config.json").unlink()
+    (copy / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": name} if name else {}))
+    said = refusal(copy)
+    assert "needs torchvision, which is not installed: pip install torchvision" in said
+    assert "there is no" not in said
 
 
 def test_processors_that_need_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from facevalue.errors import DataError
 from facevalue.models.hf.framing import framed
 from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.processors import picture_mark, puts_pictures
 from facevalue.types import Question
 
 if TYPE_CHECKING:
@@ -118,17 +119,19 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
         The template refuses the conversation, or leaves something out.
     """
     said = [*([question.system] if question.system else []), *(text for _, text in question.turns), question.prompt]
-    refusal = ""
-    for messages in _conversations(images, question, getattr(loaded.processor, "image_token", None)):
+    refusal, mark = "", picture_mark(loaded.processor)
+    if mark and any(mark in words for words in said):
+        raise DataError(f"The question contains {mark}, which is this model's mark for a picture.")
+    own = mark if puts_pictures(loaded.processor) else None  # with a mark there would be one picture too many
+    mark = None if own else mark
+    for messages in _conversations(images, question, mark):
         try:
             text: str = loaded.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         except Exception as error:  # templates raise what they like
             refusal = refusal or f"{error}"
             continue
-        mark = getattr(loaded.processor, "image_token", None)
+        text = text.replace(own, "") if own else text
         marks = text.count(mark) if mark else images
-        if marks > images and any(mark and mark in words for words in said):
-            raise DataError(f"The question contains {mark}, which is this model's mark for a picture.")
         written = text.count(_PART) > sum(words.count(_PART) for words in said)  # parts where a text was expected
         if all(words.strip() in text for words in said) and marks == images and not written:
             return text
@@ -158,7 +161,9 @@ def _group(
     if expanded is None:
         expanded = [whole, *(full(number)["input_ids"][0].tolist() for number in members[1:])]
     shared = min(_common(expanded), min(len(row) for row in expanded) - 1)
-    pictures = _last(whole, _picture_id(loaded)) + 1
+    pictures, seen = _last(whole, _picture_id(loaded)) + 1, "pixel_values" in first
+    if seen and not pictures and _picture_id(loaded) is not None:
+        raise DataError("The model's processor puts no picture into the prompt, so that the model would see none.")
     inputs = None
     if loaded.family.shares and shared >= max(pictures, 1):
         ids = first["input_ids"]
@@ -200,7 +205,7 @@ def _tokens(loaded: Loaded, texts: list[str]) -> list[Row]:
 
 def _mark(loaded: Loaded) -> int | None:
     """Return the token that marks a picture in a text, None if there is none."""
-    mark = getattr(loaded.processor, "image_token", None)
+    mark = picture_mark(loaded.processor)
     return None if mark is None else int(loaded.tokenizer.convert_tokens_to_ids(mark))
 
 
@@ -212,7 +217,7 @@ def _picture_id(loaded: Loaded) -> int | None:
 
 def _around(loaded: Loaded, text: str) -> str:
     """Return a text with what the processor puts around a picture, the picture still a single mark."""
-    mark, edge = getattr(loaded.processor, "image_token", None), loaded.family.around
+    mark, edge = picture_mark(loaded.processor), loaded.family.around
     return text.replace(mark, f"{edge}{mark}{edge}") if mark and edge else text
 
 

@@ -16,9 +16,6 @@ from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.scoring import Evidence
 
-TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
-"""Largest difference of a probability that rounding explains, by the format that the model computes in."""
-
 _FIRST, _RATE = 8, 50  # stimuli
 _GROWTH = 2
 
@@ -96,7 +93,7 @@ class SelfCheck:
     @classmethod
     def of(cls, loaded: Loaded) -> "SelfCheck":
         """Begin, with the tolerance of a model's number format."""
-        return cls(TOLERANCES.get(str(loaded.dtype).removeprefix("torch."), TOLERANCES["bfloat16"]))
+        return cls(loaded.tolerance)
 
     def compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
         """Compare what was read over a shared prefix with one plain forward pass for each reply.

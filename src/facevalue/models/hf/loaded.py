@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
 from facevalue.models.hf.families import Family, family_of, window_of
 from facevalue.models.hf.framing import NOTE, cuts
-from facevalue.models.hf.processors import first_line, load_processor
+from facevalue.models.hf.processors import first_line, load_processor, picture_mark
 
 if TYPE_CHECKING:
     import torch
 
 DTYPES = ("bfloat16", "float16", "float32")
 """Number formats that a user can choose."""
+TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+"""Largest difference of a probability that rounding explains, by the format that the model computes in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +56,11 @@ class Loaded:
     stop_ids: frozenset[int]
     marks: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+
+    @property
+    def tolerance(self) -> float:
+        """Largest difference of a probability that rounding explains."""
+        return TOLERANCES.get(str(self.dtype).removeprefix("torch."), TOLERANCES["bfloat16"])
 
 
 def load_model(
@@ -104,13 +111,13 @@ def load_model(
         torch.set_num_threads(threads)
     place = _place(device)
     where = _where(path)
-    with _silence():
+    with silence():
         return _loaded(path, where, dtype, place, compile)
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
-    """Keep transformers' bars and reports off the screen; what matters of them is said in our own words."""
+def silence() -> Iterator[None]:
+    """Keep transformers' bars and warnings off the screen; what matters of them is said in our own words."""
     from transformers.utils import logging  # noqa: PLC0415
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -283,7 +290,8 @@ def _marks(config: Any, processor: Any) -> frozenset[int]:
     """Return the tokens that stand for pictures, videos or sounds, as the configuration and the processor have them."""
     kinds = ("image", "video", "audio")
     found = [getattr(config, f"{kind}_token_{end}", None) for kind in kinds for end in ("id", "index")]
-    written = [getattr(processor, name, None) for name in ("boi_token", *(f"{kind}_token" for kind in kinds))]
+    written = [getattr(processor, name, None) for name in ("boi_token", "video_token", "audio_token")]
+    written.append(picture_mark(processor))
     found += [processor.tokenizer.convert_tokens_to_ids(mark) for mark in written if isinstance(mark, str)]
     return frozenset(token for token in found if isinstance(token, int) and token != processor.tokenizer.unk_token_id)
 

@@ -1,12 +1,12 @@
 """The same numbers by plain forward passes: no cache, no padding, no sharing. The reference for all that is faster."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from facevalue.models.hf.calls import calling
 from facevalue.models.hf.families import carried
+from facevalue.models.hf.led import led
 from facevalue.models.hf.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def plain_logits(
     """Run a whole prompt with a continuation through the model, once.
 
     A model of an unknown family may let the prompt look at what comes after it when both are given at once, or have an
-    encoder for the one and a decoder for the other. It is led through the continuation token by token by its own
-    `generate`, and its logits are taken down.
+    encoder for the one and a decoder for the other. It is led through the continuation token by token
+    (`facevalue.models.hf.led`), and its logits are taken down.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def plain_logits(
     import torch  # noqa: PLC0415
 
     if not loaded.family.causal:
-        return _led(loaded, inputs, continuation, read)
+        return led(loaded, inputs, continuation, read)
     whole = extended(inputs, continuation)
     wanted = torch.as_tensor([int(inputs["input_ids"].shape[1]) - 1 + at for at in read])
     picks = "logits_to_keep" in signature(type(loaded.model).forward).parameters
@@ -81,35 +81,3 @@ def extended(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "di
         longer[name] = torch.cat([inputs[name], added], dim=1)
     return longer
 
-
-def _led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]) -> "Tensor":
-    """Return the logits that a model has while it is made to reply with a continuation."""
-    import torch  # noqa: PLC0415
-    from transformers import LogitsProcessor, LogitsProcessorList  # noqa: PLC0415
-
-    steps = iter(continuation)
-
-    class Lead(LogitsProcessor):  # type: ignore[misc]
-        def __call__(self, input_ids: Any, scores: Any) -> Any:
-            token = next(steps, None)
-            if token is None:  # after the last one anything may come
-                return scores
-            only = torch.full_like(scores, -torch.inf)
-            only[:, token] = 0
-            return only
-
-    settings = deepcopy(loaded.model.generation_config)
-    settings.update(
-        do_sample=False,
-        num_beams=1,
-        eos_token_id=2**31 - 1,  # no token, so that it goes on to the end; None would stand for the usual one
-        pad_token_id=0,  # with one row nothing is padded
-        max_length=None,
-        max_new_tokens=max(read, default=0) + 1,
-        return_dict_in_generate=True,
-        output_logits=True,
-    )
-    lead = LogitsProcessorList([Lead()])
-    with torch.inference_mode(), calling():
-        out = loaded.model.generate(**inputs, generation_config=settings, logits_processor=lead)
-    return torch.cat([out.logits[at] for at in read]).float()

@@ -6,6 +6,7 @@ processors can be had where torchvision cannot.
 
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from facevalue.errors import ModelError
@@ -26,13 +27,19 @@ def load_processor(path: str, model_type: str) -> Any:
     ModelError
         It needs a package that is missing, or it takes no pictures.
     """
+    from tokenizers import AddedToken  # noqa: PLC0415
+
     kind = _without_video(_processor_type(path, model_type))
     try:
         processor = kind.from_pretrained(path, backend="pil", trust_remote_code=False)
-    except ImportError as error:
-        raise ModelError(f"The processor of {path} needs a package that is missing: {first_line(error)}") from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (ImportError, OSError, ValueError, TypeError, KeyError) as error:
         why = first_line(error)
+        if "torchvision" in str(error).lower() and find_spec("torchvision") is None:
+            raise ModelError(
+                f"The processor of {path} needs torchvision, which is not installed: pip install torchvision."
+            ) from error
+        if isinstance(error, ImportError):
+            raise ModelError(f"The processor of {path} needs a package that is missing: {why}") from error
         if "image processor" in why:
             why = "there is no preprocessor_config.json or processor_config.json that says how pictures are prepared"
         elif "tokenizer" in why:
@@ -40,6 +47,8 @@ def load_processor(path: str, model_type: str) -> Any:
         raise ModelError(f"The processor of {path} cannot be loaded: {why}.") from error
     if getattr(processor, "image_processor", None) is None or getattr(processor, "tokenizer", None) is None:
         raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
+    if puts_pictures(processor) and isinstance(processor.image_token, str):  # it will ask the mark for its content
+        processor.image_token = AddedToken(processor.image_token, normalized=False, special=True)
     return processor
 
 
@@ -66,8 +75,6 @@ def _processor_type(path: str, model_type: str) -> Any:
     name = names[0] if names else usual.get(model_type)
     if name is None:
         raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
-    if name not in usual.values():
-        raise ModelError(f"{path} needs the processor {name!r}, which transformers doesn't have; its code is not run.")
     for other in [model_type, *(kind for kind, processor in usual.items() if processor == name)]:
         module = other.replace("-", "_")
         try:
@@ -79,7 +86,28 @@ def _processor_type(path: str, model_type: str) -> Any:
                 raise ModelError(f"{name} needs {error.name}, which is not installed.") from error
         except AttributeError:
             continue
-    raise ModelError(f"{path} needs the processor {name!r}, which transformers doesn't have.")
+    # Some have a module that is not called as their type is, and stand in no table: Kosmos-2's.
+    found = getattr(import_module("transformers"), name, None)
+    if isinstance(found, type) and issubclass(found, ProcessorMixin):
+        return found
+    raise ModelError(f"{path} needs the processor {name!r}, which transformers doesn't have; its code is not run.")
+
+
+def picture_mark(processor: Any) -> str | None:
+    """Return the text that marks a picture for a processor, None if it has none.
+
+    Some keep it as a token with its properties (BLIP-2) rather than as a text.
+    """
+    mark = getattr(processor, "image_token", None)
+    return None if mark is None else str(getattr(mark, "content", mark))
+
+
+def puts_pictures(processor: Any) -> bool:
+    """Whether a processor puts pictures before a text by itself, whatever marks the text has.
+
+    Those with a Q-Former do (Li et al. 2023, "BLIP-2"): so many tokens of the picture as it has queries come first.
+    """
+    return getattr(processor, "num_query_tokens", None) is not None
 
 
 def _without_video(kind: Any) -> Any:
