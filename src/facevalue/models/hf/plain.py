@@ -80,4 +80,3 @@ def extended(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "di
     for name, added in carried(inputs, more.shape[1]).items():
         longer[name] = torch.cat([inputs[name], added], dim=1)
     return longer
-
