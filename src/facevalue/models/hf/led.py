@@ -1,7 +1,7 @@
 """A model led through a reply by `generate`, and whether it said what it was led to.
 
-A family may bring a `generate` of its own, which may drop what it is given: Janus passes no logits processor on, so that
-it says another reply than the one that is asked about. What was said is therefore compared, each time.
+A family may bring a `generate` of its own, which may drop what it is given: Janus passes no logits processor on, and so
+says another reply than the one that is asked about. What was said is therefore compared, each time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
