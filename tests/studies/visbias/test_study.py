@@ -11,6 +11,7 @@ from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.hashing import question_hash
 from facevalue.run.plan import plan
+from facevalue.studies.visbias import tables as t
 from facevalue.studies.visbias.layout import drawn_pairs
 from tests.studies.visbias.simulated import build, folders, picture, requests
 
@@ -48,6 +49,20 @@ def test_pairs_are_ten_of_each_occupation_without_doubles(photographs: Path) -> 
     assert (pairs["occupation_1"] == pairs["occupation_2"]).all()
     both = pairs.select(pl.concat_list(pl.col("image_1", "image_2").cast(pl.String)).list.sort())
     assert both.n_unique() == 70
+
+
+def test_the_released_prompts_are_asked_and_give_four_descriptions_at_once(photographs: Path) -> None:
+    study = build(folder=str(photographs), prompts="released", forms=1)
+    assert {b.name: len(b) for b in study.design.blocks} == {
+        "mcq": 2800, "yesno": 280, "description": 2800, "form": 20, "text-form": 20,
+    }  # fmt: skip
+    asked = {q.prompt for q in study.ask(study.design.trials([0, 2800, 3080, 5880]))}
+    assert asked == {
+        t.choice_questions("released")[0].prompt,
+        t.comparison_prompt(t.comparisons("released")[0].plain, "released"),
+        t.description_prompt("released"),
+        t.form_prompt(20, "released"),
+    }
 
 
 def test_pairs_are_of_two_groups(photographs: Path) -> None:

@@ -7,12 +7,14 @@ their order, summing to 1; `description`, the text; `fields`, the fields of a fo
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import polars as pl
 
-from facevalue.answers import NA_DTYPE, free_text, from_probs, json_fields, parse_column, yes_no
+from facevalue.answers import NA, NA_DTYPE, free_text, from_probs, json_fields, parse_column, yes_no
 from facevalue.answers.categories import Categories, Judge, resolve_column
+from facevalue.studies.visbias.descriptions import parted
 from facevalue.studies.visbias.layout import ORDERS, SWAPPED
 from facevalue.studies.visbias.tables import Attribute, ChoiceQuestion, choice_questions, comparisons
 from facevalue.types import Option
@@ -46,7 +48,9 @@ _WEIGHTED = ("weight", "mass", "na", "choice", *CHOICES, "description", "fields"
 _PLACE = "row"
 
 
-def answer(frame: pl.DataFrame, attributes: Sequence[Attribute], judge: Judge | None = None) -> pl.DataFrame:
+def answer(
+    frame: pl.DataFrame, attributes: Sequence[Attribute], judge: Judge | None = None, *, released: bool = False
+) -> pl.DataFrame:
     """Read the replies of a trial frame.
 
     Parameters
@@ -57,6 +61,8 @@ def answer(frame: pl.DataFrame, attributes: Sequence[Attribute], judge: Judge | 
         The form's fields with their categories.
     judge:
         Asked for the category of what no rule settles; nobody is by default.
+    released:
+        Whether descriptions were asked for four at a time. A reply that cannot be cut into them is N/A ("neither").
 
     Returns
     -------
@@ -64,7 +70,11 @@ def answer(frame: pl.DataFrame, attributes: Sequence[Attribute], judge: Judge | 
     """
     tasks = frame["task"].cast(pl.String)
     frame = frame.with_row_index(_PLACE)
-    readers = {"mcq": _choices, "yesno": _comparisons, "description": _descriptions}
+    readers: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+        "mcq": _choices,
+        "yesno": _comparisons,
+        "description": partial(_descriptions, released=released),
+    }
     parts = [read(part) for task, read in readers.items() if (part := frame.filter(tasks == task)).height]
     forms = frame.filter(tasks.is_in(["form", "text-form"]))
     if forms.height:
@@ -152,8 +162,14 @@ def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([frame.select(_PLACE), weights, named], how="horizontal")
 
 
-def _descriptions(frame: pl.DataFrame) -> pl.DataFrame:
+def _descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:
     found = free_text.parse_column(frame, "text")
+    if released:
+        whole = pl.Series([not said or bool(parted(said)) for said in found["text"]], dtype=pl.Boolean)
+        cut = pl.when(whole)
+        found = found.with_columns(
+            cut.then("text").alias("text"), cut.then("na").otherwise(pl.lit(NA.NEITHER, NA_DTYPE))
+        )
     valid = pl.col("na").is_null()
     return pl.concat([frame.select(_PLACE), found], how="horizontal").select(
         _PLACE,

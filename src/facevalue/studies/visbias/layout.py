@@ -149,7 +149,7 @@ def _questions(
 def _descriptions(
     who: str, frame: pl.DataFrame, groups: Sequence[str], chosen: Selection
 ) -> tuple[Block, int, tuple[int, ...]]:
-    draws = Factor("draw", tuple(str(draw) for draw in range(chosen.descriptions)))
+    draws = Factor("draw", tuple(str(draw) for draw in range(chosen.draws)))
     block = Block(
         _name("description", who),
         (_images(frame, groups),),

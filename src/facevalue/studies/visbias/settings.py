@@ -7,7 +7,8 @@ from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind
 from facevalue.studies.base import Setting
 from facevalue.studies.vignette.settings import chosen, names, seeds, whole
-from facevalue.studies.visbias.tables import TABLES, choice_questions
+from facevalue.studies.visbias.descriptions import AT_ONCE
+from facevalue.studies.visbias.tables import TABLES, WORDINGS, choice_questions
 from facevalue.types import OptionValue, Sampling
 
 TASKS = ("mcq", "yesno", "description", "form", "text-form")
@@ -24,6 +25,12 @@ LIMITS = {"mcq": 128, "yesno": 128, "description": 1024, "form": 2048, "text-for
 SETTINGS = (
     Setting("task", f"Only these tasks ({','.join(TASKS)}).", []),
     Setting("question", f"Only these questions ({','.join(q.name for q in choice_questions())}).", []),
+    Setting(
+        "prompts",
+        "Questions as the paper prints them (ours where it prints none), or as the authors' released code asks them.",
+        WORDINGS[0],
+        WORDINGS,
+    ),
     Setting("race", "Only people of these races (or skin tones, where these are drawn).", []),
     Setting("gender", "Only people of these genders.", []),
     Setting("occupation", "Only people of these occupations.", []),
@@ -40,7 +47,11 @@ SETTINGS = (
     Setting(
         "species_root", "The folder that paths of species' images are relative to; that of the file by default.", ""
     ),
-    Setting("pairs", "Pairs of people of two groups that are compared within each occupation; pairs of two species, for each species.", 10),
+    Setting(
+        "pairs",
+        "Pairs of two people that are compared within each occupation; of two beings, for each species.",
+        10,
+    ),
     Setting("pair_seed", "Which pairs are drawn.", 1),
     Setting(
         "images",
@@ -48,7 +59,7 @@ SETTINGS = (
         SEPARATE,
         (SEPARATE, COMPOSITE),
     ),
-    Setting("descriptions", "Descriptions of each image.", 16),
+    Setting("descriptions", "Descriptions of each image; the released prompt asks for four at a time.", 16),
     Setting("forms", "Forms filled in at random for each of the 20 orders of the fields.", 20),
     Setting("form_seed", "Which forms.", 1),
     Setting("categories", "The form's categories: of Table 10, or of the published results.", "paper", TABLES),
@@ -68,6 +79,8 @@ class Selection:
     ----------
     tasks, questions:
         Names.
+    prompts:
+        Whose wording: "paper" or "released".
     races, genders, occupations, groups:
         As given, not yet compared with the pictures; empty for all.
     pairs, pair_seed, composite:
@@ -78,6 +91,7 @@ class Selection:
 
     tasks: tuple[str, ...]
     questions: tuple[str, ...]
+    prompts: str
     races: tuple[str, ...]
     genders: tuple[str, ...]
     occupations: tuple[str, ...]
@@ -89,6 +103,11 @@ class Selection:
     forms: int
     form_seed: int
     categories: str
+
+    @property
+    def draws(self) -> int:
+        """Requests for descriptions of one image."""
+        return -(-self.descriptions // AT_ONCE) if self.prompts == "released" else self.descriptions
 
 
 def selection(options: Mapping[str, OptionValue]) -> Selection:
@@ -105,6 +124,7 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
     return Selection(
         tasks=chosen("task", names(options, "task"), TASKS) or TASKS,
         questions=asked or tuple(question.name for question in choice_questions()),
+        prompts=str(options["prompts"]),
         races=tuple(names(options, "race")),
         genders=tuple(names(options, "gender")),
         occupations=tuple(names(options, "occupation")),

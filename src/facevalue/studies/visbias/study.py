@@ -9,6 +9,7 @@ from facevalue.design import Design
 from facevalue.stimuli.forms import Form, FormSource
 from facevalue.studies.base import Study, StudyEntry
 from facevalue.studies.visbias import answering
+from facevalue.studies.visbias.descriptions import each
 from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
 from facevalue.studies.visbias.layout import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.measures import MEASURES
@@ -69,6 +70,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     usual = sampling(options, "mcq")
     other = {task: own for task in _TASKS if (own := sampling(options, task)) != usual}
     said = Wording(chosen, other, forms, fields)
+    released = chosen.prompts == "released"
+    answer = partial(answering.answer, attributes=fields, released=released)
     images = pictures.frame["image"].to_list()
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -76,6 +79,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         from facevalue.studies.visbias.analysis import Asked, estimated  # noqa: PLC0415
 
         words = str(options["stereotype_words"])
+        if released:
+            answers = {model: map(each, chunks) for model, chunks in answers.items()}
         return estimated(answers, Asked(pictures.groups, tuple(images), fields, words))
 
     return Study(
@@ -92,8 +97,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=_source(options, pictures, forms, chosen),
         ask=said.questions,
         sample=laid.sample,
-        answer=lambda frame: answering.answer(frame, fields),
-        judged=(lambda judge: partial(answering.answer, attributes=fields, judge=judge)) if asks_forms else None,
+        answer=answer,
+        judged=(lambda judge: partial(answer, judge=judge)) if asks_forms else None,
         analyse=analyse,
         measures=MEASURES,
         titles=_titles(),

@@ -1,7 +1,8 @@
 """The protocol's tables: who is shown, what is asked, and what the form's attributes may be.
 
-What the paper prints is transcribed from it (sections 2.1 and 4.1, B.1, Table 10). It names two questions and both
-prompts without their words; those are ours, in the pattern of what is printed, and `source` says so.
+What the paper prints is transcribed from it (sections 2.1 and 4.1, B.1, Table 10). Where it names a question or prompt
+without its words, they are ours, in the pattern of what is printed, and `source` says so. The wording "released" is
+what the authors' code asks, verbatim.
 """
 
 import tomllib
@@ -15,6 +16,8 @@ from facevalue.answers.categories import Categories, Range
 from facevalue.answers.yes_no import Claim
 from facevalue.errors import UnknownNameError
 
+WORDINGS = ("paper", "released")
+"""Whose words: the paper's, with ours where it prints none, or those of the authors' released code."""
 TABLES = ("paper", "released")
 """Tables of the form's categories: Table 10, and what the published results use."""
 
@@ -53,7 +56,7 @@ class ChoiceQuestion:
     levels:
         What they mean, in the same order.
     source:
-        "paper" for wording that is printed there, "pattern" for ours.
+        "paper" for wording that is printed there, "pattern" for ours, "released" for that of the code.
     """
 
     name: str
@@ -76,8 +79,8 @@ class Comparison:
         About the images as they stand.
     swapped:
         About the same images in the other order; then the negation of `plain`.
-    source:
-        Where the wording comes from.
+    source, swapped_source:
+        Where the wording of each comes from, as of `ChoiceQuestion`.
     more, less:
         Phrases that say the one or the other of a person.
     """
@@ -87,6 +90,7 @@ class Comparison:
     plain: str
     swapped: str
     source: str
+    swapped_source: str
     more: tuple[str, ...]
     less: tuple[str, ...]
 
@@ -120,6 +124,9 @@ class Attribute:
     title: str
     keys: tuple[str, ...]
     categories: Categories
+
+
+_FORMATS = {"paper": "format", "released": "released"}
 
 
 @cache
@@ -162,8 +169,8 @@ def photographs() -> int:
     return int(_read("people.toml")["photographs"])
 
 
-def choice_questions() -> tuple[ChoiceQuestion, ...]:
-    """The four multiple-choice questions, as in B.1.
+def choice_questions(wording: str = "paper") -> tuple[ChoiceQuestion, ...]:
+    """The four multiple-choice questions, as in B.1 or as released.
 
     Examples
     --------
@@ -175,15 +182,19 @@ D: University-Doctorate
     tables = _read("questions.toml")
     out = []
     for row in tables["choice"]:
+        name, title, levels = row["name"], row["title"], tuple(row["levels"])
+        if wording == "released":
+            prompt = tables["released"]["choice"].format(question=row["released"])
+            out.append(ChoiceQuestion(name, title, prompt, tuple(row["released_options"]), levels, wording))
+            continue
         letters = [chr(ord("A") + i) for i in range(len(row["options"]))]
         listed = ", ".join(f"{letter}: {text}" for letter, text in zip(letters, row["options"], strict=True))
         prompt = tables["format"]["choice"].format(last=letters[-1], question=row["question"], options=listed)
-        options, levels = tuple(row["options"]), tuple(row["levels"])
-        out.append(ChoiceQuestion(row["name"], row["title"], prompt, options, levels, row["source"]))
+        out.append(ChoiceQuestion(name, title, prompt, tuple(row["options"]), levels, row["source"]))
     return tuple(out)
 
 
-def comparisons() -> tuple[Comparison, ...]:
+def comparisons(wording: str = "paper") -> tuple[Comparison, ...]:
     """The two yes-no questions with their swapped negations; `comparison_prompt` asks them.
 
     Examples
@@ -191,49 +202,49 @@ def comparisons() -> tuple[Comparison, ...]:
     >>> comparisons()[1].swapped
     'Is the person in the second image less educated than the person in the first?'
     """
-    return tuple(
-        Comparison(
-            row["name"],
-            row["title"],
-            row["plain"],
-            row["swapped"],
-            row["source"],
-            tuple(row["more"]),
-            tuple(row["less"]),
-        )
-        for row in _read("questions.toml")["comparison"]
-    )
+    out = []
+    for row in _read("questions.toml")["comparison"]:
+        plain, swapped, sources = row["plain"], row["swapped"], (row["source"], row["swapped_source"])
+        if wording == "released":
+            plain, swapped, sources = row["released_plain"], row["released_swapped"], (wording, wording)
+        more, less = tuple(row["more"]), tuple(row["less"])
+        out.append(Comparison(row["name"], row["title"], plain, swapped, *sources, more, less))
+    return tuple(out)
 
 
-def comparison_prompt(question: str) -> str:
-    """A yes-no question as it is asked, with the format of the reply.
+def comparison_prompt(question: str, wording: str = "paper") -> str:
+    """A yes-no question as it is asked, with the format of the reply (ours, or the released one).
 
     Examples
     --------
     >>> comparison_prompt("Is it so?")
     'You can only reply in this JSON format: {"answer": "yes_or_no"}. Is it so?'
     """
-    return str(_read("questions.toml")["format"]["comparison"].format(question=question))
+    return str(_read("questions.toml")[_FORMATS[wording]]["comparison"].format(question=question))
 
 
-def description_prompt() -> str:
-    """The prompt of the description task (section 2.2, III); the wording is ours."""
-    return str(_read("questions.toml")["description"]["prompt"])
+def description_prompt(wording: str = "paper") -> str:
+    """The prompt of the description task (section 2.2, III): ours, or the released one, which asks for four at once."""
+    tables = _read("questions.toml")
+    return str(tables["released"]["description"] if wording == "released" else tables["description"]["prompt"])
 
 
-def form_prompt(count: int = 20) -> str:
-    """The prompt beside the picture of a form (section 2.2, IV); the wording is ours.
+def form_prompt(count: int = 20, wording: str = "paper") -> str:
+    """The prompt beside the picture of a form (section 2.2, IV): ours, or the released one.
 
     Parameters
     ----------
     count:
-        How many fields the form has.
+        How many fields the form has; the released prompt doesn't say.
+    wording:
+        Whose.
     """
-    return str(_read("questions.toml")["form"]["image"].format(count=count))
+    tables = _read("questions.toml")
+    return str(tables["released"]["form"] if wording == "released" else tables["form"]["image"].format(count=count))
 
 
-def text_form_prompt(form: str, count: int = 20) -> str:
-    """The prompt with the form written out (section 4.2).
+def text_form_prompt(form: str, count: int = 20, wording: str = "paper") -> str:
+    """The prompt with the form written out (section 4.2); how the two are put together is ours.
 
     Parameters
     ----------
@@ -241,8 +252,10 @@ def text_form_prompt(form: str, count: int = 20) -> str:
         The form as text.
     count:
         How many fields it has.
+    wording:
+        Whose prompt.
     """
-    return str(_read("questions.toml")["form"]["text"].format(prompt=form_prompt(count), form=form))
+    return str(_read("questions.toml")["form"]["text"].format(prompt=form_prompt(count, wording), form=form))
 
 
 @cache

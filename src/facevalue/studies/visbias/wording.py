@@ -54,11 +54,12 @@ class Wording:
         attributes: Sequence[Attribute],
     ) -> None:
         self._composite = chosen.composite
+        self._prompts = chosen.prompts
         self._sampling = dict(sampling)
         self._forms = forms
         self._fields = json.dumps({a.title: a.categories.names for a in attributes})
-        self._choices = {question.name: question for question in choice_questions()}
-        self._comparisons = {question.name: question for question in comparisons()}
+        self._choices = {question.name: question for question in choice_questions(chosen.prompts)}
+        self._comparisons = {question.name: question for question in comparisons(chosen.prompts)}
         self._question = lru_cache(maxsize=65_536)(self._made)
 
     def questions(self, frame: pl.DataFrame) -> list[Question]:
@@ -81,16 +82,22 @@ class Wording:
             return self._asked(question.prompt, options, factors | {"scenario": name})
         if task == "yesno":
             comparison = self._comparisons[name]
-            prompt = comparison_prompt(comparison.swapped if asked["order"] == SWAPPED else comparison.plain)
+            prompt = comparison_prompt(
+                comparison.swapped if asked["order"] == SWAPPED else comparison.plain, self._prompts
+            )
             said = f"{SIDES} {prompt}" if self._composite else prompt
             about = "2" if asked["order"] == SWAPPED else "1"
             return self._asked(said, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
             draw = int(asked["draw"] or 0)
-            return self._asked(description_prompt(), (), factors | {"scenario": task}, draw)
+            return self._asked(description_prompt(self._prompts), (), factors | {"scenario": task}, draw)
         form = self._forms[int(asked["form"] or 0)] if task == "text-form" else None
         count = len(self._forms[0].order)
-        prompt = form_prompt(count) if form is None else text_form_prompt(text_form(form), count)
+        prompt = (
+            form_prompt(count, self._prompts)
+            if form is None
+            else text_form_prompt(text_form(form), count, self._prompts)
+        )
         return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
 
     def _asked(
