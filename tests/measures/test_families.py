@@ -260,7 +260,7 @@ def test_other_encodings_and_missing_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="UTF-8"):
         parse_preregistration("[margin]\n'é' = 1".encode("latin-1"))
     for path in (tmp_path, tmp_path / "none.toml"):
-        with pytest.raises(DataError, match="There is no pre-registration file"):
+        with pytest.raises(DataError, match="pre-registration"):
             read_preregistration(path)
 
 

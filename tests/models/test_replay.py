@@ -336,8 +336,8 @@ def test_one_answer_serves_trials_that_ask_the_very_same(tmp_path: Path) -> None
         ("a.jsonl", "[1]\n", "line 1: not an object"),
         ("a.jsonl", '{"trial": 1, "text": "a"}\n{"trial": 2, "txt": "a"}\n', "line 2: 'txt'"),
         ("a.jsonl", '{"trial": 1, "text": 5}\n', "where a text is due"),
-        ("a.jsonl", '{"trial": 1, "text": "\\ud800"}\n', "Unicode"),
-        ("a.jsonl", "{", "lines of JSON"),
+        ("a.jsonl", '{"trial": 1, "text": "\\ud800"}\n', "half of a character"),
+        ("a.jsonl", "{", "not valid JSON"),
         ("a.jsonl", '{"trial": 1, "text": "' + "x" * 140_000 + '"}', "140,000 characters"),
         ("a.parquet", "PAR1 nothing", "cannot be read as Parquet"),
         ("a.pickle", "x", "neither a run folder"),
@@ -349,7 +349,7 @@ def test_what_cannot_be_read_is_one_clear_message(tmp_path: Path, name: str, tex
 
 
 def test_nothing_there_and_no_run_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="There is no file"):
         load(f"replay/{tmp_path / 'nothing.csv'}")
     with pytest.raises(DataError, match=r"no run\.toml"):
         ReplayModel(tmp_path)

@@ -82,7 +82,7 @@ def test_the_seed_means_nothing_without_a_sample() -> None:
     ("text", "said"),
     [
         (None, "is not the folder of a run"),
-        ("not [toml", "cannot be read"),
+        ("not [toml", "not valid TOML"),
         ("title = 'of another program'", "has format None"),
         ("format = 99", "format 99; this FaceValue reads 1"),
         ("format = 1", "not as FaceValue writes it"),
@@ -98,7 +98,7 @@ def test_what_is_no_run_is_said(tmp_path: Path, text: str | None, said: str) -> 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RunError, match="cannot be read"):
+    with pytest.raises(RunError, match="not UTF-8"):
         read_manifest(tmp_path)
 
 

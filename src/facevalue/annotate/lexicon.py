@@ -18,7 +18,10 @@ import polars as pl
 from facevalue.annotate import tokens as tokenising
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import read_file, to_json, to_toml
 
+MAX_BYTES = 16 * 2**20
+"""Largest file of word lists."""
 SHIPPED = ("group_words",)
 """Lexicons that come with FaceValue."""
 
@@ -94,14 +97,9 @@ def read(path: str | Path) -> Lexicon:
         The file cannot be read, or does not hold lists of single words.
     """
     path = Path(path)
-    try:
-        text = path.read_text("utf-8")
-        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"The word lists {path} cannot be read: {error}.") from None
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(f"The word lists {path} are not valid {path.suffix.lstrip('.').upper()}: {error}.") from None
-    return _made(content, path.name)
+    data = read_file(path, MAX_BYTES, "word lists")
+    read = to_json if path.suffix.lower() == ".json" else to_toml
+    return _made(read(data, str(path)), path.name)
 
 
 def _made(content: Any, where: str) -> Lexicon:

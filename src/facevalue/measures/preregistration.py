@@ -20,13 +20,13 @@ afterwards::
 """
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.given import read_file, to_text, to_toml
 from facevalue.measures.families import ALPHA, MOST_ALPHA, Family, check_alpha, check_distinct, located
 from facevalue.measures.verdicts import check_margin
 
@@ -82,14 +82,7 @@ def read_preregistration(path: Path, measures: Iterable[str] | None = None) -> P
     DataError, UnknownNameError
         For a file that cannot be read or understood; each says what to mend.
     """
-    if not path.is_file():
-        raise DataError(f"There is no pre-registration file {path}.")
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise DataError(f"The pre-registration {path} cannot be read: {error.strerror or error}.") from error
-    return parse_preregistration(data, measures, name=str(path))
+    return parse_preregistration(read_file(path, MAX_BYTES, "pre-registration"), measures, name=str(path))
 
 
 def parse_preregistration(
@@ -116,15 +109,7 @@ def parse_preregistration(
     facevalue.errors.UnknownNameError: pre-registration: Unknown key 'margins'. Did you mean 'margin'? \
 Known: alpha, family, margin.
     """
-    if len(data) > MAX_BYTES:
-        raise DataError(f"{name} is larger than {MAX_BYTES // 1024} KiB, so it is not read as a pre-registration.")
-    try:
-        text = data.decode("utf-8")
-        document = tomllib.loads(text)
-    except UnicodeDecodeError:
-        raise DataError(f"{name} is not text in UTF-8.") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name} is not valid TOML: {error}.") from error
+    document = to_toml(data, name, MAX_BYTES)
     known = None if measures is None else tuple(measures)
     try:
         _known_keys("key", document, ("alpha", "family", "margin"))
@@ -139,7 +124,7 @@ Known: alpha, family, margin.
             raise DataError("it declares neither a family nor a margin, so nothing could be confirmed by it.")
     except FaceValueError as error:
         raise located(error, name) from None
-    return Preregistration(families, margins, alpha, hashlib.sha256(data).hexdigest(), text)
+    return Preregistration(families, margins, alpha, hashlib.sha256(data).hexdigest(), to_text(data, name))
 
 
 def _known_keys(kind: str, table: Mapping[str, Any], known: Sequence[str]) -> None:

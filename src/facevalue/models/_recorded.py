@@ -2,19 +2,18 @@
 
 import csv
 import hashlib
-import json
 import math
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import check_file, read_file, to_json, to_toml
 from facevalue.types import Sampling, Status
 
 LIMIT = 131_072
@@ -24,6 +23,7 @@ ROWS = 50_000_000
 RESERVED = ("trial", "repeat", "status", "text", "probs")
 """Columns of a table with a meaning of their own; all others are factors, or notes that are not looked at."""
 
+_MOST_SETTINGS = 64 * 2**20
 _LINE = 4 * LIMIT  # characters of a line of JSON
 _BATCH = 1024  # rows of Parquet that are in memory at once
 _FORMAT = "1"  # of a run's shards
@@ -94,8 +94,7 @@ def recording(path: Path) -> Recording:
     """
     if path.is_dir():
         return _run(path)
-    if not path.is_file():
-        raise DataError(f"There are no recorded answers at {path}: no such file or folder.")
+    check_file(path, "recorded answers")
     rows = {".csv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet}.get(path.suffix.lower())
     if rows is None:
         raise DataError(f"{path.name} is neither a run folder nor a .csv, .jsonl or .parquet file.")
@@ -145,10 +144,20 @@ def _columns(columns: Sequence[str]) -> str:
     return f"Its columns: {', '.join(columns[:20])}{', ...' if len(columns) > 20 else ''}."
 
 
+def _lines(file: TextIO, name: str) -> Iterator[str]:
+    """The lines of a file; one without end is refused before it fills the memory."""
+    number = 0
+    while line := file.readline(_LINE):
+        number += 1
+        if len(line) == _LINE and not line.endswith("\n"):
+            raise DataError(f"{name}, line {number}: longer than {_LINE:,} characters.")
+        yield line
+
+
 def _csv(path: Path) -> Rows:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
+            reader = csv.reader(_lines(file, path.name), strict=True)
             header = next(reader, None)
             if header is None:
                 raise DataError(f"{path.name} is empty.")
@@ -169,14 +178,10 @@ def _jsonl(path: Path) -> Rows:
     try:
         with path.open(encoding="utf-8-sig") as file:
             names: list[str] | None = None
-            number = 0
-            while line := file.readline(_LINE):
-                number += 1
-                if len(line) == _LINE and not line.endswith("\n"):
-                    raise DataError(f"{path.name}, line {number}: longer than {_LINE:,} characters.")
+            for number, line in enumerate(_lines(file, path.name), 1):
                 if not line.strip():
                     continue
-                row = json.loads(line)
+                row = to_json(line, f"{path.name}, line {number}")
                 if not isinstance(row, dict):
                     raise DataError(f"{path.name}, line {number}: not an object with names and values.")
                 if names is None:
@@ -186,7 +191,7 @@ def _jsonl(path: Path) -> Rows:
                     if name not in names:
                         raise DataError(f"{path.name}, line {number}: {name!r} is not among the names of line 1.")
                 yield f"line {number}", [row.get(name) for name in names]
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path.name} cannot be read as lines of JSON: {error}.") from None
     if names is None:
         raise DataError(f"{path.name} is empty.")
@@ -206,23 +211,15 @@ def _parquet(path: Path) -> Rows:
 
 
 def _run(folder: Path) -> Recording:
+    if not (folder / "run.toml").exists():
+        raise DataError(f"{folder} is not the folder of a run: it has no run.toml.")
+    document = to_toml(read_file(folder / "run.toml", _MOST_SETTINGS, "settings of a run"), str(folder / "run.toml"))
     try:
-        document = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
         model, study = document["model"], document["study"]
         sampling, seeds = Sampling(**study["sampling"]), tuple(int(seed) for seed in study["seeds"])
         facts: dict[str, str | int | float | bool] = {"answered_by": str(model["name"])}
         facts |= {"structured": True} if model["settings"].get("structured") is True else {}
-    except FileNotFoundError:
-        raise DataError(f"{folder} is not the folder of a run: it has no run.toml.") from None
-    except (
-        OSError,
-        UnicodeDecodeError,
-        tomllib.TOMLDecodeError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{folder / 'run.toml'} cannot be read: {error}.") from None
     place = folder / "responses"
     found = ((_SHARD.fullmatch(path.name), path) for path in (place.iterdir() if place.is_dir() else ()))

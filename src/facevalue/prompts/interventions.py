@@ -15,7 +15,6 @@ Some come with FaceValue (`builtin`); users write their own as TOML, one table p
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import read_file, to_toml
 from facevalue.prompts import caesar
 from facevalue.types import Option, Question
 
@@ -207,26 +207,12 @@ def read_interventions(path: Path) -> tuple[Intervention, ...]:
     DataError, UnknownNameError
         For a file that cannot be read or understood; each says what to mend.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise DataError(f"There is no file of interventions {path}.") from None
-    except OSError as error:
-        raise DataError(f"The interventions in {path} cannot be read: {error.strerror or error}.") from error
-    return parse_interventions(data, str(path))
+    return parse_interventions(read_file(path, MAX_BYTES, "interventions"), str(path))
 
 
 def parse_interventions(data: bytes, name: str) -> tuple[Intervention, ...]:
     """Understand the bytes of a file of interventions, called `name` in errors."""
-    if len(data) > MAX_BYTES:
-        raise DataError(
-            f"{name} is larger than {MAX_BYTES // 1024} KiB, the most that a file of interventions may have."
-        )
-    try:
-        document = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(f"{name} is no TOML: {error}.") from error
+    document = to_toml(data, name, MAX_BYTES)
     for key in document:
         if key != "intervention":
             raise UnknownNameError(f"table in {name}", key, ["intervention"])

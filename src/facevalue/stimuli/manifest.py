@@ -5,7 +5,6 @@ A manifest may come from a stranger: what is read is bounded, every cell is text
 
 import csv
 import io
-import json
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,9 +13,11 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import check_file, read_text, to_json
 
 SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 """Names that an image may end in. What it is, is told from its content."""
@@ -28,6 +29,8 @@ _UNPACKED = 8
 MAX_COLUMNS = 200
 MAX_CELL = 1_000
 """Most characters of a cell."""
+
+_ROWS_AT_ONCE = 65_536
 
 RESERVED: frozenset[str] = frozenset((
     "trial", "repeat", "reply", "status", "text", "probs", "weight", "weights", "mass", "na", "position", "choice",
@@ -77,7 +80,9 @@ def read_manifest(path: Path, *, root: Path | None = None, required: Sequence[st
     if suffix not in _READERS:
         msg = f"{path.name}: a manifest is a .csv, .jsonl or .parquet file."
         raise DataError(msg)
-    _check_size(path)
+    if (size := check_file(path, "a manifest")) > MAX_BYTES:
+        msg = f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB."
+        raise DataError(msg)
     read = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
     frame = _tidy(read(path), path.name)
     return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, required)
@@ -105,33 +110,8 @@ def write_manifest(frame: pl.DataFrame, path: Path) -> None:
         raise DataError(msg) from error
 
 
-def _check_size(path: Path) -> None:
-    try:
-        size = path.stat().st_size
-        is_file = path.is_file()
-    except OSError as error:
-        msg = f"{path}: cannot be read: {error.strerror or error}."
-        raise DataError(msg) from error
-    if not is_file:
-        msg = f"{path}: is not a file."
-        raise DataError(msg)
-    if size > MAX_BYTES:
-        msg = f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB."
-        raise DataError(msg)
-
-
-def _read_text(path: Path) -> str:
-    data = path.read_bytes()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        msg = f"{path.name}: line {line} is not UTF-8 (byte {error.start}). Save the file as UTF-8."
-        raise DataError(msg) from error
-
-
 def _read_csv(path: Path) -> pl.DataFrame:
-    text = _read_text(path)
+    text = read_text(path, MAX_BYTES, "a manifest")
     header = text[: text.find("\n")] if "\n" in text else text
     separator = next((mark for mark in ",;\t" if mark in header), ",")
     rows: list[list[str]] = []
@@ -155,7 +135,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
 def _read_jsonl(path: Path) -> pl.DataFrame:
     rows: list[dict[str, Any]] = []
     names: dict[str, None] = {}
-    for number, line in enumerate(_read_text(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path, MAX_BYTES, "a manifest").split("\n"), start=1):
         if not line.strip():
             continue
         rows.append(_json_object(line, f"{path.name}: line {number}"))
@@ -167,11 +147,7 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
 
 def _json_object(line: str, where: str) -> dict[str, Any]:
     """Return a line's object with numbers as they are written, so that 1.10 stays "1.10"."""
-    try:
-        row = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
-    except (ValueError, RecursionError) as error:
-        msg = f"{where} is not JSON: {error}."
-        raise DataError(msg) from error
+    row = to_json(line, where, parse_int=str, parse_float=str, parse_constant=str)
     if not isinstance(row, dict):
         msg = f"{where} is not an object of columns."
         raise DataError(msg)
@@ -185,23 +161,56 @@ def _json_object(line: str, where: str) -> dict[str, Any]:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
+    """Read a file piece by piece; texts stay dictionaries until it is known how long they are.
+
+    A dictionary of a few hundred kilobytes can name one text of a megabyte a million times.
+    """
+    room = _UNPACKED * MAX_BYTES
+    parts = []
     try:
         with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            _check_names(names, path.name)
+            for field in file.schema_arrow:
+                if not _flat(field.type):
+                    msg = f"{path.name}: {field.name!r} holds {field.type}; a factor has one value a row."
+                    raise DataError(msg)
+            texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            if sum(group.total_byte_size for group in groups) > _UNPACKED * MAX_BYTES:
-                msg = f"{path.name}: unpacks to more than {_UNPACKED * MAX_BYTES // 2**20:,} MiB."
+            if sum(group.total_byte_size for group in groups) > room:
+                msg = f"{path.name}: unpacks to more than {room // 2**20:,} MiB."
                 raise DataError(msg)
-            _check_names(file.schema_arrow.names, path.name)
-            frame = pl.from_arrow(file.read())
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                for name, column in zip(names, batch.columns, strict=True):
+                    listed = column.dictionary if isinstance(column, pa.DictionaryArray) else column
+                    if _is_text(listed.type) and (pc.max(pc.binary_length(listed)).as_py() or 0) > 4 * MAX_CELL:
+                        msg = f"{path.name}: {name!r} has a cell of more than {MAX_CELL:,} characters."
+                        raise DataError(msg)
+                frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.all().cast(pl.String))
+                room -= int(frame.estimated_size())
+                if room < 0:
+                    msg = f"{path.name}: unpacks to more than {_UNPACKED * MAX_BYTES // 2**20:,} MiB."
+                    raise DataError(msg)
+                parts.append(frame)
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
         msg = f"{path.name}: is not a Parquet file that can be read: {error}."
         raise DataError(msg) from error
-    assert isinstance(frame, pl.DataFrame)
-    nested = [name for name, kind in frame.schema.items() if kind.is_nested() or kind in (pl.Binary, pl.Object)]
-    if nested:
-        msg = f"{path.name}: {nested[0]!r} holds {frame.schema[nested[0]]}; a factor has one value a row."
-        raise DataError(msg)
-    return frame.rename(str.strip).with_columns(pl.all().cast(pl.String))
+    frame = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    return frame.rename(str.strip)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _flat(kind: pa.DataType) -> bool:
+    """Whether a column of this type has one plain value a row; extension types have none that anyone else knows."""
+    if isinstance(kind, pa.DictionaryType):
+        return _flat(kind.value_type)
+    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal)
+    times = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_time)
+    return not isinstance(kind, pa.BaseExtensionType) and (_is_text(kind) or any(is_(kind) for is_ in known + times))
 
 
 def _check_names(names: Sequence[str], where: str) -> None:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import read_text
 from facevalue.stimuli.manifest import SUFFIXES
 
 RACES: Mapping[str, str] = MappingProxyType(
@@ -144,14 +145,7 @@ def read_pata(
 
 
 def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_LIST_BYTES:
-            msg = f"{path.name}: a list has at most {MAX_LIST_BYTES // 2**20} MiB."
-            raise DataError(msg)
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"{path}: is no list that can be read."
-        raise DataError(msg) from error
+    return read_text(path, MAX_LIST_BYTES, "a list of pictures")
 
 
 def _parts(tag: str) -> tuple[str, str, str, str] | str:

@@ -2,7 +2,6 @@
 
 import json
 import platform
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -12,11 +11,14 @@ from typing import Any
 
 import tomli_w
 
-from facevalue.errors import RunError
+from facevalue.errors import DataError, RunError
+from facevalue.given import read_file, to_toml
 from facevalue.store.files import MANIFEST, write_whole
 from facevalue.types import OptionValue, Sampling
 
 FORMAT = 1
+MAX_BYTES = 64 * 2**20
+"""Largest `run.toml` that is read."""
 INTERVENTIONS = "interventions"
 """Option that holds what was done to the requests besides: one JSON object each. In the file they are tables."""
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
@@ -232,12 +234,12 @@ def read_manifest(folder: Path) -> RunManifest:
         There is none, it was written by another program or a newer FaceValue, or somebody edited it into no TOML.
     """
     path = folder / MANIFEST
+    if not path.exists():
+        raise RunError(f"{folder} is not the folder of a run: it has no {MANIFEST}.")
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunError(f"{folder} is not the folder of a run: it has no {MANIFEST}.") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from error
+        document = to_toml(read_file(path, MAX_BYTES, "settings of a run"), str(path))
+    except DataError as error:
+        raise RunError(str(error)) from None
     form = document.get("format")
     if form != FORMAT:
         raise RunError(f"{path} has format {form!r}; this FaceValue reads {FORMAT}. Use the one that wrote it.")

@@ -1,0 +1,122 @@
+"""Files that users and strangers give, read within bounds: what is wrong with one is a sentence, not a traceback."""
+
+import json
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from facevalue.errors import DataError
+
+_MIB = 2**20
+
+
+def check_file(path: Path, what: str) -> int:
+    """Return the size of a regular file. Pipes and devices are refused, as reading them might never end.
+
+    Parameters
+    ----------
+    path:
+        Where it is.
+    what:
+        What it should be, for people ("the word lists").
+
+    Raises
+    ------
+    DataError
+        There is none, or it is something else.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path} ({what}).") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} ({what}) cannot be read: {_why(error)}.") from None
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or device"
+        raise DataError(f"{path} ({what}) is {kind}, not a file.")
+    return found.st_size
+
+
+def read_file(path: Path, most: int, what: str) -> bytes:
+    """Read a whole file of at most so many bytes.
+
+    Raises
+    ------
+    DataError
+        As `check_file`; or it is larger.
+    """
+    if check_file(path, what) <= most:
+        try:
+            with path.open("rb") as file:
+                data = file.read(most + 1)
+        except OSError as error:
+            raise DataError(f"{path} ({what}) cannot be read: {_why(error)}.") from None
+        if len(data) <= most:
+            return data
+    raise _too_large(f"{path} ({what})", most)
+
+
+def read_text(path: Path, most: int, what: str) -> str:
+    """Read a whole file of text in UTF-8, with or without a mark at its beginning.
+
+    Raises
+    ------
+    DataError
+        As `read_file`; or it is no UTF-8.
+    """
+    return to_text(read_file(path, most, what), str(path))
+
+
+def to_text(data: bytes, name: str) -> str:
+    """Decode UTF-8; an error names the line."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{name}: line {line} is not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
+
+
+def to_toml(data: bytes, name: str, most: int | None = None) -> dict[str, Any]:
+    """Understand TOML of at most so many bytes, of any depth and with numbers of any length, or say why not."""
+    if most is not None and len(data) > most:
+        raise _too_large(name, most)
+    try:
+        return tomllib.loads(to_text(data, name))
+    except RecursionError:
+        raise DataError(f"{name} is not valid TOML that is read: its tables are nested too deeply.") from None
+    except ValueError as error:
+        raise DataError(f"{name} is not valid TOML: {_why(error)}.") from None
+
+
+def to_json(text: str | bytes, name: str, **how: Any) -> Any:
+    """Understand JSON, of any depth, with numbers of any length and whole characters, or say why not.
+
+    Parameters
+    ----------
+    text, name:
+        The JSON, and what to call it in errors.
+    how:
+        As `json.loads` takes it.
+    """
+    try:
+        value = json.loads(text, **how)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise DataError(f"{name} is not valid JSON that is read: it is nested too deeply.") from None
+    except UnicodeEncodeError:
+        raise DataError(f"{name} holds half of a character (a lone surrogate), which no file can hold.") from None
+    except ValueError as error:
+        raise DataError(f"{name} is not valid JSON: {_why(error)}.") from None
+    return value
+
+
+def _too_large(name: str, most: int) -> DataError:
+    limit = f"{most // _MIB} MiB" if most >= _MIB else f"{most // 1024} KiB"
+    return DataError(f"{name} is larger than {limit}, the most that is read of one.")
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
