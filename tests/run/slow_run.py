@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import repeat
 from pathlib import Path
 
 from facevalue.errors import FaceValueError
@@ -39,7 +40,8 @@ def _run(folder: Path, given: Mapping[str, float]) -> None:
     model: TinyModel = kind(delay=given.get("delay", 0.001), log=folder.with_suffix(".log"), ahead=8)
     if "limit" in given:  # a file may not grow beyond this: what a full disk looks like, without one
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(given["limit"]),) * 2)
-        model = TinyModel(lambda r: say("(a)" if r.trial < 100 else random.Random(r.trial).randbytes(999).hex())(r))
+        small = repeat(True, 200)
+        model = TinyModel(lambda r: say("(a)" if next(small, 0) else random.Random(r.trial).randbytes(999).hex())(r))
     settings = RunSettings(
         chunk=64,
         flush_rows=int(given.get("rows", 100)),

@@ -26,7 +26,10 @@ def test_until_valid_or_enough(tmp_path: Path, valid: int, rounds: int) -> None:
     model = mumbles_until(valid, repeats=2)
     summary = run(tiny_study(seeds=(5, 9), reasks=3), model, tmp_path)
     again = [(t, k + 2 * r) for r in range(1, rounds + 1) for t in range(1, 12, 2) for k in (0, 1)]
-    assert keys(model.asked) == [(t, k) for t in range(12) for k in (0, 1)] + again
+    assert sorted(keys(model.asked)[:24]) == [(t, k) for t in range(12) for k in (0, 1)]
+    assert sorted(keys(model.asked)[24:]) == sorted(again)
+    rounds_of = [r.repeat // 2 for r in model.asked]
+    assert rounds_of == sorted(rounds_of)
     assert (summary.requests, summary.reasked, summary.asked) == (24, len(again), 24 + len(again))
     assert summary.complete
     assert read_responses(tmp_path).height == 24 + len(again)
@@ -77,7 +80,7 @@ def test_a_failed_reask_is_asked_again(tmp_path: Path) -> None:
     run(study, TinyModel(lambda r: failed(r) if r.repeat else say("hm")(r)), tmp_path)
     model = TinyModel(say("(b)"))
     summary = run(study, model, tmp_path)
-    assert keys(model.asked) == [(t, 1) for t in range(12)]
+    assert sorted(keys(model.asked)) == [(t, 1) for t in range(12)]
     assert (summary.errors, summary.na) == (0, 0)
 
 
@@ -87,5 +90,5 @@ def test_refusals_are_asked_again_in_a_sample_too(tmp_path: Path) -> None:
 
     model = TinyModel(refuse)
     run(tiny_study(faces=40, reasks=1), model, tmp_path, RunSettings(sample=10, chunk=3))
-    trials = sorted({r.trial for r in model.asked})
-    assert keys(model.asked) == [(t, 0) for t in trials] + [(t, 1) for t in trials]
+    trials = [r.trial for r in model.asked[:10]]
+    assert keys(model.asked) == [(t, 0) for t in trials] + [(t, 1) for t in trials]  # in one and the same order

@@ -113,6 +113,25 @@ def failed(r: Request) -> Response:
     return Response(r.trial, r.repeat, Status.ERROR, error="no luck")
 
 
+def for_a_while(count: int, then: Callable[[], object]) -> Reply:
+    """Answer so many requests, whichever they are, then do something else before each."""
+    left = iter(range(count))
+
+    def reply(r: Request) -> Response:
+        if next(left, None) is None:
+            then()
+        return mixed(r)
+
+    return reply
+
+
+def fails(error: type[BaseException], *said: str) -> Callable[[], object]:
+    def fail() -> None:
+        raise error(*said)
+
+    return fail
+
+
 class TinyModel:
     """Answers with `reply`, and writes down what it was asked."""
 

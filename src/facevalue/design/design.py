@@ -66,6 +66,11 @@ class Design:
         """First stimulus number of each block, and the total."""
         return np.cumsum([0, *(block.stimuli for block in self.blocks)], dtype=np.int64)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Factor columns of the trial frame."""
+        return tuple(self._tables)
+
     def stimulus_numbers(self, numbers: npt.ArrayLike) -> Numbers:
         """Which stimulus each trial shows, numbered through the whole design."""
         trials = self._checked(numbers)

@@ -1,7 +1,7 @@
 """From trials to what is shown and told, and the hashes of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -23,7 +23,7 @@ class Chunk:
     Attributes
     ----------
     trials:
-        Trial numbers, ascending.
+        Trial numbers in the order of asking.
     wanted:
         Trials x repeats: which requests are to be made.
     questions:
@@ -40,6 +40,17 @@ class Chunk:
     shown: list[tuple[int, int, int, Mapping[str, str | None]]]
     question_hashes: Hashes
     stimulus_hashes: Hashes
+    order: Index = field(init=False)
+    """Rows by ascending trial number."""
+
+    def __post_init__(self) -> None:
+        self.order = np.argsort(self.trials, kind="stable")
+
+    def rows(self, trials: Index) -> tuple[Index, npt.NDArray[np.bool_]]:
+        """Rows of trials, and which of them are here at all."""
+        place = np.minimum(np.searchsorted(self.trials, trials, sorter=self.order), self.trials.size - 1)
+        row = self.order[place]
+        return row, self.trials[row] == trials
 
 
 class Asking:
@@ -71,7 +82,7 @@ class Asking:
         self._known: dict[int, tuple[Question, int]] = {}
 
     def chunk(self, trials: Index, wanted: npt.NDArray[np.bool_]) -> Chunk:
-        """Decode trials, and say what each is told."""
+        """Decode trials, those about one stimulus being neighbours, and say what each is told."""
         frame = self._study.design.trials(trials)
         questions = self._study.ask(frame)
         stimuli = self._study.design.stimulus_numbers(trials)

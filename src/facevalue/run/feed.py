@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,9 @@ from facevalue.hashing import Hashes
 from facevalue.run.asking import Asking, Chunk, draw_seed
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import Index
-from facevalue.run.reasks import without_answer
+from facevalue.run.order import Order
 from facevalue.studies.base import Study
 from facevalue.types import Request
-
-_REREAD = 32_768  # trials whose stored replies are looked at together; each look opens the shards anew
 
 
 class Feed:
@@ -34,11 +31,11 @@ class Feed:
         Set to end the stream.
     """
 
-    def __init__(self, study: Study, folder: Path, ledger: Ledger, asking: Asking, chunk: int) -> None:
+    def __init__(self, study: Study, ledger: Ledger, asking: Asking, order: Order, chunk: int) -> None:
         self._study = study
-        self._folder = folder
         self._ledger = ledger
         self._asking = asking
+        self._order = order
         self._step = chunk
         self._open: list[Chunk] = []
         self._lock = threading.Lock()
@@ -65,9 +62,8 @@ class Feed:
         known = np.zeros(trials.size, dtype=np.bool_)
         with self._lock:
             for chunk in self._open:
-                row = np.minimum(np.searchsorted(chunk.trials, trials), chunk.trials.size - 1)
-                inside = (repeats >= 0) & (repeats < chunk.wanted.shape[1])
-                mine = (chunk.trials[row] == trials) & inside & ~known
+                row, mine = chunk.rows(trials)
+                mine &= (repeats >= 0) & (repeats < chunk.wanted.shape[1]) & ~known
                 mine[mine] = chunk.wanted[row[mine], repeats[mine]]
                 if not mine.any():
                     continue
@@ -91,30 +87,13 @@ class Feed:
                     yield Request(trial, repeat, seed, stimulus, question, how, exact, constrain)
 
     def _chunks(self, again: int) -> Iterator[Chunk]:
-        ledger, numbers = self._ledger, self._ledger.numbers
-        step = self._step if again == 0 else max(self._step, _REREAD)
-        for start in range(0, numbers.size, step):
+        ledger = self._ledger
+        for positions in self._order.pieces(self._step):
             if self.stop:
                 return
-            trials = numbers.at(start, start + step)
-            if again == 0:
-                wanted = np.zeros((trials.size, ledger.width), dtype=np.bool_)
-                wanted[:, : ledger.repeats] = ledger.open(start, start + step)
-            else:
-                wanted = self._unanswered(trials, start, again)
+            wanted = ledger.wanted(positions, again)
             rows = np.flatnonzero(wanted.any(axis=1))
+            if again:
+                self.planned += int(wanted.sum())
             if rows.size:
-                yield self._asking.chunk(trials[rows], wanted[rows])
-
-    def _unanswered(self, trials: Index, start: int, again: int) -> npt.NDArray[np.bool_]:
-        """Which trials of a range are to be asked again, as the stored replies of the round before say."""
-        ledger, numbers = self._ledger, self._ledger.numbers
-        wanted = np.zeros((trials.size, ledger.width), dtype=np.bool_)
-        before = range((again - 1) * ledger.repeats, again * ledger.repeats)
-        found, repeats = without_answer(self._study, self._folder, trials, before)
-        positions, _ = numbers.positions(found)
-        repeats = repeats + ledger.repeats
-        still = ledger.open_at(positions, repeats)
-        wanted[positions[still] - start, repeats[still]] = True
-        self.planned += int(still.sum())
-        return wanted
+                yield self._asking.chunk(ledger.numbers.take(positions[rows]), wanted[rows])

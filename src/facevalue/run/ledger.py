@@ -1,6 +1,6 @@
 """Which requests of a run are stored, and with which status: a byte per request."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,9 @@ from facevalue.types import Status
 _CODES = {name: code + 1 for code, name in enumerate(STATUS.categories)}  # 0 is "not stored"
 _ERROR = _CODES[Status.ERROR]
 _BLOCK = 2**22
-_COLUMNS = ("trial", "repeat", "status", "prompt_tokens", "completion_tokens")
+_COLUMNS = ("trial", "repeat", "status", "text", "probs", "prompt_tokens", "completion_tokens")
+Invalid = Callable[[pl.DataFrame], npt.NDArray[np.bool_]]
+"""Says of stored rows which are replies without a valid answer."""
 
 
 class Ledger:
@@ -44,6 +46,8 @@ class Ledger:
         self.completion_tokens = 0
         try:
             self._state = np.zeros((numbers.size, self.width), dtype=np.uint8)
+            # Which replies have no valid answer; only where that is a reason to ask again.
+            self._invalid = np.zeros((numbers.size if reasks else 0, self.width), dtype=np.bool_)
         except (MemoryError, ValueError) as error:
             raise RunError(f"{numbers.size:,} trials are too many for one run: choose a sample.") from error
 
@@ -52,8 +56,15 @@ class Ledger:
         """Requests of the run, re-asks not counted."""
         return self.numbers.size * self.repeats
 
-    def load(self, folder: Path) -> list[str]:
+    def load(self, folder: Path, invalid: Invalid) -> list[str]:
         """Enter what a run folder holds; damaged shards are set aside, so that their trials are asked again.
+
+        Parameters
+        ----------
+        folder:
+            The run folder.
+        invalid:
+            Says which replies have no valid answer; asked only where that is a reason to ask again.
 
         Returns
         -------
@@ -83,6 +94,8 @@ class Ledger:
                 raise RunError(
                     f"{path} holds trials that this run doesn't have: it belongs to another run. Name another folder."
                 )
+            if self._invalid.size:
+                self.mark(frame.filter(invalid(frame)))
         return warnings
 
     def enter(self, frame: pl.DataFrame) -> bool:
@@ -102,15 +115,30 @@ class Ledger:
         self.completion_tokens += int(frame["completion_tokens"].sum())
         return bool(mine.all())
 
+    def mark(self, frame: pl.DataFrame) -> None:
+        """Enter rows whose replies have no valid answer, of a run that asks again for that reason."""
+        if self._invalid.size:
+            positions, mine = self.numbers.positions(frame["trial"].to_numpy().astype(np.int64))
+            self._invalid[positions[mine], frame["repeat"].to_numpy()[mine]] = True
+
     def open(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
         """Which requests at a range of positions are still to be asked: positions x repeats, re-asks left out."""
         state = self._state[start:stop, : self.repeats]
         return (state == 0) | (state == _ERROR)
 
-    def open_at(self, positions: Index, repeats: Index) -> npt.NDArray[np.bool_]:
-        """Which of these requests are still to be asked."""
-        state = self._state[positions, repeats]
-        return (state == 0) | (state == _ERROR)
+    def wanted(self, positions: Index, again: int) -> npt.NDArray[np.bool_]:
+        """Which requests of these trials are still to be made in a round: positions x (repeats, those of re-asks).
+
+        Round 0 is the protocol's own; later ones ask again where the round before brought no valid answer.
+        """
+        state = self._state[positions]
+        out = (state == 0) | (state == _ERROR)
+        own = slice(again * self.repeats, (again + 1) * self.repeats)
+        if again:
+            out[:, own] &= self._invalid[positions, (again - 1) * self.repeats : again * self.repeats]
+        out[:, : own.start] = False
+        out[:, own.stop :] = False
+        return out
 
     def stored(self) -> int:
         """Requests that have an answer of whatever kind, re-asks left out."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -17,8 +18,9 @@ from facevalue.run.feed import Feed
 from facevalue.run.interrupts import Interrupts
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import TrialNumbers
+from facevalue.run.order import Order
 from facevalue.run.progress import Meter, Progress, SilentProgress, Snapshot
-from facevalue.run.reasks import count_na
+from facevalue.run.reasks import without_answer
 from facevalue.run.settings import RunSettings, RunSummary
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.lock import RunLock
@@ -80,16 +82,17 @@ def run(
     with RunLock(folder), Interrupts(settings.grace) as signals:
         manifest = _manifest(study, model, folder, settings)
         ledger = Ledger(numbers, asking.repeats, asking.rounds)
-        warnings = ledger.load(folder)
+        warnings = ledger.load(folder, partial(without_answer, study))
         for warning in warnings:
             progress.note(warning)
         if settings.sample is not None and ledger.requests < min(settings.sample, study.design.size * asking.repeats):
             progress.note(f"{ledger.requests:,} of {settings.sample:,} requests: as many whole units as fit.")
         check_unchanged(study, folder, ledger, asking)
+        order = Order(study, numbers, settings.seed)
         if settings.check and can.images_per_request:
             check_images(study, ledger)
         session = _Session(
-            study, folder, settings, progress, ledger, Feed(study, folder, ledger, asking, settings.chunk)
+            study, folder, settings, progress, ledger, Feed(study, ledger, asking, order, settings.chunk)
         )
         session.warnings += warnings
         return session.run(model, manifest, signals)
@@ -296,7 +299,9 @@ class _Session:
         tally.prompt_tokens += int(frame["prompt_tokens"].sum())
         tally.completion_tokens += int(frame["completion_tokens"].sum())
         self._ledger.enter(frame)
-        tally.na += count_na(self._study, frame)
+        invalid = without_answer(self._study, frame)
+        self._ledger.mark(frame.filter(invalid))
+        tally.na += int(invalid.sum())
 
     def _report(self, now: float) -> None:
         self._reported = now

@@ -154,6 +154,10 @@ class Study:
     lead:
         Families that the page's answer is about, in order of preference: the first that was tested leads
         (`measures.page_error`). A name stands for all families that begin with it and go on in brackets, too.
+    asked_together:
+        Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
+        as they are compared with each other (the base and all variations of a face). Without them each stimulus is
+        asked by itself, at a time drawn by seed.
     """
 
     name: str
@@ -177,6 +181,7 @@ class Study:
     reasks: int = 0
     judged: Callable[[Judge], Callable[[pl.DataFrame], pl.DataFrame]] | None = None
     constrain: bool = False
+    asked_together: tuple[str, ...] = ()
     protocol: Design | None = None
     left_out: tuple[LeftOut, ...] = ()
     counted_by: tuple[str, ...] = ()

@@ -126,6 +126,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         titles=TITLES,
         reasks=2 if options["prompts"] == "released" else 0,
         left_out=left_out,
+        asked_together=("identity",),
     )
 
 

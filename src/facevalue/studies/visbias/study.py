@@ -105,6 +105,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         protocol=_protocol(options, forms, chosen),
         left_out=pictures.left_out,
         counted_by=("prompt",),
+        asked_together=("set", "image", "pair", "form"),
     )
 
 
