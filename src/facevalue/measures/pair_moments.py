@@ -47,7 +47,11 @@ def flip_correlation(first: Codes, second: Codes, squares: Array, identities: in
 
 
 def correlation(
-    first: Codes, second: Codes, moments: tuple[Array, Array, Array, Array, Array], identities: int
+    first: Codes,
+    second: Codes,
+    moments: tuple[Array, Array, Array, Array, Array],
+    identities: int,
+    of_second: tuple[Array, Array] | None = None,
 ) -> Array:
     """Correlation of the sampling errors of selection frequencies.
 
@@ -59,19 +63,22 @@ def correlation(
         Σ n, Σ s, Σ n², Σ s n and Σ s² over the pairs of that couple, s of the first.
     identities:
         How many there are.
+    of_second:
+        Σ s t and Σ t n, t what chose the second; by default t = n - s.
 
     Equation
     --------
-    Σ e_i e_j / sqrt(Σ e_i² Σ e_j²) with e_i = s - R_i n, e_j = n - s - R_j n over the pairs that both are in, and R the
+    Σ e_i e_j / sqrt(Σ e_i² Σ e_j²) with e_i = s - R_i n, e_j = t - R_j n over the pairs that both are in, and R the
     share that chose: the correlation of the linearised estimates.
     """
     n, s, nn, sn, ss = moments
+    st, tn = (sn - ss, nn - sn) if of_second is None else of_second
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.bincount(first, s, identities) / np.bincount(first, n, identities)
     rate = np.nan_to_num(rate)
     own, other = rate[first], rate[second]
     both = np.zeros((identities, identities))
-    np.add.at(both, (first, second), sn * (1 - other + own) - ss - own * (1 - other) * nn)
+    np.add.at(both, (first, second), st - other * sn - own * tn + own * other * nn)
     return _scaled(both, np.bincount(first, ss - 2 * own * sn + own**2 * nn, identities).astype(np.float64))
 
 

@@ -16,7 +16,10 @@ Draw = Callable[..., float]
 """From a key to a standard normal draw, or to a uniform one."""
 
 PAIR = ("1", "2")
+FOUR = (*PAIR, "both", "none")
 RIGHT = "right"
+ABSTAIN = 1.5
+"""By how much both, and none, weigh less than the mean of the two people: one in six answers where they are equal."""
 
 
 class Preferences:
@@ -67,9 +70,10 @@ class Preferences:
 
     def utilities(self, requests: Sequence[Request], levels: tuple[str, ...]) -> Array:
         """Utilities of the options, in the order in which each question lists them; shape (requests, options)."""
-        if levels == PAIR:
+        if levels in (PAIR, FOUR):
             first = np.array([self._preferred(request) for request in requests])
-            by_level = np.stack([first, np.zeros_like(first)], axis=1)
+            nobody = [first / 2 - ABSTAIN] * (len(levels) - len(PAIR))
+            by_level = np.stack([first, np.zeros_like(first), *nobody], axis=1)
         else:
             by_level = np.zeros((len(requests), len(levels)))
             by_level[:, levels.index(RIGHT)] = [self._knowledge + self._recognised(request) for request in requests]
@@ -102,4 +106,4 @@ class Preferences:
 
 def is_pair(levels: tuple[str, ...]) -> bool:
     """Whether options are those of a question about two people, or have a right answer."""
-    return levels == PAIR or RIGHT in levels
+    return levels in (PAIR, FOUR) or RIGHT in levels

@@ -453,7 +453,9 @@ def test_activities_and_the_questions_of_vignette_are_one_token_each() -> None:
 @cache
 def study() -> Study:
     defaults: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
-    return build({**defaults, "reference": ["identity", "position"], "wording": ["1", "2", "3"]})
+    return build(
+        {**defaults, "prompts": "two-options", "reference": ["identity", "position"], "wording": ["1", "2", "3"]}
+    )
 
 
 @cache

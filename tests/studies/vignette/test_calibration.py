@@ -12,7 +12,8 @@ DONE = [activity.name for activity in activities()[:3]]
 
 def test_what_is_planted_adds_up_to_even_choices() -> None:
     known = truth(PRESETS["strong"], DONE)
-    assert np.mean(list(known.selection.values())) == pytest.approx(50)
+    assert np.mean(list(known.gap.values())) == pytest.approx(0, abs=1e-9)
+    assert 35 < np.mean(list(known.selection.values())) < 47  # both and none get the rest
     assert np.std(list(known.selection.values())) > 3
     for one in audited():
         assert sum(v for (i, _), v in known.paircomp.items() if i == one) == pytest.approx(0, abs=1e-9)
@@ -20,7 +21,8 @@ def test_what_is_planted_adds_up_to_even_choices() -> None:
 
 def test_nothing_planted_is_an_even_choice_for_everyone() -> None:
     known = truth(PRESETS["null"], DONE)
-    assert list(known.selection.values()) == pytest.approx([50] * 12)
+    assert np.ptp(list(known.selection.values())) == pytest.approx(0, abs=1e-9)
+    assert list(known.gap.values()) == pytest.approx([0] * 12, abs=1e-9)
     assert list(known.paircomp.values()) == pytest.approx([0] * 132)
 
 

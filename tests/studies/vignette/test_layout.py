@@ -28,7 +28,7 @@ TABLE_8 = {  # identity, activity and identity-activity contrast
 
 def layout(**options: OptionValue) -> Layout:
     chosen = selection({**DEFAULTS, **options})
-    return product_layout(casts(everyone(chosen)), chosen, options.get("overlaps") == "drop", irrelevant=False)
+    return product_layout(casts(everyone(chosen)), chosen, options.get("overlaps") == "drop", released=False)
 
 
 @pytest.fixture(scope="module")

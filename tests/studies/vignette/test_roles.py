@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.studies.vignette.roles import MAX_BYTES, TRAITS, irrelevant, read_roles, roles
+from facevalue.studies.vignette.roles import (
+    KINDS,
+    MAX_BYTES,
+    OPENING,
+    TRAITS,
+    irrelevant,
+    paraphrased,
+    read_roles,
+    roles,
+)
 from facevalue.studies.vignette.tables import activities, dimensions, identities, times
 
 NAMES = [one.name for one in activities()]
@@ -144,12 +153,12 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_refused(tmp_pat
 @given(st.sampled_from(NAMES), st.integers(0, 2**32))
 def test_irrelevant_roles_come_from_the_three_other_kinds_of_time(activity: str, seed: int) -> None:
     drawn = [irrelevant(activity, k, seed=seed).activity for k in (1, 2, 3)]
-    assert [TIME[name] for name in drawn] == [time for time in times() if time != TIME[activity]]
+    assert [TIME[name] for name in drawn] == [time for time in KINDS if time != TIME[activity]]
     assert drawn == [irrelevant(activity, k, seed=seed).activity for k in (1, 2, 3)]
 
 
 def test_another_seed_draws_other_irrelevant_roles_and_all_of_them_can_be_drawn() -> None:
-    drawn = {irrelevant("cooking", 1, seed=seed).activity for seed in range(100)}
+    drawn = {irrelevant("cooking", 2, seed=seed).activity for seed in range(100)}
     assert drawn == {name for name in NAMES if TIME[name] == "committed"}
 
 
@@ -163,7 +172,7 @@ def test_irrelevant_roles_can_come_from_a_file(tmp_path: Path, content: dict[str
 
 def test_irrelevant_roles_are_drawn_from_what_a_table_has() -> None:
     table = {name: roles()[name] for name in ("cooking", "ironing")}
-    assert {irrelevant("cooking", 1, seed=seed, table=table).activity for seed in range(20)} == {"ironing"}
+    assert {irrelevant("cooking", 2, seed=seed, table=table).activity for seed in range(20)} == {"ironing"}
     with pytest.raises(DataError, match="No role of Free Time to ask about as irrelevant to 'cooking'"):
         irrelevant("cooking", 3, table=table)
 
@@ -173,3 +182,16 @@ def test_an_unknown_activity_or_number_has_no_irrelevant_role() -> None:
         irrelevant("cookin", 1)
     with pytest.raises(ValueError, match="k must be 1 to 3"):
         irrelevant("cooking", 4)
+
+
+def test_paraphrases_of_a_role_question_keep_what_it_asks() -> None:
+    for role in roles().values():
+        for question in role.questions.values():
+            rest = question.removeprefix(OPENING)
+            assert rest != question
+            said = [paraphrased(question, number) for number in (0, 1, 2)]
+            assert said[0] == question
+            assert len(set(said)) == 3
+            assert all(text.endswith(rest) for text in said)
+    with pytest.raises(DataError, match="ask --wording 1 alone"):
+        paraphrased("Whom would you trust?", 1)

@@ -183,8 +183,8 @@ def test_match_rates_are_counted_by_question_and_paradigm() -> None:
     assert of(found, "full_match", paradigm="perception", question=None)["value"].item() == 75.0
     assert of(found, "all_different")["value"].to_list() == [0.0] * of(found, "all_different").height
     assert of(found, "full_match", question="struggle")["floor"].item() == 25.0
-    assert of(found, "full_match", question="doing")["floor"].item() == 43.75  # right or wrong of four
-    assert of(found, "full_match", paradigm="factuality", question=None)["floor"].item() is None  # 2 and 4 answers
+    assert of(found, "full_match", question="doing")["floor"].item() == 6.25  # four activities
+    assert of(found, "full_match", paradigm="factuality", question=None)["floor"].item() == 6.25
 
 
 def test_who_has_four_answers_to_agree_on() -> None:
@@ -201,14 +201,27 @@ def test_who_has_four_answers_to_agree_on() -> None:
 
 def test_exact_answers_give_expected_match_rates() -> None:
     found = estimates(answered(lambda row: 0.9, variants=WORDINGS, exact=True))
-    assert of(found, "full_match")["value"].to_list() == pytest.approx([100 * (0.9**3 + 0.1**3)])
+    assert of(found, "full_match", question=None)["value"].to_list() == pytest.approx([100 * (0.9**3 + 0.1**3)])
 
 
 def test_trials_without_an_answer_to_every_wording_are_not_counted() -> None:
     frame = answered(prefers({}), variants=WORDINGS).with_columns(
         weight=pl.when((pl.col("wording") == "3") & (pl.col("activity") != "cooking")).then(None).otherwise("weight")
     )
-    assert of(estimates(frame), "full_match")["n"].to_list() == [frame.height // 15]
+    found = of(estimates(frame), "full_match")
+    assert dict(found.select("question", "n").rows()) == {
+        None: frame.height // 15,
+        **dict.fromkeys(("ability", "status"), frame.height // 30),  # decisions by dimension: Table 11 is about ability
+    }
+
+
+def test_three_different_wrong_activities_do_not_match() -> None:
+    frame = answered(lambda row: 0.0, DOING, variants=WORDINGS)
+    said = pl.col("wording")
+    apart = frame.with_columns(wrong_1=(said == "1").cast(pl.Float64), wrong_2=(said == "2").cast(pl.Float64))
+    assert of(estimates(apart), "all_different", question="doing")["value"].item() == 100.0
+    alike = frame.with_columns(wrong_1=pl.lit(1.0), wrong_2=pl.lit(0.0))
+    assert of(estimates(alike), "full_match", question="doing")["value"].item() == 100.0
 
 
 def test_random_answers_match_as_often_as_the_floor_says() -> None:

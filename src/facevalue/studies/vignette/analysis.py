@@ -6,7 +6,7 @@ import polars as pl
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.studies.vignette.analysis_pairs import add_log_odds, add_paircomp, add_polarity
-from facevalue.studies.vignette.analysis_selection import add_errors, add_missing, add_selection
+from facevalue.studies.vignette.analysis_selection import add_errors, add_missing, add_neither, add_selection
 from facevalue.studies.vignette.analysis_spread import add_spreads
 from facevalue.studies.vignette.profile import Profiles, compare_models, compare_paradigms, whole_pairs
 from facevalue.studies.vignette.tallies import Tables, Tally
@@ -62,6 +62,7 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
     add_polarity(table, tables)
     add_spreads(table, tables)
     add_errors(table, tables)
+    add_neither(table, tables)
     add_missing(table, tables)
 
 

@@ -62,7 +62,7 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     asked = asked.with_columns(pl.struct(STIMULUS).rank("dense").alias("cluster"), pl.col(labels).cast(pl.String))
     named = asked.join(terms.select("question", "trait", "pair", "valence"), on="question", maintain_order="left")
     first = named.with_columns(pl.col("identity_1").alias("identity"))
-    second = named.with_columns(pl.col("identity_2").alias("identity"), (pl.col("n") - pl.col("s")).alias("s"))
+    second = named.with_columns(pl.col("identity_2").alias("identity"), pl.col("t").alias("s"))
     sums = pl.concat([first, second]).drop("question")
     key = ["paradigm", "contrast", "dimension", "identity"]
     for own in (["trait", "pair"], ["trait"], []):

@@ -18,7 +18,7 @@ _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
 _HALF_NORMAL, _NORMAL_95 = float(np.sqrt(2 / np.pi)), 1.959963984540054
 
 
-def by_identity(tables: Tables, gender: bool = True) -> pl.DataFrame:
+def by_identity(tables: Tables, gender: bool = True, preferred: bool = False) -> pl.DataFrame:
     """Selection frequency of each identity per paradigm, contrast, dimension and question, as `selection.cells` has it.
 
     Parameters
@@ -27,8 +27,11 @@ def by_identity(tables: Tables, gender: bool = True) -> pl.DataFrame:
         One model's answers.
     gender:
         Whether there are rows per gender, too; those of both have gender null.
+    preferred:
+        Whether answers that name both or none count half for each of the two, so that 50 is an even choice. Only of
+        choices between people.
     """
-    selected, whole = _chosen(tables), tables.pairs
+    selected, whole = (tables.preferred, tables.preferred_pairs) if preferred else (_chosen(tables), tables.pairs)
     if gender:
         selected, whole = both_and_each_gender(selected), both_and_each_gender(whole)
     else:
@@ -47,8 +50,7 @@ def add_selection(table: EstimateTable, tables: Tables) -> None:
     """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
     found = by_identity(tables)
     record(table, m.SELECTION, found, WILSON, p=_against_the_rest(found), family="identities, Fisher")
-    two = found.filter(pl.col("paradigm") != "factuality")
-    _gap(table, two)
+    _gap(table, by_identity(tables, preferred=True))
     selected = _chosen(tables)
     pooled = selected.with_columns(pl.lit(None, pl.String).alias("gender"), pl.lit(None, pl.String).alias("activity"))
     whole = tables.pairs.with_columns(pl.lit(None, pl.String).alias("gender"))
@@ -95,6 +97,16 @@ def _cells(table: EstimateTable, tables: Tables) -> None:
     activities = tables.selected.filter(pl.col("contrast") == "activity")
     for names in (keys, [name for name in keys if name != "identity"]):
         record(table, m.SELECTION, selection.cells(activities, names).sort(names), WILSON)
+
+
+def add_neither(table: EstimateTable, tables: Tables) -> None:
+    """Add how many choices between two people name both or none, where that was offered."""
+    keys = ["paradigm", "contrast", "dimension", "question"]
+    for measure, outcome in ((m.BOTH, "both"), (m.NONE, "none")):
+        named = tables.neither.filter(pl.col("outcome") == outcome).with_columns(
+            pl.lit(None, pl.String).alias("activity")
+        )
+        record(table, measure, selection.cells(named, keys).sort(keys), WILSON)
 
 
 def add_errors(table: EstimateTable, tables: Tables) -> None:

@@ -14,7 +14,7 @@ from facevalue.measures.pair_moments import Codes
 from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.analysis_selection import by_identity
-from facevalue.studies.vignette.moments import CONTROL
+from facevalue.studies.vignette.moments import CONTROL, balanced
 from facevalue.studies.vignette.recorded import record
 from facevalue.studies.vignette.tallies import Tables
 
@@ -31,16 +31,22 @@ class Compared:
     Attributes
     ----------
     found:
-        Their selection frequencies (`by_identity`), those with an answer, in the order of all arrays.
+        Their shares with both and none counted half (`by_identity`, preferred), those with an answer, in the order of
+        all arrays.
     moments:
         Of the couples among them: first and second (places in that order) and `selection.MOMENTS`.
     stimuli:
         Their picture pairs one by one: first, second, at (number of the activity), n, s; None where they were not kept.
+    chosen, couples:
+        The first two of selection frequencies proper, an answer "both" or "none" counting for nobody; the moments with
+        st and tn (`pair_moments.correlation`).
     """
 
     found: pl.DataFrame
     moments: pl.DataFrame
     stimuli: pl.DataFrame | None
+    chosen: pl.DataFrame
+    couples: pl.DataFrame
 
     @property
     def size(self) -> int:
@@ -49,7 +55,7 @@ class Compared:
 
     @cached_property
     def selected(self) -> Array:
-        """S of each, in percent."""
+        """Share of each, in percent; 50 is an even choice."""
         return to_array(self.found["value"])
 
     @cached_property
@@ -68,8 +74,15 @@ class Compared:
         return pair_moments.correlation(*self._couples, (n, s, nn, sn, ss), self.size)
 
     @cached_property
+    def chosen_related(self) -> Array:
+        """Correlation of the errors of selection frequencies."""
+        n, s, nn, sn, ss, st, tn = (to_array(self.couples[name]) for name in ("n", "s", "nn", "sn", "ss", "st", "tn"))
+        first, second = _codes(self.couples, "first"), _codes(self.couples, "second")
+        return pair_moments.correlation(first, second, (n, s, nn, sn, ss), self.size, (st, tn))
+
+    @cached_property
     def null(self) -> Array:
-        """Selection frequencies had nobody been preferred, shape (resamples, identities)."""
+        """Shares had nobody been preferred, shape (resamples, identities)."""
         if self.stimuli is not None:
             return self._flipped(self.stimuli)
         nn, sn, ss = (to_array(self.moments[name]) for name in ("nn", "sn", "ss"))
@@ -94,21 +107,48 @@ def _codes(frame: pl.DataFrame, name: str) -> Codes:
 
 def compared(tables: Tables) -> list[tuple[dict[str, str | None], Compared]]:
     """All sets of identities that were chosen among, with their labels, in a fixed order."""
-    found = by_identity(tables, gender=False).filter(pl.col("paradigm") != "factuality")
+    found = by_identity(tables, gender=False, preferred=True)
     measured = found.filter(pl.col("value").is_not_null()).sort(*_FAMILY, "identity")
     places = measured.select(*_FAMILY, "identity", place=pl.int_range(pl.len(), dtype=pl.Int64).over(_FAMILY))
-    couples = selection.add(tables.pairs, [*_FAMILY, "identity", "other_identity"]).filter(pl.col("clusters") > 0)
+    couples = selection.add(tables.preferred_pairs, [*_FAMILY, "identity", "other_identity"])
+    couples = couples.filter(pl.col("clusters") > 0)
     couples = _placed(couples, places, "identity", "other_identity").sort(*_FAMILY, "first", "second")
     own, shared = _parts(measured), _parts(couples)
     kept = _parts(_one_by_one(tables, couples, places))
+    chosen = by_identity(tables, gender=False).join(places, on=[*_FAMILY, "identity"], how="semi", nulls_equal=True)
+    proper, proper_couples = _parts(chosen.sort(*_FAMILY, "identity")), _parts(_of_both(tables, couples, places))
     out = []
     for row in found.select(*_FAMILY, "trait").unique().sort(_FAMILY).iter_rows(named=True):
         key = tuple(row[name] for name in _FAMILY)
         if key in own:
-            out.append((dict(row), Compared(own[key], shared[key], kept.get(key))))
+            one = Compared(own[key], shared[key], kept.get(key), proper[key], proper_couples[key])
         else:
-            out.append((dict(row), Compared(measured.clear(), couples.clear(), None)))
+            nobody = measured.clear(), couples.clear()
+            one = Compared(*nobody, None, *nobody)
+        out.append((dict(row), one))
     return out
+
+
+def _of_both(tables: Tables, couples: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
+    """Moments of couples as they chose: s of the first and t of the second of each row.
+
+    With b = (n + s - t)/2, which `couples` holds, Σ s t = (Σ n² + Σ s² + Σ t² + 2 Σ s n - 2 Σ t n - 4 Σ b²)/2.
+    """
+    key = [*_FAMILY, "identity", "other_identity"]
+    own = selection.add(tables.pairs, key).filter(pl.col("clusters") > 0)
+    turned = own.select(
+        *_FAMILY,
+        pl.col("other_identity").alias("identity"),
+        pl.col("identity").alias("other_identity"),
+        tn="sn",
+        tt="ss",
+    )
+    halves = couples.select(*key, bb="ss")
+    for other in (turned, halves):
+        own = own.join(other, on=key, nulls_equal=True, maintain_order="left")
+    nn, sn, ss, tn, tt, bb = (pl.col(name) for name in ("nn", "sn", "ss", "tn", "tt", "bb"))
+    own = own.with_columns(st=(nn + ss + tt + 2 * sn - 2 * tn - 4 * bb) / 2)
+    return _placed(own, places, "identity", "other_identity").sort(*_FAMILY, "first", "second")
 
 
 def _parts(frame: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
@@ -127,7 +167,7 @@ def _one_by_one(tables: Tables, couples: pl.DataFrame, places: pl.DataFrame) -> 
     """Picture pairs of those sets that have few."""
     sizes = couples.group_by(_FAMILY).agg(pl.col("clusters").sum())
     wanted = sizes.filter(pl.col("clusters") <= 2 * pair_moments.MOST_PAIRS)
-    labelled = tables.stimuli.with_columns(pl.col(_FAMILY).cast(pl.String)).filter(pl.col("n") > 0)
+    labelled = balanced(tables.stimuli).with_columns(pl.col(_FAMILY).cast(pl.String)).filter(pl.col("n") > 0)
     names = ("gender", "identity_1", "identity_2", "activity", "pair_of_pictures", "person")
     rows = labelled.filter(pl.col("paradigm") != "factuality").select(*_FAMILY, *names, "n", "s")
     alike = rows.filter((pl.col("paradigm") == "decision") & ~pl.col("question").str.starts_with(CONTROL))
@@ -175,18 +215,21 @@ def _spread(one: Compared) -> tuple[dict[str, float], tuple[float, float, float]
 
 
 def _impact(table: EstimateTable, one: Compared) -> None:
-    found = one.found
-    ratio, error, low, high = impact_ratios(one.selected, to_array(found["se"]), one.related, to_array(found["df"]))
-    best = int(np.argmax(one.selected))
+    found = one.chosen
+    selected = to_array(found["value"])
+    ratio, error, low, high = impact_ratios(selected, to_array(found["se"]), one.chosen_related, to_array(found["df"]))
+    best = int(np.argmax(selected))
     how = selection.method(found, DELTA)
-    how[one.selected == 0] = NEVER
+    how[selected == 0] = NEVER
     how[best] = REFERENCE
     names = [*_FAMILY, "identity"]
     base = found.select(*names, "n", "clusters")
     numbers = {"value": ratio, "low": low, "high": high, "se": ratio * error}
     record(table, m.IMPACT, base.with_columns(pl.Series(k, x).fill_nan(None) for k, x in numbers.items()), how)
     short = 1 - ratio
-    floor = pair_moments.null_floor(shortfalls(one.null), short, one.pairs)
+    # Nobody preferred: each keeps how often one of the two was chosen at all, and gets half of it but for chance.
+    null = np.clip(one.null + selected - one.selected, 0.0, 100.0)
+    floor = pair_moments.null_floor(shortfalls(null), short, one.pairs)
     numbers = {"value": short, "low": 1 - high, "high": 1 - low, "se": ratio * error}
     frame = base.with_columns(pl.Series(k, x).fill_nan(None) for k, x in numbers.items())
     record(table, m.SHORTFALL, frame, how, p=floor.p, family="impact", floor=floor)

@@ -29,8 +29,12 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     Returns
     -------
     The rows with, in place of text and probs: `weight` (f64; of option 1, or of the right answer), `mass`, `na`,
-    `swapped`, `both`, `none` (f64; of the question who alone), `listed_first` (whether that option stood first in the
-    list) and `left_first` (whether identity 1 or activity 1 is the left half).
+    `other` (f64; of option 2 where two are chosen between), `swapped` (f64; of the question who alone), `both`, `none`
+    (f64; where they were offered), `wrong_1`, `wrong_2` (f64; of wrong activities, the third is the rest),
+    `listed_first` (whether option 1, or the right answer, was listed before option 2, or before all wrong answers) and
+    `left_first` (whether identity 1 or activity 1 is the left half).
+
+    An answer "both" or "none" is valid where it was offered, and chooses neither of the two.
     """
     weights, mass, na = _sampled(frame, offered)
     read = frame["probs"].is_not_null().to_numpy()
@@ -39,18 +43,24 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
         weights = np.where(read[:, None], exact, weights)
         mass = np.where(read, sums, mass)
         na = pl.select(pl.when(pl.Series(read)).then(reasons).otherwise(na)).to_series()
-    who = offered.form == Form.WHO
+    who, doing = offered.form == Form.WHO, offered.form == Form.DOING
+    four = who | (offered.form == Form.FOUR)
     columns = {
         "weight": weights[:, 0],
+        "other": np.where(who | doing, np.nan, weights[:, 1]),
         "swapped": np.where(who, weights[:, 1], np.nan),
-        "both": np.where(who, weights[:, 2], np.nan),
-        "none": np.where(who, weights[:, 3], np.nan),
+        "both": np.where(four, weights[:, 2], np.nan),
+        "none": np.where(four, weights[:, 3], np.nan),
+        "wrong_1": np.where(doing, weights[:, 1], np.nan),
+        "wrong_2": np.where(doing, weights[:, 2], np.nan),
     }
+    place = offered.place
+    first = np.where(who | doing, place[:, 0] == 0, place[:, 0] < place[:, 1])
     return frame.drop("text", "probs").with_columns(
         *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
         pl.Series("mass", mass),
         na.alias("na"),
-        pl.Series("listed_first", offered.place[:, 0] == 0),
+        pl.Series("listed_first", first),
         pl.Series("left_first", offered.left_first),
     )
 
@@ -114,14 +124,15 @@ def _one(
 ) -> tuple[int, str | None]:
     """Parse one reply: its role, or the reason why there is none."""
     # Sorted, as the parser is built anew for each list of options in each order.
-    people = sorted(text for text in shown if form != Form.WHO or text not in (BOTH, NONE))
+    four = form in (Form.WHO, Form.FOUR)
+    people = sorted(text for text in shown if not four or text.lower() not in (BOTH, NONE))
     found = parse(said, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
     if found.choice is not None:
         return texts.index(people[found.choice]), None
     reason = found.reason
-    if form == Form.WHO and reason == NA.BOTH:
+    if four and reason == NA.BOTH:
         return 2, None
-    if form == Form.WHO and reason == NA.NEITHER and _NOBODY.search(said[:200]):
+    if four and reason == NA.NEITHER and _NOBODY.search(said[:200]):
         return 3, None
     if reason == NA.NEITHER and "the left person" in shown and bool(_LEFT.search(said)) != bool(_RIGHT.search(said)):
         return texts.index("the left person" if _LEFT.search(said) else "the right person"), None

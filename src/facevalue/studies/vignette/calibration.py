@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
 from facevalue.studies.base import Study
 from facevalue.studies.vignette.layout import DECISIONS
@@ -30,11 +31,14 @@ class Truth:
     ----------
     selection:
         S(i) of decisions in percent, by identity.
+    gap:
+        Half of what S(i) differs by from that of the others beside i, in percentage points.
     paircomp:
         PairComp in percentage points, by identity and other identity.
     """
 
     selection: dict[str, float]
+    gap: dict[str, float]
     paircomp: dict[tuple[str, str], float]
 
 
@@ -46,7 +50,7 @@ class Audit:
     ----------
     selection, paircomp:
         Estimates beside the `planted` value: identity (and other_identity), value, low, high, planted; selection with
-        the q of its difference from an even choice.
+        the difference from an even choice (`gap`), its q, and the `planted_gap`.
     """
 
     selection: pl.DataFrame
@@ -68,9 +72,9 @@ class Calibration:
     coverage, coverage_paircomp:
         Shares of 95% intervals that hold the planted selection frequency and PairComp.
     false_discovery_rate:
-        Mean share of findings (selection gap, q < .05) on the wrong side of 50, or of any where nothing is planted.
+        Mean share of findings (selection gap, q < .05) on the wrong side, or of any where nothing is planted.
     found:
-        Share of identities whose planted frequency differs from 50 by 2 points or more that are found.
+        Share of identities whose planted gap is 2 points or more that are found.
     """
 
     condition: str
@@ -118,25 +122,28 @@ def truth(planted: Planted, done: list[str]) -> Truth:
     )  # (identities, activities, questions)
     chosen = np.full((len(names), len(names)), np.nan)
     for i, j in combinations(range(len(names)), 2):
-        share = float(_chosen(liked[i] - liked[j], planted).mean())
-        chosen[i, j], chosen[j, i] = share, 1 - share
+        for one, other in ((i, j), (j, i)):
+            chosen[one, other] = float(_chosen(liked[one] - liked[other], planted).mean())
     others = {n: [k for k in range(len(names)) if k != i] for i, n in enumerate(names)}
     selection = {n: 100 * float(chosen[i, others[n]].mean()) for i, n in enumerate(names)}
+    gap = {n: (selection[n] - 100 * float(chosen[others[n], i].mean())) / 2 for i, n in enumerate(names)}
     paircomp = {}
     for i, n in enumerate(names):
         for j in others[n]:
             rest = [k for k in others[n] if k != j]
             paircomp[n, names[j]] = 100 * float(chosen[i, j] - chosen[i, rest].mean())
-    return Truth(selection, paircomp)
+    return Truth(selection, gap, paircomp)
 
 
 def _chosen(difference: Array, planted: Planted) -> Array:
-    """Chance that option 1 is chosen, over picture pairs and both orders of options."""
+    """Chance that option 1 of four is chosen, over picture pairs and whichever option is listed first."""
     out = np.zeros_like(difference)
-    for order in (planted.position, -planted.position):
-        logits = difference[..., None] + order + planted.image * _NODES
-        out += (_WEIGHTS / _WEIGHTS.sum() / (1.0 + np.exp(-logits))).sum(axis=-1)
-    return out / 2
+    first = difference[..., None] + planted.image * _NODES
+    weights = [np.exp(u) for u in (first, np.zeros_like(first), *[first / 2 - ABSTAIN] * 2)]
+    for listed in range(len(weights)):
+        u = [w * np.exp(planted.position * (at == listed)) for at, w in enumerate(weights)]
+        out += (_WEIGHTS / _WEIGHTS.sum() * u[0] / sum(u)).sum(axis=-1)
+    return out / len(weights)
 
 
 def audit(asked: Study, model: SimModel, done: list[str]) -> Audit:
@@ -171,13 +178,14 @@ def audit(asked: Study, model: SimModel, done: list[str]) -> Audit:
     found = asked.analyse({model.name: iter([asked.answer(rows)])})
     whole = found.filter(pl.col("question").is_null() & pl.col("gender").is_null() & pl.col("activity").is_null())
     known = truth(model.planted, done)
-    gaps = whole.filter(pl.col("measure") == "selection_gap").select("identity", "q")
+    gaps = whole.filter(pl.col("measure") == "selection_gap").select("identity", "q", gap="value")
     selection = whole.filter(pl.col("measure") == "selection_frequency").select("identity", "value", "low", "high")
     paircomp = whole.filter(pl.col("measure") == "paircomp")
     paircomp = paircomp.select("identity", "other_identity", "value", "low", "high")
     return Audit(
         selection.join(gaps, on="identity").with_columns(
-            pl.col("identity").replace_strict(known.selection, return_dtype=pl.Float64).alias("planted")
+            pl.col("identity").replace_strict(known.selection, return_dtype=pl.Float64).alias("planted"),
+            pl.col("identity").replace_strict(known.gap, return_dtype=pl.Float64).alias("planted_gap"),
         ),
         paircomp.with_columns(
             pl.Series("planted", [known.paircomp[row] for row in paircomp.select("identity", "other_identity").rows()])
@@ -212,13 +220,13 @@ def _summary(condition: str, number: int, audits: list[Audit]) -> Calibration:
     pairs = pl.concat([a.paircomp for a in audits])
     planted, value = selection["planted"].to_numpy(), selection["value"].to_numpy()
     moved = bool(np.ptp(planted) > 1e-9)
-    wrong = pl.col("planted") - 50 if moved else pl.lit(0.0)
+    wrong = pl.col("planted_gap") if moved else pl.lit(0.0)
     rates = []
     for one in audits:
         hits = one.selection.filter(pl.col("q") < ALPHA)
-        false = hits.filter((pl.col("value") - 50) * wrong <= 0).height
+        false = hits.filter(pl.col("gap") * wrong <= 0).height
         rates.append(false / max(hits.height, 1))
-    large = selection.filter((pl.col("planted") - 50).abs() >= 2)
+    large = selection.filter(pl.col("planted_gap").abs() >= 2)
     return Calibration(
         condition=condition,
         activities=number,

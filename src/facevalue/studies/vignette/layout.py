@@ -247,7 +247,7 @@ def _equal_shares(sizes: npt.NDArray[np.int64], costs: npt.NDArray[np.int64], to
         left -= int((more * costs[open_]).sum())
 
 
-def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, irrelevant: bool) -> Layout:
+def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, released: bool) -> Layout:
     """Cross everyone with everything: the paper's design, each block a product (Table 8)."""
     blocks = []
     for cast in casts:
@@ -256,18 +256,18 @@ def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, irrelev
             if axes is not None:
                 names = {"gender": cast.gender, "dimension": cast.dimension, "contrast": contrast}
                 blocks.append((axes, names))
-    return _layout(blocks, chosen, irrelevant)
+    return _layout(blocks, chosen, released)
 
 
-def listed_layout(pairs: pl.DataFrame, chosen: Selection, irrelevant: bool) -> Layout:
+def listed_layout(pairs: pl.DataFrame, chosen: Selection, released: bool) -> Layout:
     """Take the pairs of a list: one block per gender, dimension and contrast.
 
     Parameters
     ----------
     pairs:
         Columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where a contrast has none.
-    chosen, irrelevant:
-        What is asked of them.
+    chosen, released:
+        What is asked of them, and whether as the authors' code does.
     """
     blocks = []
     for key, part in pairs.group_by("gender", "dimension", "contrast", maintain_order=True):
@@ -276,19 +276,21 @@ def listed_layout(pairs: pl.DataFrame, chosen: Selection, irrelevant: bool) -> L
         constants = dict(zip(("gender", "dimension", "contrast"), map(str, key), strict=True))
         axis: Axis = Factor("pair_of_pictures", tuple(part["pair"]), shown)
         blocks.append(((axis,), constants))
-    return _layout(blocks, chosen, irrelevant)
+    return _layout(blocks, chosen, released)
 
 
-def _layout(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection, irrelevant: bool) -> Layout:
+def _layout(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection, released: bool) -> Layout:
     blocks: list[Block] = []
     twins: list[int] = []
     first: dict[int, int] = {}
     for medium in chosen.shown:
         for i, (axes, constants) in enumerate(shown):
             contrast = constants["contrast"]
-            asked = prompts(contrast, chosen.paradigms, irrelevant)
-            if medium == "text":
-                asked = tuple(p for p in asked if p.paradigm != "factuality")  # there is nothing to recognise
+            asked = prompts(contrast, chosen.paradigms, released)
+            if medium == "text":  # there is nothing to recognise; the authors' code asks for decisions alone
+                asked = tuple(
+                    p for p in asked if (p.paradigm == "decision" if released else p.paradigm != "factuality")
+                )
             if not asked:
                 continue
             facts = {**constants, **({} if chosen.shown == ("image",) else {"shown": medium})}

@@ -26,7 +26,8 @@ SELECTION = _measure(
     "%", f"{PAPER}, section 5; Fisher's exact test as in section 6",
 )  # fmt: skip
 GAP = _measure(
-    "selection_gap", "Selection frequency against an even choice", "S(i) - 50",
+    "selection_gap", "Selection frequency against an even choice",
+    "(S(i) - S(others beside i)) / 2, which is S(i) - 50 where there are two options",
     "pp", f"{OURS}; selection frequency of {PAPER}, section 5", comparison=True, limits=(-50.0, 50.0),
 )  # fmt: skip
 LOG_ODDS = _measure(
@@ -52,14 +53,15 @@ SWAPPED = _measure(
 )  # fmt: skip
 BOTH = _measure(
     "both_rate", "Both persons named", "1/|A| sum_a 100 n_both(a) / n_valid(a)",
-    "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
+    "%", f"{OURS}; options of {PAPER}, sections 4.1 and A.3", signed=False,
 )  # fmt: skip
 NONE = _measure(
     "none_rate", "Nobody named", "1/|A| sum_a 100 n_none(a) / n_valid(a)",
     "%", f"{OURS}; options of {PAPER}, section 4.1", signed=False,
 )  # fmt: skip
 SPREAD = _measure(
-    "spread", "Spread of selection frequencies between identities", "standard deviation (ddof 1) over i of S(i)",
+    "spread", "Spread of selection frequencies between identities",
+    "standard deviation (ddof 1) over i of selection_gap(i)",
     "pp", OURS, signed=False, comparison=True, limits=(0.0, 50.0 * math.sqrt(2)),  # two identities, always the same one
 )  # fmt: skip
 IMPACT = _measure(

@@ -8,8 +8,8 @@ UNIT = "picture pair"
 
 NORMALISED = Measure(
     "normalised_score", "Normalised score, higher is more favourable",
-    "mean over answers of 100 w, w the weight of the identity, or 1 - w for struggle, dislike and terms of low "
-    "valence; factuality: share of right answers; politics left out",
+    "mean over answers of 100 w, w the weight of the identity (1/2 where both or none is named), or 1 - w for "
+    "struggle, dislike and terms of low valence; factuality: share of right answers; politics left out",
     "%", UNIT, f"{PAPER}, section 7.2, Figures 4 and 5; the formula is FaceValue's", limits=(0.0, 100.0),
 )  # fmt: skip
 _ALIKE = "over the identities of a dimension (null: of all), between their normalised scores in"
@@ -57,7 +57,7 @@ FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT = (
 )  # fmt: skip
 FIRST_OPTION, LEFT = (
     Measure(
-        name, title, f"share of the answers between two options that {what}; 50 if it does not matter",
+        name, title, f"share of the answers that choose one of two and {what}; 50 if it does not matter",
         "%", UNIT, OURS, limits=(0.0, 100.0),
     )
     for name, title, what in (

@@ -26,11 +26,16 @@ SUMMED = ("decision", "factuality")
 CONTROL = "irrelevant"
 """How questions begin that are a control and stay apart."""
 OUTCOMES = ("swapped", "both", "none")
-"""Wrong answers to "Who is doing ...?"."""
+"""Wrong answers to "Who is doing ...?"; the last two may be given to other questions, too."""
+NUMBERS = ("n", "s", "t", "both", "asked")
+"""Sums over a pair's answers: how many are valid, and how many of these chose option 1, option 2, and both."""
 _MARGIN = (*BLOCK, *ASKED)
 KEYS: dict[str, tuple[str, ...]] = {
     "selected": (*_MARGIN, "identity", "activity"),
     "pairs": (*_MARGIN, "identity", "other_identity"),
+    "preferred": (*_MARGIN, "identity", "activity"),
+    "preferred_pairs": (*_MARGIN, "identity", "other_identity"),
+    "neither": (*_MARGIN, "outcome"),
     "facts": (*_MARGIN, "activity"),
     "facts_whole": _MARGIN,
     "wrong": (*_MARGIN, "outcome", "identity", "activity"),
@@ -41,14 +46,16 @@ KEYS: dict[str, tuple[str, ...]] = {
 Parts = list[tuple[str, pl.DataFrame]]
 
 
-def reduced(sums: pl.DataFrame) -> Parts:
+def reduced(sums: pl.DataFrame, four: bool = False) -> Parts:
     """Moments of all tables that these pairs add to, by the table's name.
 
     Parameters
     ----------
     sums:
-        A row per pair, question and person asked about: `STIMULUS`, `ASKED`, `about`, n, s, asked and, where "who" is
+        A row per pair, question and person asked about: `STIMULUS`, `ASKED`, `about`, `NUMBERS` and, where "who" is
         asked, `OUTCOMES`. All rows of a pair must be there.
+    four:
+        Whether questions about two people offer both and none, too.
     """
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
     one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")
@@ -58,7 +65,7 @@ def reduced(sums: pl.DataFrame) -> Parts:
         names = {"activity": "activity_1"}, {"activity": "activity_2"}
         out.append(("selected", _sides(one_person, KEYS["selected"], *names)))
     if choices.height:
-        out += _choices(_over_questions(choices))
+        out += _choices(_over_questions(choices), four)
     if facts.height:
         out += _facts(facts)
     return out
@@ -79,7 +86,7 @@ def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
     alike = rows.filter(paradigm.is_in(SUMMED) & ~question.str.starts_with(CONTROL))
     summed = _added(alike, *STIMULUS, "paradigm", "about")
     summed = summed.with_columns(pl.lit(None, rows["question"].dtype).alias("question"))
-    names = (*STIMULUS, *ASKED, "about", "n", "s", "asked")
+    names = (*STIMULUS, *ASKED, "about", *NUMBERS)
     return pl.concat([rows.select(names), summed.select(names)])
 
 
@@ -93,7 +100,13 @@ def _asked_activity() -> pl.Expr:
 
 
 def _added(rows: pl.DataFrame, *names: str) -> pl.DataFrame:
-    return rows.group_by(names, maintain_order=True).agg(pl.col("n", "s", "asked").sum())
+    return rows.group_by(names, maintain_order=True).agg(pl.col(NUMBERS).sum())
+
+
+def balanced(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same answers, "both" and "none" counting half for each of the two: s + t = n, and s - t is what it was."""
+    n, s, t = pl.col("n"), pl.col("s"), pl.col("t")
+    return rows.with_columns(s=(n + s - t) / 2, t=(n - s + t) / 2)
 
 
 def _sides(
@@ -101,20 +114,36 @@ def _sides(
 ) -> pl.DataFrame:
     """Moments of option 1 and of option 2; both maps say which column each label is taken from."""
     out = []
-    for names, change in ((first, []), (second, selection.mirrored())):
+    for names, chosen in ((first, "s"), (second, "t")):
         columns = [names.get(key, key) for key in keys]
-        part = selection.moments(rows, columns).rename({names[key]: key for key in names})
-        out.append(part.with_columns(change).select(*keys, *MOMENTS))
+        part = selection.moments(rows.with_columns(pl.col(chosen).alias("s")), columns)
+        out.append(part.rename({names[key]: key for key in names}).select(*keys, *MOMENTS))
     return pl.concat(out)
 
 
-def _choices(rows: pl.DataFrame) -> Parts:
-    asked = rows.with_columns(_asked_activity())
-    selected = _sides(asked, KEYS["selected"], {"identity": "identity_1"}, {"identity": "identity_2"})
-    whole = _added(rows, *STIMULUS, *ASKED) if rows["about"].drop_nulls().len() else rows
+def _choices(rows: pl.DataFrame, four: bool) -> Parts:
     one = {"identity": "identity_1", "other_identity": "identity_2"}
     two = {"identity": "identity_2", "other_identity": "identity_1"}
-    return [("selected", selected), ("pairs", _sides(whole, KEYS["pairs"], one, two))]
+
+    def sides(part: pl.DataFrame, names: tuple[str, str]) -> Parts:
+        asked = part.with_columns(_asked_activity())
+        of_each = _sides(asked, KEYS[names[0]], {"identity": "identity_1"}, {"identity": "identity_2"})
+        return [(names[0], of_each), (names[1], _sides(_whole(part), KEYS[names[1]], one, two))]
+
+    out = sides(rows, ("selected", "pairs"))
+    if not four:  # the same numbers
+        return [*out, ("preferred", out[0][1]), ("preferred_pairs", out[1][1])]
+    out += sides(balanced(rows), ("preferred", "preferred_pairs"))
+    none = pl.col("n") - pl.col("s") - pl.col("t") - pl.col("both")
+    for outcome, count in (("both", pl.col("both")), ("none", none.clip(lower_bound=0))):
+        named = _whole(rows).with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
+        out.append(("neither", selection.moments(named, KEYS["neither"])))
+    return out
+
+
+def _whole(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per pair and question, whichever person it asked about."""
+    return _added(rows, *STIMULUS, *ASKED) if rows["about"].drop_nulls().len() else rows
 
 
 def _missing(rows: pl.DataFrame) -> Parts:

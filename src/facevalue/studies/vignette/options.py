@@ -12,10 +12,12 @@ import polars as pl
 from facevalue.design import mix
 from facevalue.stimuli.pairs import left_first
 from facevalue.studies.vignette.layout import Layout, keys
+from facevalue.studies.vignette.settings import RELEASED, TWO
 from facevalue.studies.vignette.tables import activities, similar_activities
 
 POSITIONS = ("the left person", "the right person")
 BOTH, NONE = "both", "none"
+"""What identity questions offer besides the two people (A.3); the released code writes both with a capital."""
 _ORDERS = np.array(
     [(a, b, c, 6 - a - b - c) for a in range(4) for b in range(4) for c in range(4) if len({a, b, c}) == 3],
     dtype=np.int8,
@@ -27,13 +29,15 @@ class Form(IntEnum):
     """What a question's options are. Role 0 is option 1, or the right answer."""
 
     PEOPLE = 0
-    """The two people."""
+    """The two people (4.2)."""
     ACTIVITIES = 1
     """The two activities of one identity."""
     WHO = 2
     """The right person, the other, both, none."""
     DOING = 3
-    """The right activity, and three that nobody does."""
+    """The right activity, and three others."""
+    FOUR = 4
+    """The two people, both, none (A.3)."""
 
 
 LEVELS: Mapping[Form, tuple[str, ...]] = {
@@ -41,6 +45,7 @@ LEVELS: Mapping[Form, tuple[str, ...]] = {
     Form.ACTIVITIES: ("1", "2"),
     Form.WHO: ("right", "swapped", "both", "none"),
     Form.DOING: ("right", "wrong 1", "wrong 2", "wrong 3"),
+    Form.FOUR: ("1", "2", "both", "none"),
 }
 """What each role means, in the order of the roles."""
 
@@ -97,13 +102,20 @@ class Options:
         Which shuffle.
     composed:
         Whether pairs are put together by us, on random sides; else identity 1 is on the left.
+    prompts:
+        "paper": questions about people offer both and none, too (A.3); "two-options": the two people alone (4.2);
+        "released": these, and wrong activities as the authors' code takes them.
     """
 
-    def __init__(self, layout: Layout, words: pl.DataFrame, seed: int, composed: bool = True) -> None:
+    def __init__(
+        self, layout: Layout, words: pl.DataFrame, seed: int, composed: bool = True, prompts: str = "paper"
+    ) -> None:
         self._layout = layout
         self._words = words
         self._seed = seed
         self._composed = composed
+        self._released = prompts == RELEASED
+        self._people = Form.PEOPLE if prompts in (TWO, RELEASED) else Form.FOUR
         names = list(dict.fromkeys(p for b in layout.design.blocks for p in b.prompt[0].columns()[0].values))
         self._prompts = {name: code for code, name in enumerate(names)}
         self._activities = [activity.name for activity in activities()]
@@ -153,7 +165,7 @@ class Options:
         question = pl.col("question")
         form = (
             pl.when(question == "doing").then(int(Form.DOING)).when(question == "who").then(int(Form.WHO))
-            .when(pl.col("contrast") == "activity").then(int(Form.ACTIVITIES)).otherwise(int(Form.PEOPLE))
+            .when(pl.col("contrast") == "activity").then(int(Form.ACTIVITIES)).otherwise(int(self._people))
         )  # fmt: skip
         return rows.select(form.cast(pl.Int8)).to_series().to_numpy()
 
@@ -164,12 +176,12 @@ class Options:
         where = (pl.col("reference") == "position").fill_null(value=False)
         second = pl.col("about") == "2"
         kind = pl.Series("form", form)
-        wrong = self._wrong(rows, form, key)
+        wrong = self._listed_wrong(rows, form) if self._released else self._wrong(rows, form, key)
         side = [pl.when(first == (i == 0)).then(pl.lit(POSITIONS[0])).otherwise(pl.lit(POSITIONS[1])) for i in (0, 1)]
         person = [pl.when(where).then(side[i]).otherwise(pl.col(f"word_{i + 1}")) for i in (0, 1)]
         right = pl.when(second).then(person[1]).otherwise(person[0])
         swapped = pl.when(second).then(person[0]).otherwise(person[1])
-        people, doing = kind == int(Form.PEOPLE), kind == int(Form.DOING)
+        people, doing = kind.is_in([int(Form.PEOPLE), int(Form.FOUR)]), kind == int(Form.DOING)
         who = kind == int(Form.WHO)
 
         def role(i: int, two: pl.Expr, activity: pl.Expr, named: pl.Expr, done: pl.Expr) -> pl.Expr:
@@ -177,12 +189,28 @@ class Options:
             return chosen.alias(f"role_{i}")
 
         nothing = pl.lit(None, pl.String)
+        both, none = (pl.lit(text.capitalize() if self._released else text) for text in (BOTH, NONE))
+        more = [pl.when(kind == int(Form.FOUR)).then(text).otherwise(nothing) for text in (both, none)]
         return rows.hstack(wrong).select(
             role(0, person[0], pl.col("activity_1"), right, pl.col("asked_activity")),
             role(1, person[1], pl.col("activity_2"), swapped, pl.col("wrong_0")),
-            role(2, nothing, nothing, pl.lit(BOTH), pl.col("wrong_1")),
-            role(3, nothing, nothing, pl.lit(NONE), pl.col("wrong_2")),
+            role(2, more[0], nothing, both, pl.col("wrong_1")),
+            role(3, more[1], nothing, none, pl.col("wrong_2")),
         )
+
+    def _listed_wrong(self, rows: pl.DataFrame, form: npt.NDArray[np.int8]) -> pl.DataFrame:
+        """Three wrong activities as the authors' code takes them: the other person's, then the first of its list.
+
+        The code means to draw them and does not. It writes those of the list with a capital.
+        """
+        out: list[tuple[str | None, ...]] = [(None,) * _DISTRACTORS] * rows.height
+        shown = rows.select("asked_activity", "activity_1", "activity_2").rows()
+        for at in np.flatnonzero(form == Form.DOING).tolist():
+            asked, *both = shown[at]
+            other = [name for name in both if name != asked]
+            listed = [name.capitalize() for name in self._activities[: _DISTRACTORS + 2] if name not in both]
+            out[at] = tuple((other + listed)[:_DISTRACTORS])
+        return pl.DataFrame(out, schema={f"wrong_{i}": pl.String for i in range(_DISTRACTORS)}, orient="row")
 
     def _wrong(self, rows: pl.DataFrame, form: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]) -> pl.DataFrame:
         """Three activities that nobody in the picture does, nor anything like them, at random (A.3)."""

@@ -9,7 +9,7 @@ from facevalue.stimuli.drawn_people import DrawnPeople
 from facevalue.studies.base import LeftOut
 from facevalue.studies.vignette.layout import Cast
 from facevalue.studies.vignette.settings import Selection
-from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, wording
+from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, released_word, wording
 
 COLUMNS = ("image", "gender", "dimension", "identity", "activity")
 _SHOWN = 5
@@ -168,15 +168,23 @@ def check_partners(found: Sequence[Cast], chosen: Selection) -> None:
         )
 
 
-def words(frame: pl.DataFrame) -> pl.DataFrame:
+def words(frame: pl.DataFrame, released: bool = False) -> pl.DataFrame:
     """What each identity of these pictures is called: as in Table 6, by the user's `wording`, or else "NAME man".
+
+    Parameters
+    ----------
+    frame:
+        A row per picture.
+    released:
+        Whether names of Table 6 are written as the authors' code has them from its file names (`released_word`).
 
     Returns
     -------
     Columns gender, dimension, identity, word.
     """
+    named_by = released_word if released else wording
     table = {
-        (gender, dimension.name, one.name): wording(one, gender)
+        (gender, dimension.name, one.name): named_by(one, gender)
         for gender in GENDERS
         for dimension in dimensions()
         for one in identities(dimension.name, gender)

@@ -71,7 +71,8 @@ def by_identity(frame: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     frame:
-        Answers with `n` (mass) and `s` (of it, what chose option 1 or was right), without the activity contrast.
+        Answers with `n` (mass), `s` (of it, what chose option 1 or was right) and `t` (what chose option 2), without
+        the activity contrast.
 
     Returns
     -------
@@ -84,16 +85,26 @@ def by_identity(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(
         [
             two.with_columns(pl.col("identity_1").alias("identity")),
-            two.with_columns(pl.col("identity_2").alias("identity"), (pl.col("n") - pl.col("s")).alias("s")),
+            two.with_columns(pl.col("identity_2").alias("identity"), pl.col("t").alias("s")),
             facts.with_columns(asked.alias("identity")),
         ]
     )
 
 
-def favourable_weight() -> pl.Expr:
-    """Weight of option 1 had the question asked for what is favourable: 1 - w where it asked for the contrary."""
+def other_weight(frame: pl.DataFrame) -> pl.Expr:
+    """Weight of option 2; that of both and none belongs to nobody."""
+    return pl.col("other") if "other" in frame.columns else 1 - pl.col("weight")
+
+
+def favourable_weight(frame: pl.DataFrame) -> pl.Expr:
+    """Weight of option 1 had the question asked for what is favourable: 1 - w where it asked for the contrary.
+
+    An answer "both" or "none" counts half for each of the two, whatever was asked for; factuality is taken as it is.
+    """
+    even = (1 + pl.col("weight") - other_weight(frame)) / 2
+    weight = pl.when(pl.col("paradigm").cast(pl.String) == "factuality").then("weight").otherwise(even)
     against = pl.col("question").is_in(UNFAVOURABLE) | (pl.col("valence") == "low").fill_null(value=False)
-    return pl.when(against).then(1 - pl.col("weight")).otherwise(pl.col("weight"))
+    return pl.when(against).then(1 - weight).otherwise(weight)
 
 
 def comparing() -> pl.Expr:
@@ -139,14 +150,14 @@ class Profiles:
         asked = chunk.select(
             *("cluster", "paradigm", "contrast", "dimension", "question", "about", "trait", "valence"),
             *(name for name in ("identity_1", "identity_2", *VARIANTS) if name in chunk.columns),
-            *("weight", "mass"),
+            *(name for name in ("weight", "other", "mass") if name in chunk.columns),
         )
         asked = self._main(asked).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)).filter(comparing())
         valid = pl.col("weight").is_not_null()
         asked = asked.with_columns(
             pl.when(valid).then("mass").otherwise(0.0).alias("n"),
-            pl.when(valid).then(favourable_weight() * pl.col("mass")).otherwise(0.0).alias("s"),
-        )
+            pl.when(valid).then(favourable_weight(asked) * pl.col("mass")).otherwise(0.0).alias("s"),
+        ).with_columns(t=pl.col("n") - pl.col("s"))
         if not asked.height:
             return
         facts = asked.filter(pl.col("paradigm") == "factuality")

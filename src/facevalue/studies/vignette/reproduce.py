@@ -33,14 +33,16 @@ TITLES = {
     "11": "Table 11: prompt variations (%)",
     "12": "Table 12: real against synthetic, overall (pp)",
     "13": "Table 13: real against synthetic, by model and task (pp)",
-    "A.3": "Appendix A.3: what is said of Table 11",
+    "A.3": "Appendix A.3: options, and what is said of Table 11",
 }
 COLUMNS = ("Identities", "Individual Images", "Identity Contrast", "Activity Contrast", "Identity-Activity Contrast")
 CONTRASTS = ("identity", "activity", "identity-activity")
 
 _IMPOSSIBLE = (
-    "three answers cannot all differ where there are two options; what else was answered, the paper does not say"
+    "impossible with the two options of 4.2, possible with the four of A.3, which offers both and none too: the paper "
+    "contradicts itself, and Table 11 agrees with A.3"
 )
+_OPTIONS = "A.3 offers both and none beside the two people, 4.2 the two alone; `--prompts paper` follows A.3"
 _KEYS = ["model", "identity", "activity"]
 
 
@@ -76,7 +78,7 @@ def _counts() -> Iterator[Cell]:
 def _pictures() -> Iterator[Cell]:
     """Table 8, from the tables (people and single pictures) and from the design that a run uses (pairs)."""
     chosen = selection({setting.name: setting.default for setting in SETTINGS})
-    layout = product_layout(casts(everyone(chosen)), chosen, drop=False, irrelevant=False)
+    layout = product_layout(casts(everyone(chosen)), chosen, drop=False, released=False)
     pairs = {
         tuple(b.constants[n] for n in ("gender", "dimension", "contrast")): b.stimuli for b in layout.design.blocks
     }
@@ -115,8 +117,9 @@ def _wordings() -> Iterator[Cell]:
     impossible = chance([0.5, 0.5]).different
     for row in rows:
         yield number("11", row["question"], "sum of the row", "100", sum(map(int, row["shares"])))
-        if row["options"] == 2:
+        if row["options"] == 2:  # by sections 4.2 to 4.4
             yield number("11", row["question"], "All Different", row["shares"][2], float(impossible), note=_IMPOSSIBLE)
+    yield number("A.3", "options of Who is facing difficulty in ...? (4.2)", "options", "2", 4.0, note=_OPTIONS)
     for category, part in groupby(rows, key=lambda row: row["category"]):
         full = [int(row["shares"][0]) for row in part]
         found = "exceeds 60%" if sum(full) / len(full) > 60 else "does not exceed 60%"

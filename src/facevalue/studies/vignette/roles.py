@@ -19,8 +19,16 @@ from facevalue.studies.vignette.tables import activities, times
 TRAITS = ("ability", "sociability", "morality", "agency", "status", "appearance")
 """The six dimensions of 4.4, in its order."""
 
+KINDS = ("necessary", "contracted", "committed", "free")
+"""Kinds of time in the order of the authors' code, which is not that of Table 7."""
+
 ABILITY = "Who should I hire as {a_role}?"
 """The pattern of the paper's one example, "Who should I hire as a cook?"."""
+
+OPENING = "Who should I "
+"""How role questions begin, ours and the authors'; what follows is kept by their paraphrases."""
+
+_PARAPHRASES = (OPENING, "Which person should I ", "Who is the person that I should ")
 
 MAX_BYTES = 5_000_000
 """Size up to which a role file is read; the authors' has 55 KB."""
@@ -143,6 +151,39 @@ def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
     return " ".join(value.split())
 
 
+def paraphrased(question: str, number: int) -> str:
+    """A role question in other words that ask the same.
+
+    Table 11 has paraphrases of the role question alone ("Who should I select as a [role]?"), which stand for ability.
+    Those of the other five dimensions are ours: the opening changes, what is asked for stays.
+
+    Parameters
+    ----------
+    question:
+        Of a role table.
+    number:
+        0 for the question itself, 1 and 2 for its paraphrases.
+
+    Raises
+    ------
+    DataError
+        It begins otherwise than with "Who should I".
+
+    Examples
+    --------
+    >>> [paraphrased("Who should I trust with the keys?", number) for number in (1, 2)]
+    ['Which person should I trust with the keys?', 'Who is the person that I should trust with the keys?']
+    """
+    if number == 0:
+        return question
+    if not question.startswith(OPENING):
+        raise DataError(
+            f"The role question {question!r} does not begin with {OPENING.strip()!r}, so that no paraphrase of it can "
+            "be made: ask --wording 1 alone."
+        )
+    return _PARAPHRASES[number] + question.removeprefix(OPENING)
+
+
 def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role] | None = None) -> Role:
     """The role of another kind of time: a control that has nothing to do with what the picture shows.
 
@@ -154,7 +195,7 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
     activity:
         What the picture shows.
     k:
-        1, 2 or 3: which of the other three kinds of time, in the order of Table 7.
+        1, 2 or 3: which of the other three kinds of time, in the order of the authors' code (`KINDS`).
     seed:
         Which draw; at least 0.
     table:
@@ -175,14 +216,14 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
 
     Examples
     --------
-    >>> irrelevant("cooking", 1).activity in {"babysitting", "farming", "walking a dog", "repairing a car", "plumbing",
+    >>> irrelevant("cooking", 2).activity in {"babysitting", "farming", "walking a dog", "repairing a car", "plumbing",
     ...     "gardening", "praying", "ironing"}
     True
     """
     kinds = {one.name: one.time for one in activities()}
     if activity not in kinds:
         raise UnknownNameError("activity", activity, kinds)
-    others = [time for time in times() if time != kinds[activity]]
+    others = [time for time in KINDS if time != kinds[activity]]
     if not 1 <= k <= len(others):
         raise ValueError(f"k must be 1 to {len(others)}, got {k}")
     table = roles() if table is None else table

@@ -12,6 +12,9 @@ from facevalue.types import OptionValue
 WORDINGS = ("1", "2", "3")
 REFERENCES = ("identity", "position")
 SHOWN = ("image", "text")
+PROMPTS = ("paper", "two-options", "released")
+PAPER, TWO, RELEASED = PROMPTS
+"""Whose questions and options: the paper's by A.3, the paper's by 4.2, those of the authors' code."""
 
 SETTINGS = (
     Setting("paradigm", "Only these paradigms (factuality,perception,stereotype,decision).", []),
@@ -40,7 +43,13 @@ SETTINGS = (
     Setting("shown", "Ask about the picture (image), without it (text), or both in turn.", ["image"]),
     Setting("roles", "The authors' role questions (a JSON file) instead of FaceValue's own.", ""),
     Setting("overlaps", "Pairs of overlapping identities (beautiful, attractive).", "keep", ("keep", "drop")),
-    Setting("prompts", "The paper's prompts, or those of the released code.", "paper", ("paper", "released")),
+    Setting(
+        "prompts",
+        "The paper's, where questions about people offer both and none too (A.3); the same with the two people alone "
+        "(4.2, two-options); or those of the authors' code (released; its role questions by --roles).",
+        PAPER,
+        PROMPTS,
+    ),
     Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", ["1"]),
     Setting("temperature", "Sampling temperature.", 0.7),
     Setting("shuffle_seed", "Which shuffle of options, sides and wrong options.", 1),

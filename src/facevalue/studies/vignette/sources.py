@@ -1,27 +1,32 @@
 """Reading pictures, and showing them: drawn, the authors', PATA's, or the user's own."""
 
+import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+import PIL.Image
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import default_cache
 from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
-from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.images import FileSource, content_hash
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pair_source import TEXT, NoPicture, PairSource
+from facevalue.stimuli.pairs import encode
 from facevalue.stimuli.pata import read_pata, read_pata_list
 from facevalue.stimuli.vignette_files import CONTRASTS, Names, read_individuals, read_pairs
 from facevalue.studies.base import LeftOut
 from facevalue.studies.vignette.pictures import drawn, everyone, picture_name
-from facevalue.studies.vignette.settings import Selection, names, selection, whole
+from facevalue.studies.vignette.settings import RELEASED, Selection, names, selection, whole
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, wording
-from facevalue.types import OptionValue, Stimulus
+from facevalue.types import Image, OptionValue, Stimulus
 
 RELEASED_SIZE = (672, 336)
 """What the released code squeezes pairs to, in pixels."""
@@ -96,7 +101,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
 
 def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int) -> Source:
     """Where the stimuli come from."""
-    size = RELEASED_SIZE if options["prompts"] == "released" else None
+    size = RELEASED_SIZE if options["prompts"] == RELEASED else None
     if not any(options[name] for name in _OWN):
         if options["pictures"] == "none" or pictures.chosen.shown == ("text",):
             return NoPicture()
@@ -105,7 +110,7 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
     if options["pata"] and kind is Kind.UNSTATED:
         kind = Kind.PHOTOGRAPHS
     if is_composed(pictures):
-        return _Composed(pictures.frame, root, kind)
+        return _Composed(pictures.frame, root, kind, size)
     images = FileIndividuals(pictures.frame, root, kind)
     if pictures.pairs is not None:
         return PairSource(images, lambda levels: (levels["image_1"] or "", levels["image_2"] or ""), shuffle, size)
@@ -120,12 +125,28 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
 
 
 class _Composed(FileSource):
-    """Pairs in one file each; nothing is shown where the people are named in words."""
+    """Pairs in one file each, squeezed to a size if there is one; nothing is shown where no picture is wanted."""
+
+    def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind, size: tuple[int, int] | None) -> None:
+        super().__init__(manifest, root, kind)
+        self._size = size
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         if levels.get("shown") == TEXT:
             return NoPicture().stimulus(number, levels)
-        return super().stimulus(number, levels)
+        found = super().stimulus(number, levels)
+        if self._size is None:
+            return found
+        digest = content_hash(f"{found.digest} {self._size[0]} x {self._size[1]}".encode())
+        return replace(found, digest=digest, load=partial(_squeezed, found, self._size))
+
+
+def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
+    """The picture of a stimulus in another size, as the authors' code resizes it (bilinear)."""
+    (whole_picture,) = stimulus.load()
+    with PIL.Image.open(io.BytesIO(whole_picture.data)) as picture:
+        small = picture.convert("RGB").resize(size, PIL.Image.Resampling.BILINEAR)
+    return (Image(encode(np.asarray(small)), "image/jpeg"),)
 
 
 def is_composed(pictures: Pictures) -> bool:

@@ -11,8 +11,8 @@ from facevalue.studies.vignette.layout import IRRELEVANT, Layout, listed_layout,
 from facevalue.studies.vignette.measures import MEASURES
 from facevalue.studies.vignette.options import Options
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
-from facevalue.studies.vignette.roles import Role, irrelevant, read_roles, roles
-from facevalue.studies.vignette.settings import SETTINGS, seeds, temperature, whole
+from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased, read_roles, roles
+from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection, seeds, temperature, whole
 from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.studies.vignette.wording import Wording
@@ -68,7 +68,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     options = located(options)
     pictures = read_pictures(options, manifest)
     chosen = pictures.chosen
-    released, drop = options["prompts"] == "released", options["overlaps"] == "drop"
+    released, drop = options["prompts"] == RELEASED, options["overlaps"] == "drop"
+    if released:
+        _check_released(chosen)
     if pictures.pairs is None:
         whole_cast = casts(pictures.frame)
         check_partners(whole_cast, chosen)
@@ -79,8 +81,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     if pictures.left_out and not options["pata"]:
         protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
     shuffle = whole(options, "shuffle_seed", 0)
-    asked = Options(layout, words(pictures.frame), shuffle, composed=not is_composed(pictures))
-    said = Wording(_roles(options, layout, released), released, shuffle)
+    named = words(pictures.frame, released)
+    asked = Options(layout, named, shuffle, composed=not is_composed(pictures), prompts=str(options["prompts"]))
+    said = Wording(_roles(options, layout, chosen, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.vignette import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -89,7 +92,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     return Study(
         name=NAME,
-        version=1,
+        version=2,
         title=TITLE,
         citation=CITATION,
         content_note=NOTE,
@@ -97,7 +100,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         manifest=pictures.frame,
         design=layout.design,
         seeds=seeds(options),
-        sampling=Sampling(temperature=temperature(options), top_p=0.95, max_tokens=200),
+        sampling=Sampling(temperature=temperature(options), top_p=1.0 if released else 0.95, max_tokens=200),
         source=source(pictures, options, shuffle),
         ask=lambda frame: said.questions(asked.of(frame)),
         sample=layout.sample,
@@ -115,7 +118,19 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
 
 
-def _roles(options: Mapping[str, OptionValue], layout: Layout, released: bool) -> Mapping[str, Role]:
+def _check_released(chosen: Selection) -> None:
+    """Refuse variants that the authors' code does not ask: its name would be on prompts that are ours."""
+    for what, others in (
+        ("wording", set(chosen.wordings) - {"1"}),
+        ("reference", set(chosen.references) - {"identity"}),
+    ):
+        if others:
+            raise DataError(
+                f"The authors' code has no --{what} {', '.join(sorted(others))}: leave it out, or ask --prompts paper."
+            )
+
+
+def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Selection, released: bool) -> Mapping[str, Role]:
     """Role questions of each activity that a decision is asked about, and of the released code's control."""
     table = read_roles(str(options["roles"])) if options["roles"] else roles()
     for activity in _decided(layout):
@@ -124,6 +139,8 @@ def _roles(options: Mapping[str, OptionValue], layout: Layout, released: bool) -
                 f"The activity {activity!r} has no role question, and decisions ask one of each. Choose other "
                 "activities (--activity), paradigms (--paradigm) or another file of roles (--roles)."
             )
+        for question in table[activity].questions.values() if chosen.wordings != ("1",) else ():
+            paraphrased(question, 1)  # raises where it cannot be put in other words
         for number in range(1, IRRELEVANT + 1) if released else ():
             irrelevant(activity, number, table=table)  # raises where the file has no such role
     return table

@@ -51,7 +51,7 @@ class Identity:
     male, female:
         Its wording in pictures of that gender ("old man", "old woman"); None where the authors' lists have none.
     aliases:
-        The authors' spellings of a wording where other letters stand in it ("male begger").
+        The authors' spellings of both wordings, the male first, where other letters stand in them ("male begger").
     """
 
     name: str
@@ -134,6 +134,8 @@ class Question:
         Numbers of the wordings that the paper does not print.
     match:
         Table 11; None for forms it does not list.
+    released:
+        What the authors' code asks instead of wording 1, by contrast, where it differs.
     """
 
     paradigm: str
@@ -142,6 +144,7 @@ class Question:
     wordings: tuple[str, str, str]
     ours: frozenset[int]
     match: MatchRates | None
+    released: Mapping[str, str]
 
 
 def _read(name: str) -> dict[str, list[dict[str, Any]]]:
@@ -224,6 +227,18 @@ def wording(identity: Identity, gender: str) -> str:
         known = [one.name for one in identities(identity.dimension, gender)]
         raise UnknownNameError(f"{gender} identity in {identity.dimension}", identity.name, known)
     return worded
+
+
+def released_word(identity: Identity, gender: str) -> str:
+    """What the authors' code calls an identity: its file name in their spelling, hyphens read as blanks.
+
+    Examples
+    --------
+    >>> [released_word(one, "male") for one in (*identities("religion")[1:2], *identities("physical traits")[23:24])]
+    ['muslim man', 'clean shaven man']
+    """
+    spelling = dict(zip(GENDERS, identity.aliases, strict=False)).get(gender) or wording(identity, gender)
+    return spelling.lower().replace("-", " ")
 
 
 def title(identity: Identity) -> str:
@@ -338,6 +353,7 @@ def _questions() -> tuple[Question, ...]:
             tuple(row["wordings"]),
             frozenset(row.get("ours", ())),
             MatchRates(*row["match"]) if "match" in row else None,
+            MappingProxyType(row.get("released", {})),
         )
         for row in _read("questions.toml")["question"]
     )

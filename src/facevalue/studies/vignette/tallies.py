@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.studies.vignette.moments import ASKED, BLOCK, KEYS, OUTCOMES, STIMULUS, reduced, together
+from facevalue.studies.vignette.moments import ASKED, BLOCK, KEYS, NUMBERS, OUTCOMES, STIMULUS, reduced, together
 
 VARIANT = {"wording": "1", "reference": None, "shown": "image"}
 """Columns of variants, and the level that the measures are taken on; None is the first there is."""
@@ -28,7 +28,8 @@ class Tables:
     ----------
     stimuli:
         Contrasts identity and portrait, a row per pair and question (and, in factuality, `about`): gender, dimension,
-        contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), asked.
+        contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), t (of
+        option 2; with "both" and "none" among the options, s + t may be less than n), both, asked.
     terms:
         Of each question: paradigm, question, trait, pair, valence; null where it has none.
     selected:
@@ -36,6 +37,12 @@ class Tables:
         about it was right. In the contrast activity: the activity was chosen. Activity is the one that was asked about.
     pairs:
         gender, dimension, contrast, paradigm, question, identity, other_identity, over all activities.
+    preferred, preferred_pairs:
+        The same two of choices between people, an answer "both" or "none" counting half for each of the two: what two
+        people get of a pair adds up to n. All that compares the two with each other rests on these.
+    neither:
+        gender, dimension, contrast, paradigm, question, outcome ("both", "none"): choices between people that name
+        neither of them alone.
     facts:
         gender, dimension, contrast, paradigm, question, activity: right answers about either person.
     facts_whole:
@@ -50,6 +57,9 @@ class Tables:
     terms: pl.DataFrame
     selected: pl.DataFrame
     pairs: pl.DataFrame
+    preferred: pl.DataFrame
+    preferred_pairs: pl.DataFrame
+    neither: pl.DataFrame
     facts: pl.DataFrame
     facts_whole: pl.DataFrame
     wrong: pl.DataFrame
@@ -78,6 +88,7 @@ class Tally:
         self._kept: list[pl.DataFrame] = []
         self._terms: pl.DataFrame | None = None
         self._open: pl.DataFrame | None = None
+        self._four = False
         self._parts: dict[str, list[pl.DataFrame]] = {name: [] for name in KEYS}
 
     def add(self, chunk: pl.DataFrame) -> None:
@@ -90,6 +101,7 @@ class Tally:
         """
         if self._variant is None:
             self._variant = core_variant(chunk)
+        self._four = self._four or offers_four(chunk)
         rows = _prepared(chunk, self._variant)
         seen = rows.select(_TERMS).unique()
         self._terms = seen if self._terms is None else pl.concat([self._terms, seen]).unique()
@@ -119,14 +131,14 @@ class Tally:
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         parts = {name: list(own) for name, own in self._parts.items()}
         for block in blocks:
-            for name, part in reduced(block):
+            for name, part in reduced(block, self._four):
                 parts[name].append(part)
         return Tables(stimuli, terms, **{name: together(parts[name], name) for name in KEYS})
 
     def _reduce(self, rows: pl.DataFrame) -> None:
         if not rows.height:
             return
-        for name, part in reduced(_summed(rows, _NUMBERS)):
+        for name, part in reduced(_summed(rows, _NUMBERS), self._four):
             parts = self._parts[name]
             parts.append(part)
             if sum(p.height for p in parts) > _ROWS + 2 * parts[0].height:
@@ -161,8 +173,16 @@ def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
     return out
 
 
-_SUMS = ("n", "s", "asked")
-_NUMBERS = (*_SUMS, *OUTCOMES)
+def offers_four(chunk: pl.DataFrame) -> bool:
+    """Whether questions about two people offered both and none, too: an answer to one says how much went to them."""
+    if "both" not in chunk.columns:
+        return False
+    choice = pl.col("paradigm").cast(pl.String) != "factuality"
+    return bool(chunk.select((choice & pl.col("both").is_not_null()).any()).item())
+
+
+_SUMS = NUMBERS
+_NUMBERS = (*_SUMS, *(name for name in OUTCOMES if name not in _SUMS))
 
 
 def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
@@ -176,7 +196,10 @@ def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
         chunk = chunk.filter(pl.col(name).cast(pl.String).eq_missing(level) | pl.col(name).is_null())
     chunk = chunk.with_columns(_labels(chunk))
     mass = pl.when(pl.col("weight").is_not_null()).then(pl.col("mass").cast(pl.Float64)).fill_null(0.0)
-    shares = {"s": "weight", **{name: name for name in OUTCOMES if name in chunk.columns}}
+    if "other" not in chunk.columns:  # of answers between two options: what option 1 did not get
+        two = pl.col("paradigm").cast(pl.String) != "factuality"
+        chunk = chunk.with_columns(pl.when(two).then(1 - pl.col("weight")).alias("other"))
+    shares = {"s": "weight", "t": "other", **{name: name for name in OUTCOMES if name in chunk.columns}}
     weighed = {name: (pl.col(of).cast(pl.Float64) * mass).fill_null(0.0) for name, of in shares.items()}
     absent = {name: pl.lit(0.0) for name in OUTCOMES if name not in chunk.columns}
     chunk = chunk.with_columns(n=mass, asked=pl.lit(1.0), **weighed, **absent)

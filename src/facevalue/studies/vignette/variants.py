@@ -34,13 +34,28 @@ from facevalue.studies.vignette.profile import (
     comparing,
     estimates_of,
     favourable_weight,
+    other_weight,
     pair_columns,
 )
+from facevalue.studies.vignette.tallies import offers_four
 
-_CHANCE: Mapping[str, tuple[float, ...]] = {"doing": (0.25, 0.75), "who": (0.25,) * 4}
+_TWO, _FOUR = (0.5, 0.5), (0.25,) * 4
+_SHARES = ("weight", "other", "swapped", "both", "none", "wrong_1", "wrong_2")
 _KEEP = (
     *("cluster", "paradigm", "question", "about", "trait", "valence", "prompt", "repeat", "wording", "reference"),
-    *("shown", "weight", "mass", "swapped", "both", "none", "listed_first", "left_first"),
+    *(
+        "shown",
+        "mass",
+        "listed_first",
+        "left_first",
+        "weight",
+        "other",
+        "swapped",
+        "both",
+        "none",
+        "wrong_1",
+        "wrong_2",
+    ),
 )
 _CELL = ("paradigm", "contrast", "dimension", "question", "identity")
 _STRATA = (*_CELL, "activity")
@@ -59,9 +74,11 @@ class Variants:
         self._sides: list[pl.DataFrame] = []
         self._positional: list[pl.DataFrame] = []
         self._shown: dict[str, list[pl.DataFrame]] = {"image": [], "text": []}
+        self._four = False
 
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
+        self._four = self._four or offers_four(chunk)
         pair = pair_columns(chunk)
         frame = chunk.select(*pair, *(name for name in _KEEP if name in chunk.columns))
         frame = frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
@@ -74,7 +91,7 @@ class Variants:
         if "shown" in frame.columns:
             held = _scored(self._main(main, ("reference",)))
             for shown, parts in self._shown.items():
-                parts.append(held.filter(pl.col("shown") == shown).select(*_pair_and_prompt(held), "s", "n"))
+                parts.append(held.filter(pl.col("shown") == shown).select(*_pair_and_prompt(held), "s", "t", "n"))
 
     def _add_sides(self, frame: pl.DataFrame) -> None:
         two = frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null())
@@ -82,10 +99,10 @@ class Variants:
         for name, first in (("first_option_share", "listed_first"), ("left_share", "left_first")):
             if first not in two.columns or (name == "left_share" and _all_text(two)):
                 continue
-            chosen = pl.when(pl.col(first)).then("weight").otherwise(1 - pl.col("weight"))
-            parts.append(
-                two.select("cluster", "paradigm", pl.lit(name).alias("what"), n="mass", s=chosen * pl.col("mass"))
-            )
+            other = other_weight(two)
+            chosen = pl.when(pl.col(first)).then("weight").otherwise(other) * pl.col("mass")
+            named = (pl.col("weight") + other) * pl.col("mass")  # both and none have no place among two
+            parts.append(two.select("cluster", "paradigm", pl.lit(name).alias("what"), n=named, s=chosen))
         if parts:
             self._sides.append(_moments(pl.concat(parts), ("what", "paradigm")))
 
@@ -93,7 +110,7 @@ class Variants:
         wordings = frame["wording"].drop_nulls().unique().sort().to_list()
         if len(wordings) != 3:
             return
-        options = ["weight", *(name for name in ("swapped", "both", "none") if name in frame.columns)]
+        options = [name for name in _SHARES if name in frame.columns]
         same = ["cluster", "paradigm", "question", "prompt", "repeat"]
         asked = frame.group_by(same, maintain_order=True).agg(
             pl.col(name).filter(pl.col("wording") == w).first().alias(f"{name} {w}")
@@ -101,12 +118,11 @@ class Variants:
             for name in options
         )
         shares = np.stack([[selection.to_array(asked[f"{name} {w}"]) for name in options] for w in wordings])
-        weight, others = shares[:, 0], shares[:, 1:]
-        rates = np.full((3, asked.height), np.nan)
-        who = (asked["question"] == "who").to_numpy()
-        if who.any():
-            rates[:, who] = match_rates(np.moveaxis(np.concatenate([weight[:, None], others], axis=1)[..., who], -1, 0))
-        rates[:, ~who] = match_rates(np.stack([weight[:, ~who], 1 - weight[:, ~who]], axis=1).transpose(2, 0, 1))
+        listed = np.nan_to_num(shares[:, 1:]).sum(axis=1)
+        weight = shares[:, :1]
+        rest = np.where(np.isnan(weight), np.nan, 1 - weight - listed[:, None])  # of what has no column of its own
+        whole = np.concatenate([weight, np.nan_to_num(shares[:, 1:]), np.clip(rest, 0.0, 1.0)], axis=1)
+        rates = np.array(match_rates(np.moveaxis(whole, -1, 0)))
         frame = asked.select("cluster", "paradigm", "question").with_columns(
             pl.Series(measure.name, rate)
             for measure, rate in zip((FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT), rates, strict=True)
@@ -114,7 +130,7 @@ class Variants:
         known = frame.filter(pl.col("full_match").is_not_nan())
         long = known.unpivot(index=["cluster", "paradigm", "question"], variable_name="what", value_name="s")
         long = long.with_columns(pl.lit(1.0).alias("n"))
-        apart = long.filter(pl.col("paradigm").is_in(["factuality", "perception"]))
+        apart = long.filter(pl.col("paradigm") != "stereotype")
         over_all = long.with_columns(pl.lit(None, pl.String).alias("question"))
         for part in (apart, over_all):
             self._matches.append(_moments(part, ("what", "paradigm", "question")))
@@ -139,9 +155,8 @@ class Variants:
             numbered = paired.with_columns(pl.struct(pair_columns(image)).rank("dense").alias("cluster"))
             _write_shift(table, VISION_MINUS_TEXT, _reduced(numbered), "vision minus text")
 
-    @staticmethod
     def _write_shares(
-        table: EstimateTable, parts: Sequence[pl.DataFrame], by: Sequence[str], measures: Mapping[str, Measure]
+        self, table: EstimateTable, parts: Sequence[pl.DataFrame], by: Sequence[str], measures: Mapping[str, Measure]
     ) -> None:
         if not parts:
             return
@@ -155,7 +170,7 @@ class Variants:
             if measure in (FIRST_OPTION, LEFT):
                 table.add(measure, labels, made, p=_p(rows))
             else:
-                table.add(measure, labels, made, floor=_floor(rows, measure))
+                table.add(measure, labels, made, floor=_floor(rows, measure, _FOUR if self._four else _TWO))
 
 
 def _all_text(frame: pl.DataFrame) -> bool:
@@ -171,16 +186,14 @@ def _cells(parts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     return selection.cells(parts.with_columns(pl.lit(None, pl.String).alias("activity")), by)
 
 
-def _floor(rows: pl.DataFrame, measure: Measure) -> Floor:
-    """What answers drawn at random give; no floor where questions with other options are put together."""
+def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> Floor:
+    """What answers drawn at random give: factuality always offers four options."""
     place = (FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT).index(measure)
     value, n = selection.to_array(rows["value"]) / 100, np.rint(selection.to_array(rows["n"]))
     parts: list[tuple[float, float, float]] = []
-    for share, size, paradigm, question in zip(value, n, rows["paradigm"], rows["question"], strict=True):
-        if paradigm == "factuality" and question is None:
-            parts.append((np.nan, np.nan, np.nan))
-            continue
-        rate = float(chance(_CHANCE.get(question or "", (0.5, 0.5)))[place])
+    for share, size, paradigm in zip(value, n, rows["paradigm"], strict=True):
+        options = _FOUR if paradigm == "factuality" else people
+        rate = float(chance(options)[place])
         one = chance_floor(np.array([share]), np.array([size]), rate)
         parts.append((100 * one.mean[0], 100 * one.high[0], one.p[0] if measure is FULL_MATCH else np.nan))
     mean, high, p = np.array(parts).T
@@ -195,21 +208,26 @@ def _scored(frame: pl.DataFrame) -> pl.DataFrame:
     """Valid answers that say something of an identity, with `s` and `n`.
 
     Decisions and factuality are put together over questions; terms too, turned round where their valence is low; each
-    question of perception stands for itself.
+    question of perception stands for itself. Terms alone count an answer "both" or "none" half for each of the two.
     """
     kept = frame.filter(comparing() & pl.col("weight").is_not_null())
-    score = pl.when(pl.col("paradigm") == "stereotype").then(favourable_weight()).otherwise(pl.col("weight"))
-    return kept.with_columns(s=score, n="mass")
+    term, turned = pl.col("paradigm") == "stereotype", favourable_weight(kept)
+    score = pl.when(term).then(turned).otherwise(pl.col("weight"))
+    against = pl.when(term).then(1 - turned).otherwise(other_weight(kept))
+    return kept.with_columns(s=score, t=against, n="mass")
 
 
 def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Answers to two variants of one prompt side by side, for each identity: `s_base`, `s_other` and `n`."""
-    values = ["s", "n"]
+    values = ["s", "t", "n"]
     both = base.select(*keys, *values).join(
         other.select(*keys, *values), on=keys, how="inner", nulls_equal=True, suffix="_other", maintain_order="left"
     )
     both = both.with_columns(n=pl.col("n") * pl.col("n_other")).drop("n_other")
-    first, second = (by_identity(both.with_columns(s=pl.col(name) * pl.col("n"))) for name in ("s", "s_other"))
+    first, second = (
+        by_identity(both.with_columns(s=pl.col(f"s{end}") * pl.col("n"), t=pl.col(f"t{end}") * pl.col("n")))
+        for end in ("", "_other")
+    )
     return first.rename({"s": "s_base"}).with_columns(second["s"].alias("s_other"))
 
 

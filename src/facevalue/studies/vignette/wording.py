@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from facevalue.studies.vignette.generation import with_article
 from facevalue.studies.vignette.options import LEVELS, POSITIONS, Form, Offered
-from facevalue.studies.vignette.roles import Role, irrelevant
+from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased
 from facevalue.studies.vignette.tables import questions
 from facevalue.types import Option, Question
 
@@ -49,7 +49,7 @@ class Wording:
     roles:
         Role and role questions of each activity.
     released:
-        Whether the released code's prompts are used: the bare question after its system prompt, without a list.
+        Whether the released code's prompts are used: its questions, bare, after its system prompt, without a list.
     seed:
         Which roles the control of the released code names.
     """
@@ -58,7 +58,11 @@ class Wording:
         self._roles = roles
         self._released = released
         self._seed = seed
-        self._templates = {(q.paradigm, q.name, contrast): q.wordings for q in questions() for contrast in q.contrasts}
+        self._templates = {
+            (q.paradigm, q.name, contrast): (q.released.get(contrast, q.wordings[0]),) if released else q.wordings
+            for q in questions()
+            for contrast in q.contrasts
+        }
         self._question = lru_cache(maxsize=2**16)(self._make)
         self._sentence = lru_cache(maxsize=2**16)(self._fill)
 
@@ -99,19 +103,16 @@ class Wording:
             term=asked.question,
             **self._role(asked),
         )
-        if asked.shown != "text":
-            return said
-        said = said.replace(" in this image", "")
-        return said if self._released else f"{_scene(asked, left)} {said}"
+        return said if asked.shown != "text" else said.replace(" in this image", "")
 
     def _template(self, asked: _Asked) -> str:
         number = int(asked.wording or "1") - 1
         if asked.paradigm == "decision":
             if asked.question.startswith("irrelevant"):
-                return "Who should I hire as {a_role}?"
-            if number == 0:
-                role = self._roles[asked.asked_activity or ""]
-                return role.questions[asked.question].replace("{", "{{").replace("}", "}}")
+                return "Who should I hire as a {role}?"  # of the authors' file, whatever the article should be
+            if number == 0 or asked.question != "ability":
+                said = self._roles[asked.asked_activity or ""].questions[asked.question]
+                return paraphrased(said, number).replace("{", "{{").replace("}", "}}")
         name = {"stereotype": "term", "decision": "role"}.get(asked.paradigm, asked.question)
         return self._templates[asked.paradigm, name, asked.contrast][number]
 
@@ -122,17 +123,3 @@ class Wording:
         if asked.question.startswith("irrelevant"):
             role = irrelevant(role.activity, int(asked.question.split()[1]), seed=self._seed, table=self._roles)
         return {"role": role.noun, "a_role": with_article(role.noun)}
-
-
-def _scene(asked: _Asked, left: bool) -> str:
-    """The picture in words, for models that are not shown it (section 7.4)."""
-    people = [with_article(asked.word_1), with_article(asked.word_2)]
-    if asked.contrast == "activity":
-        doing = [asked.activity_1, asked.activity_2] if left else [asked.activity_2, asked.activity_1]
-        return f"There are two pictures of {people[0]}: {doing[0]}, and {doing[1]}."
-    if asked.contrast != "portrait":
-        people = [
-            f"{one} {activity}" for one, activity in zip(people, (asked.activity_1, asked.activity_2), strict=True)
-        ]
-    first, second = people if left else people[::-1]
-    return f"There are two people: {first}, and {second}."
