@@ -1,9 +1,9 @@
 """The self-check: a few questions of every run are also put to the model in the plain way, and the numbers compared."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,16 @@ from facevalue.models.hf.calls import is_memory
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.drawing import log_probabilities
 from facevalue.models.hf.growth import leaves, spoken
+from facevalue.models.hf.led import said
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.plain import plain_logits
+from facevalue.models.hf.plain import forward, plain_logits
 from facevalue.models.hf.scoring import Evidence
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 _FIRST, _RATE = 8, 50  # stimuli
+_REPLY, _LIKELIEST = 4, 8  # tokens
 _GROWTH = 2
 
 
@@ -96,7 +101,11 @@ class SelfCheck:
         return cls(loaded.tolerance)
 
     def compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
-        """Compare what was read over a shared prefix with one plain forward pass for each reply.
+        """Compare what was read with one plain forward pass for each reply.
+
+        Where nothing is shared, that is how it was read. So the model is also let reply as it likes: the tokens that
+        its own `generate` says must be the likeliest of those it scores, with the probabilities that the plain way
+        gives along that reply, and a forward pass without `generate` must give the same for the first.
 
         Parameters
         ----------
@@ -141,13 +150,34 @@ class SelfCheck:
             known = [(row, each) for row, n in enumerate(places) for each in by_reply[longest[:n]]]
             logs = log_probabilities(logits, [row for row, _ in known], [each.token for _, each in known])
             self._enter(logs, np.array([each.logprob for _, each in known]))
+        if group.inputs is None:
+            self._reply(loaded, inputs)
         self.checks += 1
         if not self.difference <= self.tolerance:
+            shared = "over the shared prefix differs from a plain forward pass"
+            ways = shared if group.inputs is not None else "by the plain way differs from what the model says"
             raise ModelError(
-                f"Self-check: a probability of {_name(loaded)} read over the shared prefix differs by "
-                f"{self.difference:.2g} from a plain forward pass; rounding in {_dtype(loaded)} explains at most "
-                f"{self.tolerance:.2g}. Try --dtype float32. If it stays, please report it with the model's name."
+                f"Self-check: a probability of {_name(loaded)} read {ways} by {self.difference:.2g}; rounding in "
+                f"{_dtype(loaded)} explains at most {self.tolerance:.2g}. Try --dtype float32. If it stays, please "
+                "report it with the model's name."
             )
+
+    def _reply(self, loaded: Loaded, inputs: "Mapping[str, Tensor]") -> None:
+        """Compare the reply that the model's own `generate` says with what the plain way scores."""
+        room = math.inf if loaded.context is None else loaded.context - inputs["input_ids"].shape[1]
+        count = int(max(1, min(_REPLY, room)))
+        reply = said(loaded, inputs, count)
+        if reply is None or not reply.follows(()):
+            raise ModelError(
+                f"Self-check: what {_name(loaded)} says is not what it scores as the likeliest, so that nobody knows "
+                "how likely a reply is: it cannot be asked here."
+            )
+        along = plain_logits(loaded, inputs, reply.tokens[:-1], range(count))
+        first = forward(loaded, inputs, reply.start)[None]
+        for plain, own in ((along, reply.logits), (first, reply.logits[:1])):
+            tokens = own.topk(_LIKELIEST, dim=1).indices.flatten().tolist()
+            rows = [row for row in range(len(own)) for _ in range(_LIKELIEST)]
+            self._enter(log_probabilities(plain, rows, tokens), log_probabilities(own, rows, tokens))
 
     def _enter(self, plain: Any, shared: Any) -> None:
         difference = float(np.abs(np.exp(plain) - np.exp(shared)).max())

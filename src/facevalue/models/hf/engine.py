@@ -334,14 +334,14 @@ class Engine:
         if not places:
             return
         growth: Callable[[], Growth] = partial(PlainGrowth, self.loaded, group)
-        length, drawn = 0, None
+        length = 0
         if group.inputs is not None:
             prefix = attempt(partial(Prefix.of, self.loaded), group.inputs)
             if isinstance(prefix, OutOfMemory):
                 yield from ((number, Failed(str(prefix)), 0.0) for number in places)
                 return
             growth, length = partial(SharedGrowth, prefix, group.suffixes), prefix.length
-            drawn = schedule.draw(list(places))
+        drawn = schedule.draw(list(places))
 
         def grown(pack: list[int]) -> list[Result | Failed]:
             try:
@@ -356,7 +356,7 @@ class Engine:
                 yield from ((number, Failed(str(results)), seconds) for number in pack)
                 continue
             # Questions stay in their places, so that what others may do to them is seen, and none is believed before.
-            checked = None if group.inputs is None else schedule.choose(pack, drawn)
+            checked = schedule.choose(pack, drawn)
             for number, result in zip(pack, results, strict=True):
                 if number == checked and not isinstance(result, Failed):
                     self.check.compare(self.loaded, group, places[number], result.evidence)

@@ -1,13 +1,15 @@
 """A model led through a reply by `generate`, and whether it said what it was led to.
 
 A family may bring a `generate` of its own, which may drop what it is given: Janus passes no logits processor on, and so
-says another reply than the one that is asked about. What was said is therefore compared, each time.
+says another reply than the one that is asked about. So the processor is put where scores are processed, and what was
+said is compared with what was to be said, each time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import ModelError
@@ -46,17 +48,9 @@ class Said:
         likeliest = all(self.logits[n, self.tokens[n]] == self.logits[n].max() for n in free)
         return self.tokens[: len(lead)] == list(lead) and likeliest
 
-    def agrees(self, other: "Said", tolerance: float) -> bool:
-        """Whether probabilities differ by no more than this from those along the same reply."""
-        difference = (self.logits.softmax(dim=1) - other.logits.softmax(dim=1)).abs().max()
-        return self.tokens == other.tokens and bool(difference <= tolerance)
-
 
 def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]) -> "Tensor":
     """Return the logits that a model has while it is made to reply with a continuation.
-
-    Where the family's own `generate` doesn't say what it is led to, transformers' own loop is taken, if along the reply
-    that the family's own does say both give the same probabilities.
 
     Parameters
     ----------
@@ -66,26 +60,20 @@ def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[i
     Raises
     ------
     ModelError
-        The model cannot be led.
+        The model says something else, or gives no logits.
     """
     count = max(read, default=0) + 1
     lead = list(continuation[: count - 1])
-    own = said(loaded, inputs, count, lead)
-    if own is not None and own.follows(lead):
-        return own.logits[list(read)]
-    if own is not None:
-        usual, same = (said(loaded, inputs, count, way, own=False) for way in (lead, own.tokens))
-        if usual and same and usual.follows(lead) and same.agrees(own, loaded.tolerance):
-            return usual.logits[list(read)]
-    raise ModelError(
-        f"A model of type {loaded.model.config.model_type!r} cannot be asked here: its generate() doesn't say the "
-        "reply that it is led to, so that nobody knows how likely a reply is."
-    )
+    reply = said(loaded, inputs, count, lead)
+    if reply is None or not reply.follows(lead):
+        raise ModelError(
+            f"A model of type {loaded.model.config.model_type!r} cannot be asked here: its generate() doesn't say the "
+            "reply that it is led to, so that nobody knows how likely a reply is."
+        )
+    return reply.logits[list(read)]
 
 
-def said(
-    loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Sequence[int] = (), *, own: bool = True
-) -> Said | None:
+def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Sequence[int] = ()) -> Said | None:
     """Have a model reply with so many tokens, the likeliest where it isn't led; None if it gives no logits for each.
 
     Parameters
@@ -96,11 +84,9 @@ def said(
         Tokens of the reply; it doesn't end before.
     lead:
         Its first tokens.
-    own:
-        Whether the family's own `generate` is called, or else that of transformers.
     """
     import torch  # noqa: PLC0415
-    from transformers import GenerationConfig, GenerationMixin, LogitsProcessor, LogitsProcessorList  # noqa: PLC0415
+    from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList  # noqa: PLC0415
 
     begun: list[int] = []
 
@@ -123,14 +109,9 @@ def said(
         return_dict_in_generate=True,
         output_logits=True,
     )
-    processors = LogitsProcessorList([Lead()])
-    with torch.inference_mode(), calling(), silence(), _bare(loaded.model):
-        if own:
-            out = loaded.model.generate(**inputs, generation_config=settings, logits_processor=processors)
-        else:
-            out = GenerationMixin.generate(
-                loaded.model, **inputs, generation_config=settings, logits_processor=processors
-            )
+    leads = LogitsProcessorList([Lead()])
+    with torch.inference_mode(), calling(), silence(), _bare(loaded.model, leads[0]):
+        out = loaded.model.generate(**inputs, generation_config=settings, logits_processor=leads)
     logits = getattr(out, "logits", None) or ()
     if len(logits) != count or out.sequences.shape[1] < count:
         return None
@@ -138,13 +119,24 @@ def said(
 
 
 @contextmanager
-def _bare(model: Any) -> Iterator[None]:
-    """Put aside, for as long as it lasts, what a checkpoint has `generate` do to scores and replies.
+def _bare(model: Any, lead: Any) -> Iterator[None]:
+    """Have `generate`, for as long as it lasts, do to scores and replies what we say and nothing else.
 
-    Penalties, forced and forbidden tokens, beams, guidance and quantised caches are not the model's own probabilities.
-    `generate` takes from here whatever it isn't told; a language model within has settings of its own.
+    Penalties, forced and forbidden tokens, beams, guidance and quantised caches that come with a checkpoint are put
+    aside: `generate` takes from there whatever it isn't told. A language model within has settings of its own.
+
+    Parameters
+    ----------
+    model:
+        The model.
+    lead:
+        What leads it; is put where scores are processed if it has not come so far.
     """
-    from transformers import GenerationConfig  # noqa: PLC0415
+    from transformers import GenerationConfig, LogitsProcessorList  # noqa: PLC0415
+
+    def made(usual: Any, *given: Any, **named: Any) -> Any:
+        processors = usual(*given, **named)
+        return processors if lead in processors else LogitsProcessorList([*processors, lead])
 
     kept = {part: own for part in model.modules() if (own := getattr(part, "generation_config", None)) is not None}
     try:
@@ -153,7 +145,9 @@ def _bare(model: Any) -> Iterator[None]:
             for name, usual in vars(GenerationConfig()).items():
                 if name not in _KEPT:
                     setattr(bare, name, usual)
+            part._get_logits_processor = partial(made, part._get_logits_processor)
         yield
     finally:
         for part, settings in kept.items():
             part.generation_config = settings
+            part.__dict__.pop("_get_logits_processor", None)

@@ -51,6 +51,26 @@ def plain_logits(
         return logits.float()
 
 
+def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> "Tensor":
+    """Return the logits of a reply's first token by one forward pass, without `generate`: float32, (vocabulary,).
+
+    Parameters
+    ----------
+    loaded, inputs:
+        As of `plain_logits`.
+    start:
+        What a decoder of its own starts with.
+    """
+    import torch  # noqa: PLC0415
+
+    given = dict(inputs)
+    if loaded.model.config.get_text_config().is_encoder_decoder:
+        given["decoder_input_ids"] = start
+    with torch.inference_mode(), calling():
+        logits: Tensor = loaded.model(**given, use_cache=False).logits[0, -1]
+        return logits.float()
+
+
 def plain_batch(
     loaded: Loaded,
     prompts: "Sequence[Mapping[str, Tensor]]",
