@@ -11,9 +11,14 @@ import pytest
 from PIL import Image
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.measures.estimates import EstimateTable
 from facevalue.run.plan import plan
+from facevalue.stimuli.portraits import png, svg
 from facevalue.studies import Study
+from facevalue.studies.stylisticbias.people import judge_framing
 from facevalue.studies.stylisticbias.pictures import face_counts
+from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 
 Make = Callable[..., Study]
@@ -23,10 +28,13 @@ def test_the_papers_counts(make: Make) -> None:
     made = plan(make(faces="274M,226F"))
     assert (made.stimuli, made.trials) == (15_726, 4_717_800)
     assert sum(b.stimuli for b in made.baseline) == 500
+    assert {b.name: b.stimuli for b in made.added} == {"male full-body base": 274, "female full-body base": 226}
     assert 6 * made.trials == 28_306_800
     listed = made.json()
     assert sum(b["trials"] for b in listed["blocks"]) == listed["trials"]
-    assert listed["baseline"]["trials"] == 500 * 300
+    assert listed["baseline"]["trials"] == listed["added"]["trials"] == 500 * 300
+    published = plan(make(faces="274M,226F", fashion_base="portrait"))
+    assert (published.stimuli, published.asked, published.added) == (15_726, 16_226 * 300, ())
 
 
 def test_blocks_count_images_by_gender_and_attribute(make: Make) -> None:
@@ -101,7 +109,7 @@ def test_a_sample_holds_whole_units_with_their_base(make: Make, repeats: int) ->
     units = frame.group_by("identity", "scenario").agg(
         pl.len(), pl.col("attribute").is_null().sum().alias("base"), pl.col("gender").first()
     )
-    size = pl.when(pl.col("gender") == "male").then(4 * 32).otherwise(4 * 33)
+    size = pl.when(pl.col("gender") == "male").then(4 * 33).otherwise(4 * 34)
     assert units.select((pl.col("len") == size).all()).item()
     assert (units["base"] == 4).all()
     assert frame["identity"].n_unique() == 12
@@ -119,7 +127,7 @@ def test_a_sample_of_everything_is_everything(make: Make) -> None:
 
 
 def test_a_sample_too_small_for_one_unit_says_what_one_takes(make: Make) -> None:
-    with pytest.raises(DataError, match="takes 384"):
+    with pytest.raises(DataError, match="takes 396"):
         make(faces="2").sample(100, 0, 3)
 
 
@@ -270,3 +278,61 @@ def test_a_manifest_of_the_papers_500_faces_takes_what_the_paper_took(make: Make
     found = plan(make(manifest=str(path)))
     assert (found.stimuli, found.trials) == (15_726, 4_717_800)
     assert plan(make(manifest=str(path), grid="all")).stimuli == 25_226
+
+
+def test_fashion_is_compared_with_the_same_person_full_body_in_plain_clothes(make: Make) -> None:
+    study = make(faces="1M,1F", attributes=["fashion_style", "eyewear"])
+    faces = Faces(study.manifest)
+    shown = study.manifest[faces.varied]
+    bases = study.manifest[faces.base_of]
+    assert bases["identity"].to_list() == shown["identity"].to_list()
+    control = (bases["attribute"] == "framing").fill_null(value=False)
+    assert (control == (shown["attribute"] == "fashion_style")).all()
+    row = study.manifest.filter(pl.col("attribute") == "framing").row(0, named=True)
+    who = study.source.identity(row)
+    drawn = study.source.stimulus(0, row).load()[0].data
+    assert drawn == png(svg(who, None, "full-body"), 512) != png(svg(who, None), 512)
+    only_glasses, as_published = make(faces="2", attributes=["eyewear"]), make(faces="2", fashion_base="portrait")
+    for other in (only_glasses, as_published):
+        assert not (other.manifest["attribute"] == "framing").any()
+
+
+def test_pictures_that_there_were_keep_their_numbers_and_digests(make: Make) -> None:
+    one, other = make(faces="2"), make(faces="2", fashion_base="portrait")
+    kept = np.arange(0, other.design.size, 97)
+    frames = [study.design.trials(kept).to_dicts() for study in (one, other)]
+    digests = [[s.source.stimulus(0, row).digest for row in rows] for s, rows in zip((one, other), frames, strict=True)]
+    assert digests[0] == digests[1]
+
+
+def test_a_manifest_may_have_its_own_full_body_base(make: Make, tmp_path: Path) -> None:
+    rows = ["a0.png,a,,,x", "af.png,a,framing,full-body,x", "a1.png,a,Fashion,Formal,x", "a2.png,a,hat,top-hat,x",
+            "b0.png,b,,,y", "bf.png,b,framing,full-body,y", "b1.png,b,Fashion,Formal,y"]  # fmt: skip
+    faces = Faces(make(manifest=manifest(tmp_path, rows)).manifest)
+    compared = faces.manifest["image"][faces.base_of].to_list()
+    assert dict(zip(faces.manifest["image"][faces.varied], compared, strict=True)) == {
+        "a1.png": "af.png", "a2.png": "a0.png", "b1.png": "bf.png",
+    }  # fmt: skip
+    with pytest.raises(DataError, match="fashion-base portrait"):
+        make(manifest=manifest(tmp_path, [row for row in rows if row[:2] != "bf"]))
+    without = make(manifest=manifest(tmp_path, [row for row in rows if row[:2] != "bf"]), fashion_base="portrait")
+    assert plan(without).stimuli == 3
+
+
+def test_framing_has_an_estimate_of_its_own_and_no_part_in_the_shift_of_fashion(make: Make) -> None:
+    study = make(faces="4M,4F", attributes=["fashion_style", "eyewear"], scenarios=["wealthy", "polite"])
+    rng = np.random.default_rng(3)
+    phi = rng.uniform(0.2, 0.3, size=(study.manifest.height, 2))
+    full = study.manifest["attribute"].is_in(["framing", "fashion_style"]).fill_null(value=False).to_numpy()
+    formal = (study.manifest["variation"] == "formal").fill_null(value=False).to_numpy()
+    phi[full] += 0.3  # what the view alone does
+    phi[formal] += 0.2
+    shifts = Shifts(Faces(study.manifest), phi, ["wealthy", "polite"])
+    own = shifts.delta[study.manifest["variation"][shifts.faces.varied].to_numpy() == "formal"]
+    assert own.mean() == pytest.approx(0.2, abs=0.03)
+    table = EstimateTable("stylisticbias", "m")
+    judge_framing(table, shifts)
+    (found,) = table.frame().to_dicts()
+    assert found["measure"] == "framing_shift"
+    assert found["low"] < 0.3 < found["high"]
+    assert (found["n"], found["clusters"], found["family"]) == (16, 8, "framing")

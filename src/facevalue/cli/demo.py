@@ -19,7 +19,8 @@ from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.types import OptionValue
 
 MODEL = "reference"
-OPTIONS: dict[str, OptionValue] = {"faces": "12M,12F", "seeds": ["1"]}
+OPTIONS: dict[str, OptionValue] = {"faces": "12M,12F", "seeds": ["1"], "fashion_base": "portrait"}
+"""Fashion is compared as in the paper: the reference model never saw a full body in plain clothes while it learned."""
 SHOWN = 8
 """Cues of the table, the largest planted ones first."""
 

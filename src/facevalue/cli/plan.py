@@ -109,7 +109,7 @@ def show(made: Plan, sampled: bool) -> None:
         table.add_row(block.name, f"{block.stimuli:,}", f"{block.trials:,}")
     table.add_section()
     table.add_row("judged", f"{made.stimuli:,}", f"{made.trials:,}", style="bold")
-    for block in made.baseline:
+    for block in (*made.baseline, *made.added):
         table.add_row(block.name, f"{block.stimuli:,}", f"{block.trials:,}", style="dim")
     console.print(table)
     for name, counts in made.counted.items():

@@ -33,6 +33,8 @@ class Block:
         Factor levels that hold in the whole block.
     baseline:
         Whether the block only serves others as their reference; plans count it apart.
+    added:
+        Whether the block serves so, and the published protocol has no such one.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Block:
     prompt: tuple[Axis, ...] = ()
     constants: Mapping[str, str] = field(default_factory=dict)
     baseline: bool = False
+    added: bool = False
 
     def __post_init__(self) -> None:
         names = [c.name for axis in self.axes for c in axis.columns()] + list(self.constants)

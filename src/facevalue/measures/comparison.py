@@ -118,6 +118,25 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     )  # fmt: skip
 
 
+def one_sample_p(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> Array:
+    """Two-sided p-value of each cell's mean against zero, by the method of its interval in `inference.means`.
+
+    Parameters
+    ----------
+    sums, counts, seed, resamples:
+        As for `inference.means`, for paired shifts.
+    """
+    if inference.only_values():
+        return np.full(sums.shape[1], np.nan)
+    p = t_interval([(sums, counts)]).p
+    clusters = (counts > 0).sum(axis=0)
+    many = np.array([method_for(int(size), paired=True) == BOOTSTRAP for size in clusters]) & np.isfinite(p)
+    if many.any():
+        weights = inference.bootstrap_weights(len(sums), resamples, seed)
+        p[many] = studentised([(sums[:, many], counts[:, many])], [weights]).p
+    return p
+
+
 def difference(parts: Sequence[Part]) -> Array:
     """Mean of the last part, less that of the first where there are two; NaN where one has nothing."""
     means = [inference.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in parts]

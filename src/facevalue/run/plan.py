@@ -51,8 +51,9 @@ class Plan:
     ----------
     study:
         Its name.
-    blocks, baseline:
-        Blocks of the protocol that are judged, and those that only serve as their reference.
+    blocks, baseline, added:
+        Blocks of the protocol that are judged, those that only serve as their reference, and references that the
+        published protocol doesn't have.
     shown_blocks:
         What of them the pictures at hand show; None where that is all.
     left_out:
@@ -77,6 +78,7 @@ class Plan:
     cost: float | None
     shown_blocks: tuple[BlockPlan, ...] | None = None
     left_out: tuple[LeftOut, ...] = ()
+    added: tuple[BlockPlan, ...] = ()
 
     @property
     def stimuli(self) -> int:
@@ -102,6 +104,10 @@ class Plan:
                 for b in blocks
             ]
 
+        def apart(blocks: tuple[BlockPlan, ...]) -> dict[str, Any]:
+            stimuli, trials = (sum(getattr(b, name) for b in blocks) for name in ("stimuli", "trials"))
+            return {"stimuli": stimuli, "trials": trials, "blocks": listed(blocks)}
+
         part: dict[str, Any] = {}
         if self.shown_blocks is not None:
             part["shown"] = {
@@ -119,11 +125,8 @@ class Plan:
             **_plural(self.counted),
             "blocks": listed(self.blocks),
             **part,
-            "baseline": {
-                "stimuli": sum(b.stimuli for b in self.baseline),
-                "trials": sum(b.trials for b in self.baseline),
-                "blocks": listed(self.baseline),
-            },
+            "baseline": apart(self.baseline),
+            **({"added": apart(self.added)} if self.added else {}),
             "requests": self.asked,
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
@@ -181,7 +184,7 @@ def plan(
         cost = (prompt * (price_in or 0.0) + completion * (price_out or 0.0)) / 1e6
     return Plan(
         study.name,
-        tuple(p for block, p in blocks if not block.baseline),
+        tuple(p for block, p in blocks if not block.baseline and not block.added),
         tuple(p for block, p in blocks if block.baseline),
         asked,
         shown,
@@ -190,6 +193,7 @@ def plan(
         cost,
         here,
         study.left_out,
+        tuple(p for block, p in blocks if block.added),
     )
 
 

@@ -10,16 +10,20 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.portraits import Identity, PortraitCache, key, sample_identities
+from facevalue.stimuli.portraits import ATTRIBUTES, Identity, PortraitCache, key, sample_identities
 from facevalue.types import Image, Stimulus
 
 SIZE = 512
 _PART = 16  # portraits a process draws at a time
+CONTROL = ("framing", "full-body")
+"""Attribute and variation of the person in full body and plain clothes: the base of what is shown full-body."""
+FULL_BODY = tuple(a.name for a in ATTRIBUTES.values() if a.framing == "full-body")
+"""Attributes that are shown full-body: `fashion_style`."""
 COLUMNS = ("image", "identity", "set", "attribute", "variation", "gender", "age", "skin_tone", "build", "seed")
 
 
 def portrait_manifest(
-    identities: Sequence[Identity], variations: Mapping[str, Sequence[tuple[str, str]]]
+    identities: Sequence[Identity], variations: Mapping[str, Sequence[tuple[str, str]]], *, control: bool = False
 ) -> pl.DataFrame:
     """Describe a counterfactual set for each identity: the base face, and one image per variation.
 
@@ -29,15 +33,20 @@ def portrait_manifest(
         Who is drawn.
     variations:
         Per gender the (attribute, value) changes to draw.
+    control:
+        Whether those with a change that is shown full-body are drawn full-body in plain clothes, too (`CONTROL`).
 
     Returns
     -------
     One row per image with the columns `COLUMNS`; base faces have null `attribute` and `variation`. Base faces come
-    first, then attribute by attribute, so that the rows of a design's block are neighbours.
+    first, then attribute by attribute, so that the rows of a design's block are neighbours; controls come last.
     """
-    rows = [(who, None, None) for who in identities]
+    rows: list[tuple[Identity, str | None, str | None]] = [(who, None, None) for who in identities]
     for change in dict.fromkeys(change for changes in variations.values() for change in changes):
-        rows += [(who, *change) for who in identities if change in variations[who.gender]]  # type: ignore[misc]
+        rows += [(who, *change) for who in identities if change in variations[who.gender]]
+    if control:
+        wanted = {gender for gender, changes in variations.items() if any(name in FULL_BODY for name, _ in changes)}
+        rows += [(who, *CONTROL) for who in identities if who.gender in wanted]
     data = [
         (
             who.id if attribute is None else f"{who.id}/{attribute}={variation}",
@@ -78,10 +87,10 @@ class PortraitSource:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the portrait with these levels; nothing is drawn before it is looked at."""
         who = self.identity(levels)
-        attribute, variation = levels["attribute"], levels["variation"]
-        change = None if attribute is None or variation is None else (attribute, variation)
+        change, framing = _shown(levels["attribute"], levels["variation"])
         factors = {name: value for name, value in levels.items() if name not in ("trial", "block")}
-        return Stimulus(str(number), key(who, change, None, SIZE), factors, lambda: (self._image(who, change),))
+        digest = key(who, change, framing, SIZE)
+        return Stimulus(str(number), digest, factors, lambda: (self._image(who, change, framing),))
 
     def identity(self, levels: Mapping[str, str | None]) -> Identity:
         """Return who is shown."""
@@ -97,10 +106,17 @@ class PortraitSource:
         for row in set(zip(*(levels[name] for name in names), strict=True)):
             self.identity(dict(zip(names, row, strict=True)))
 
-    def _image(self, who: Identity, change: tuple[str, str] | None) -> Image:
+    def _image(self, who: Identity, change: tuple[str, str] | None, framing: str | None) -> Image:
         if self._cache is None:
             self._cache = PortraitCache(self._folder, SIZE)
-        return Image(self._cache.get(who, change), "image/png")
+        return Image(self._cache.get(who, change, framing), "image/png")
+
+
+def _shown(attribute: str | None, variation: str | None) -> tuple[tuple[str, str] | None, str | None]:
+    """What is changed in a picture, and its framing where that is not the change's own."""
+    if attribute is None or variation is None:
+        return None, None
+    return (None, variation) if (attribute, variation) == CONTROL else ((attribute, variation), None)
 
 
 def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
@@ -111,10 +127,8 @@ def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
     How many were drawn, as they are.
     """
     source = PortraitSource(manifest)
-    jobs: list[tuple[Identity, tuple[str, str] | None]] = []
-    for row in manifest.iter_rows(named=True):
-        change = None if row["attribute"] is None else (row["attribute"], row["variation"])
-        jobs.append((source.identity(row), change))
+    rows = manifest.iter_rows(named=True)
+    jobs = [(source.identity(row), *_shown(row["attribute"], row["variation"])) for row in rows]
     parts = [(folder, jobs[start : start + _PART]) for start in range(0, len(jobs), _PART)]
     # A fresh interpreter: forking a process with Polars' threads in it can hang.
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(parts)), get_context("spawn")) as pool:
@@ -122,11 +136,11 @@ def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
             yield from [1] * drawn
 
 
-def _draw(part: tuple[Path, list[tuple[Identity, tuple[str, str] | None]]]) -> int:
+def _draw(part: tuple[Path, list[tuple[Identity, tuple[str, str] | None, str | None]]]) -> int:
     folder, jobs = part
     kept = PortraitCache(folder, SIZE)
-    for who, change in jobs:
-        kept.get(who, change)
+    for who, change, framing in jobs:
+        kept.get(who, change, framing)
     return len(jobs)
 
 

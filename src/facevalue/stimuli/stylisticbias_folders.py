@@ -217,6 +217,19 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     )
 
 
+def known_attribute(text: str) -> str | None:
+    """An attribute in the names of `GRID`, however it is spelled; None if the grid does not know it.
+
+    Examples
+    --------
+    >>> known_attribute("Clothing style"), known_attribute("lip_makeup_female"), known_attribute("hat")
+    ('fashion_style', 'lip_makeup', None)
+    """
+    slug = re.sub("_(?:fe)?male$", "", _slug(text).replace("-", "_"))
+    attribute = _ATTRIBUTE_SPELLINGS.get(slug, slug)
+    return attribute if attribute in GRID else None
+
+
 def known_variation(attribute: str, value: str) -> tuple[str, str] | None:
     """An attribute and a value in the names of `GRID`, however they are spelled; None if the grid does not know them.
 
@@ -334,9 +347,8 @@ def _variation(written: object, where: str) -> tuple[str, str] | tuple[None, Non
     if pair is None or not isinstance(pair[0], str):
         msg = f"{where}: 'variation' is not one feature with one value: {json.dumps(written)[:200]}."
         raise DataError(msg)
-    slug = re.sub("_(?:fe)?male$", "", _slug(pair[0]).replace("-", "_"))
-    attribute = _ATTRIBUTE_SPELLINGS.get(slug, slug)
-    if attribute not in GRID:
+    attribute = known_attribute(pair[0])
+    if attribute is None:
         raise UnknownNameError(f"attribute in {where}", pair[0], GRID)
     return attribute, _value(attribute, GRID[attribute], pair[1], where)
 

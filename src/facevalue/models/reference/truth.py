@@ -30,6 +30,7 @@ from scipy.special import ndtri
 
 from facevalue.errors import ModelError
 from facevalue.parquet import read_metadata, read_table
+from facevalue.stimuli.drawn import CONTROL
 from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES
 
 Array = npt.NDArray[np.float64]
@@ -160,8 +161,9 @@ class Person:
 def people(pictures: pl.DataFrame) -> list[Person]:
     """Who is in each portrait, told by a manifest's columns."""
     columns = ("gender", "age", "skin_tone", "build", "attribute", "variation")
+    unchanged = (None, CONTROL[0])
     return [
-        Person(g, a, s, b, None if kind is None else (kind, value))
+        Person(g, a, s, b, None if kind in unchanged else (kind, value))
         for g, a, s, b, kind, value in pictures.select(columns).iter_rows()
     ]
 

@@ -12,8 +12,10 @@ from facevalue.report.stored_examples import picture, said
 from facevalue.report.stylisticbias.wording import wording
 from facevalue.report.words import Titles
 from facevalue.run.stored import StoredRun, first_valid
+from facevalue.stimuli.drawn import CONTROL
 from facevalue.store import read_responses
 from facevalue.studies import Study
+from facevalue.studies.stylisticbias.scores import Faces
 from facevalue.types import Image, Option
 
 _EXAMPLES = 4
@@ -58,8 +60,8 @@ def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example
 
 
 def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shift: float) -> Example | None:
-    study = run.study
-    numbers = _numbers(study, attribute, variation, scenario)
+    study, bases = run.study, _bases(run.study, attribute, variation)
+    numbers = _numbers(study, attribute, variation, scenario, bases)
     if not numbers.size:
         return None
     stored = read_responses(run.folder, int(numbers.min()), int(numbers.max()))
@@ -68,7 +70,7 @@ def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shif
     rows = pl.concat([factors, stored.drop("trial")], how="horizontal")
     rows = rows.with_columns(*study.answer(rows).select("weight", "na").get_columns(), pl.col("repeat").alias("reply"))
     judged = first_valid(rows, study.repeats).filter(pl.col("weight").is_not_null())
-    pairs = _pairs(judged)
+    pairs = _pairs(judged, bases)
     if not pairs.height:
         return None
     chosen = pairs.sort((pl.col("shift") - shift).abs()).row(0, named=True)
@@ -97,25 +99,34 @@ def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shif
     )
 
 
-def _numbers(study: Study, attribute: str, variation: str, scenario: str) -> np.ndarray:
+def _bases(study: Study, attribute: str, variation: str) -> list[str]:
+    """The pictures that those of a variation are compared with."""
+    faces = Faces(study.manifest)
+    cue = (pl.col("attribute") == attribute) & (pl.col("variation") == variation)
+    shown = study.manifest[faces.varied].select(cue.fill_null(value=False)).to_series().to_numpy()
+    rows = faces.base_of[shown]
+    return study.manifest["image"][rows[rows >= 0]].to_list()
+
+
+def _numbers(study: Study, attribute: str, variation: str, scenario: str, bases: list[str]) -> np.ndarray:
     """Trials about one variation and its bases in one scenario."""
     wanted = []
     for block, offset in zip(study.design.blocks, study.design.offsets, strict=False):
         constant = block.constants.get("attribute")
-        if constant not in (None, attribute):
+        if constant not in (None, CONTROL[0], attribute):
             continue
         local = np.arange(len(block), dtype=np.int64)
-        frame = study.design.trials(local + offset, ["attribute", "variation", "scenario"])
+        frame = study.design.trials(local + offset, ["image", "attribute", "variation", "scenario"])
         keep = (pl.col("scenario") == scenario) & (
-            pl.col("attribute").is_null() | ((pl.col("attribute") == attribute) & (pl.col("variation") == variation))
+            pl.col("image").is_in(bases) | ((pl.col("attribute") == attribute) & (pl.col("variation") == variation))
         )
         wanted.append(frame.filter(keep)["trial"].to_numpy().astype(np.int64))
     return np.concatenate(wanted) if wanted else np.zeros(0, dtype=np.int64)
 
 
-def _pairs(judged: pl.DataFrame) -> pl.DataFrame:
+def _pairs(judged: pl.DataFrame, bases: list[str]) -> pl.DataFrame:
     """A row per identity that has both pictures: their scores, and one reply to the same prompt."""
-    base, varied = (judged.filter(pl.col("attribute").is_null() == b) for b in (True, False))
+    base, varied = (judged.filter(pl.col("image").is_in(bases) == b) for b in (True, False))
     scores = [part.group_by("identity").agg(pl.col("weight").mean().alias("phi")) for part in (base, varied)]
     both = (
         scores[1]

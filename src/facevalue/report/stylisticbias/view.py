@@ -19,6 +19,8 @@ from facevalue.report.words import (
     points,
     worst_case,
 )
+from facevalue.stimuli.drawn import FULL_BODY
+from facevalue.stimuli.stylisticbias_folders import known_attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,22 @@ class View(Heats):
         """The numbers behind the cues."""
         rows = cues(self.numbers, model)
         return self.lines(("Cue", "Attribute"), ((self._cue(e), e) for e in rows))
+
+    def framing_words(self, model: str) -> str:
+        """What fashion styles, which are shown full-body, are compared with; empty if there is none."""
+        if not any(known_attribute(e.attribute or "") in FULL_BODY for e in cues(self.numbers, model)):
+            return ""
+        e = self.numbers.one("framing_shift", model)
+        if e is None:
+            return (
+                "Fashion styles are compared with the base face, as in the paper, which shows them full-body and the "
+                "base head-and-shoulders: where the pictures do so, too, their shifts hold what the wider view does."
+            )
+        return (
+            "Fashion styles are shown full-body, and compared with the same person full-body in plain clothes. That "
+            f"view alone shifts the judgment by {self.text(e)} {self.interval(e)}, which is in no shift of theirs; in "
+            "the paper, which has no such picture, it is in all of them."
+        )
 
     def _cue(self, e: Estimate) -> tuple[str, str]:
         return self.titles.variation(e.attribute, e.variation), self.titles.get("attribute", e.attribute)

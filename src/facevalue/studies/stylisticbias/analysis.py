@@ -15,7 +15,7 @@ from facevalue.measures.slicing import Slicing
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.between import compare_models
 from facevalue.studies.stylisticbias.instrument import judge_instrument
-from facevalue.studies.stylisticbias.people import judge_faces
+from facevalue.studies.stylisticbias.people import judge_faces, judge_framing
 from facevalue.studies.stylisticbias.scores import Faces, Scores
 from facevalue.studies.stylisticbias.shifts import POOLED, SEED, STUDY, Shifts, derived, labels_of
 
@@ -37,6 +37,7 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
         _shifts(table, own, scores[model])
         _shares(table, own, scores[model])
         judge_faces(table, own)
+        judge_framing(table, own)
         judge_instrument(table, own, scores[model], orderings)
         parts.append(_dimensions(table.frame()))
     shifts = {model: own for model, own in shifts.items() if np.isfinite(own.delta).any()}  # refusers have no share
@@ -46,6 +47,7 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
         pooled = Shifts(faces, stack.mean(axis=0), scenarios)  # NaN where a model has no answer: pairs all models share
         _shifts(table, pooled, None)
         judge_faces(table, pooled)
+        judge_framing(table, pooled)
         compare_models(table, shifts)
         parts.append(_dimensions(table.frame()))
     return pl.concat(parts)
@@ -85,7 +87,7 @@ def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
 def _bounds(s: Shifts, scores: Scores, rows: Slicing) -> Bounds:
     """Worst cases: all missing answers about the variants went one way, all about their bases the other."""
     weight, valid, asked = scores.totals
-    base = s.faces.base[s.cluster]
+    base = s.faces.base_of
 
     def replies(at: npt.NDArray[np.int64]) -> Replies:
         parts = [np.where(base >= 0, x[at].sum(axis=1), np.nan)[:, None] for x in (weight, valid, asked)]
@@ -185,7 +187,7 @@ def _concentration(table: EstimateTable, cells: Cells) -> None:
 def _shares(table: EstimateTable, s: Shifts, scores: Scores) -> None:
     """Zero and large shifts, with what chance alone would show."""
     seen = np.isfinite(s.delta)
-    base = scores.weights[s.faces.base[s.cluster]]
+    base = scores.weights[s.faces.base_of]
     differences = (scores.weights[s.faces.varied] - base).reshape(-1, base.shape[-1]).astype(np.float64)
     everything, variation = s.by(), s.by("attribute", "variation")
     for measure, threshold in ((m.ZERO_SHARE, None), (m.LARGE_SHARE, 0.25)):

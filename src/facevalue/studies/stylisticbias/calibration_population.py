@@ -43,9 +43,12 @@ VARIATIONS = tuple((v.attribute, v.name) for v in whitelist(None))
 
 
 def audited_study(**options: OptionValue) -> Study:
-    """StylisticBias as the model is asked it: all settings are the study's own, but for the number of faces."""
+    """StylisticBias as the model is asked it, with fashion compared as in the paper.
+
+    The model has learned from no picture in full body and plain clothes, and none is planted to have an effect.
+    """
     defaults: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
-    return build({**defaults, "faces": FACES, "seeds": ["1"], **options})
+    return build({**defaults, "faces": FACES, "seeds": ["1"], "fashion_base": "portrait", **options})
 
 
 def default_folder() -> Path:

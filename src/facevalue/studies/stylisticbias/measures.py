@@ -31,6 +31,11 @@ SBS = _measure(
     "probability", f"{PAPER}, section 4.4; Wilcoxon and Benjamini-Hochberg as in Table 12", paired=True,
     comparison=True,
 )  # fmt: skip
+FRAMING = _measure(
+    "framing_shift", "Shift by the full-body view alone",
+    "mean over face-scenario pairs of phi_i(full body, plain clothes) - phi_i(base face)",
+    "probability", f"{OURS}; full-body portraits of {PAPER}, appendix B.3", paired=True, comparison=True,
+)  # fmt: skip
 SBS_GROUPS = _measure(
     "sbs_over_groups", "SBS averaged over the groups of a dimension", "mean over groups g of SBS_g",
     "probability", f"{PAPER}, Table 3", paired=True,
@@ -119,7 +124,7 @@ MODEL_VARIANCE = _measure(
 )  # fmt: skip
 
 MEASURES = (
-    PHI, SBS, SBS_GROUPS, ABS_SBS, ABS_CORRECTED, STEPS_80, COHENS_D, ZERO_SHARE, LARGE_SHARE, REVERSAL, VS,
+    PHI, SBS, FRAMING, SBS_GROUPS, ABS_SBS, ABS_CORRECTED, STEPS_80, COHENS_D, ZERO_SHARE, LARGE_SHARE, REVERSAL, VS,
     VS_CORRECTED, VS_SCENARIO, SIGNIFICANT,
     POSITION, LETTER, NA_RATE, REFUSAL_RATE, NA_SPREAD, SLOPE, CORRELATION, MODEL_VARIANCE,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import families, inference, shift, strength
+from facevalue.measures import comparison, families, inference, shift, strength
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Array, Estimates, Statistic
 from facevalue.measures.shift import Cells
@@ -48,6 +48,19 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
         derived(table, m.VS, {"dimension": [dimension]}, cells, average, np.array([n.sum()]), floor=mean)
         _corrected_strength(table, s.base, codes, len(groups), dimension)
         _significant(table, dimension, q, int((codes >= 0).sum()))
+
+
+def judge_framing(table: EstimateTable, s: Shifts) -> None:
+    """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
+    who = np.flatnonzero((s.faces.control >= 0) & (s.faces.base >= 0))
+    if not who.size:
+        return
+    values = s.phi[s.faces.control[who]] - s.phi[s.faces.base[who]]
+    whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
+    cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
+    estimates = inference.means(cells.sums, cells.counts, SEED)
+    p = comparison.one_sample_p(cells.sums, cells.counts, SEED)
+    table.add(m.FRAMING, labels_of(cells, 1), estimates, p=p, q=p, family="framing")
 
 
 def _corrected_strength(

@@ -7,9 +7,14 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.stylisticbias_folders import known_gender, known_variation, read_stylisticbias_folders
+from facevalue.stimuli.stylisticbias_folders import (
+    known_attribute,
+    known_gender,
+    known_variation,
+    read_stylisticbias_folders,
+)
 from facevalue.studies.base import LeftOut
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
@@ -45,8 +50,10 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
         frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
     else:
         return _portraits(options, attributes, chosen), ()
-    frame = _selected(_checked(frame), attributes, chosen)
-    return (frame, ()) if options["grid"] == "all" else _kept(frame)
+    frame, left_out = _selected(_checked(frame), attributes, chosen), ()
+    if options["grid"] == "kept":
+        frame, left_out = _kept(frame)
+    return _controlled(frame, options["fashion_base"] == "full-body"), left_out
 
 
 def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
@@ -73,7 +80,7 @@ def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
         for (attribute, fate), names in lost.items()
     )
     kept = frame.filter(pl.Series(keep, dtype=pl.Boolean))
-    if not kept["attribute"].is_not_null().any():
+    if not (kept["attribute"] != CONTROL[0]).any():
         raise DataError("No variation is left to judge. The paper's reduction drops some: --grid all has all 55.")
     return kept, left_out
 
@@ -117,18 +124,41 @@ def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen
         hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
         raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
     identities = draw_identities(counts, int(numbered(options, "faces_seed")))
-    return portrait_manifest(identities, changes)
+    return portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body")
 
 
 def _selected(frame: pl.DataFrame, attributes: list[str], chosen: list[str]) -> pl.DataFrame:
     for column, wanted in (("attribute", attributes), ("variation", chosen)):
-        have = frame[column].drop_nulls().unique().to_list()
+        have = frame.filter(pl.col("attribute") != CONTROL[0])[column].unique().to_list()
         for name in wanted:
             if name not in have:
                 raise UnknownNameError(column, name, have)
         if wanted:
-            frame = frame.filter(pl.col(column).is_null() | pl.col(column).is_in(wanted))
+            control = pl.col("attribute").is_null() | (pl.col("attribute") == CONTROL[0])
+            frame = frame.filter(control | pl.col(column).is_in(wanted))
     return frame
+
+
+def _controlled(frame: pl.DataFrame, wanted: bool) -> pl.DataFrame:
+    """With a full-body picture in plain clothes of everyone who is shown in a fashion style, or without any."""
+    control = (pl.col("attribute") == CONTROL[0]).fill_null(value=False)
+    names = [name for name in frame["attribute"].drop_nulls().unique() if known_attribute(name) in FULL_BODY]
+    dressed = frame.filter(pl.col("attribute").is_in(names))["identity"].unique()
+    controls = frame.filter(control)
+    if not wanted or not controls.height:
+        return frame.filter(~control)
+    if controls["variation"].n_unique() > 1 or controls["variation"][0] != CONTROL[1]:
+        raise DataError(f"The attribute {CONTROL[0]!r} has one variation, {CONTROL[1]!r}: a person in plain clothes.")
+    twice = controls["identity"].is_duplicated()
+    if twice.any():
+        raise DataError(f"The identity {controls['identity'].filter(twice)[0]!r} has more than one full-body picture.")
+    lost = dressed.filter(~dressed.is_in(controls["identity"].implode()))
+    if lost.len():
+        raise DataError(
+            f"{lost.len()} identities are shown in a fashion style, but not full-body in plain clothes, such as "
+            f"{lost.sort()[0]!r}: give all of them such a picture, or choose --fashion-base portrait."
+        )
+    return frame.filter(~control | pl.col("identity").is_in(dressed.implode()))
 
 
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:
@@ -140,10 +170,11 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if bases.is_duplicated().any():
         raise DataError(f"The identity {bases.filter(bases.is_duplicated())[0]!r} has more than one base image.")
     varied = frame.filter(pl.col("attribute").is_not_null())["identity"].unique(maintain_order=True)
+    cues = frame.filter(pl.col("attribute") != CONTROL[0]).height
     lost = varied.filter(~varied.is_in(bases.to_list()))
     if lost.len():
         raise DataError(f"{lost.len()} identities have variations but no base image, such as {lost[0]!r}.")
-    if not varied.len():
+    if not cues:
         raise DataError("The manifest has base images only: no variation, so no shift to measure.")
     return frame
 

@@ -42,7 +42,7 @@ def precision(design: Design, faces: Faces, names: list[str], orderings: list[st
 
     return Precision(
         what="the shift (SBS) of one variation",
-        tests=faces.manifest.select("attribute", "variation").drop_nulls().unique().height or len(whitelist(None)),
+        tests=len(faces.slicing(faces.varied, "attribute", "variation")) or len(whitelist(None)),
         clusters=len(faces.identities),
         items=len(names),
         cluster="faces",
@@ -65,8 +65,7 @@ def pilot_spread(phi: npt.NDArray[np.float64], faces: Faces, source: str) -> Spr
     source:
         Where the run is, for people.
     """
-    cluster = faces.identity[faces.varied]
-    delta = phi[faces.varied] - phi[faces.base[cluster]]
+    delta = phi[faces.varied] - phi[faces.base_of]
     part = faces.slicing(faces.varied, "attribute", "variation")
     means, withins, items = [], [], []
     for code in range(len(part)):

@@ -11,6 +11,8 @@ import polars as pl
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.measures.clusters import clusters
 from facevalue.measures.slicing import Slicing
+from facevalue.stimuli.drawn import CONTROL, FULL_BODY
+from facevalue.stimuli.stylisticbias_folders import known_attribute
 from facevalue.studies.stylisticbias.measures import UNIT
 
 RESERVED = ("image", "path", "identity", "set", "attribute", "variation", "seed")
@@ -54,9 +56,28 @@ class Faces:
         return out
 
     @cached_property
+    def control(self) -> npt.NDArray[np.int64]:
+        """Row of each identity's full-body picture in plain clothes; -1 where there is none."""
+        rows = np.flatnonzero((self.manifest["attribute"] == CONTROL[0]).fill_null(value=False).to_numpy())
+        out = np.full(len(self.identities), -1, dtype=np.int64)
+        out[self.identity[rows]] = rows
+        return out
+
+    @cached_property
     def varied(self) -> npt.NDArray[np.int64]:
-        """Rows of the variations."""
-        return np.flatnonzero(self.manifest["attribute"].is_not_null().to_numpy())
+        """Rows of the variations: neither base nor control."""
+        return np.flatnonzero((self.manifest["attribute"] != CONTROL[0]).fill_null(value=False).to_numpy())
+
+    @cached_property
+    def base_of(self) -> npt.NDArray[np.int64]:
+        """Row of the picture that each variation is compared with; -1 where there is none.
+
+        The identity's base; for what is shown full-body (`FULL_BODY`) its control, if it has one.
+        """
+        who, attribute = self.identity[self.varied], self.manifest["attribute"][self.varied]
+        full = {name: known_attribute(name) in FULL_BODY for name in attribute.unique()}
+        controlled = attribute.replace_strict(full, return_dtype=pl.Boolean).to_numpy() & (self.control[who] >= 0)
+        return np.where(controlled, self.control[who], self.base[who])
 
     @cached_property
     def dimensions(self) -> list[str]:

@@ -51,7 +51,8 @@ class Shifts:
     @cached_property
     def delta(self) -> Array:
         """Prediction shift Delta_i(x_v) = phi_i(x_v) - phi_i(x_b), shape (variations, scenarios)."""
-        return self.phi[self.faces.varied] - self.base[self.cluster]
+        base = self.faces.base_of
+        return self.phi[self.faces.varied] - np.where((base >= 0)[:, None], self.phi[base], np.nan)
 
     @cached_property
     def cluster(self) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ from facevalue.design import Block, Design, Factor, Permutation
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.drawn import PortraitSource, default_cache
+from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
 from facevalue.studies.base import Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias.measures import MEASURES
@@ -60,6 +60,13 @@ SETTINGS = (
         "judged in any case.",
         "kept",
         ("kept", "all"),
+    ),
+    Setting(
+        "fashion_base",
+        "What a fashion style, shown full-body, is compared with: the same person full-body in plain clothes, or the "
+        "head-and-shoulders base as in the paper.",
+        "full-body",
+        ("full-body", "portrait"),
     ),
     Setting("attributes", "Only these attributes (hair_color,eyewear ...); all by default.", []),
     Setting("variations", "Only these variations (full-beard,sunglasses ...); all by default.", []),
@@ -165,8 +172,10 @@ def _design(manifest: pl.DataFrame, names: list[str]) -> Design:
         constants = {name: str(value) for name, value in zip(split, key, strict=True) if value is not None}
         baseline = "attribute" not in constants
         image = Factor("image", tuple(part["image"]), {name: tuple(part[name]) for name in carried})
-        name = " ".join([*(v for k, v in constants.items()), *(["base"] if baseline else [])])
-        blocks.append(Block(name, (image,), prompt, constants, baseline))
+        control = constants.get("attribute") == CONTROL[0]
+        parts = [v for k, v in constants.items() if not control or k != "attribute"]
+        name = " ".join([*parts, *(["full-body base"] if control else ["base"] if baseline else [])])
+        blocks.append(Block(name, (image,), prompt, constants, baseline, control))
     return Design(tuple(blocks))
 
 
