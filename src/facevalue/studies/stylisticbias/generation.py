@@ -41,7 +41,7 @@ def published_prompts(*, portraits: bool = False) -> pl.DataFrame:
     >>> published_prompts(portraits=True).height, published_prompts().height
     (90, 4635)
     """
-    rows = []
+    rows: list[tuple[str | None, ...]] = []
     for gender, age, ethnicity, build in product(GENDERS, AGES, ETHNICITIES, BUILDS):
         who = "-".join((gender, age, ethnicity.lower().replace(" ", "-"), build))
         facts = (who, gender, age, build, ethnicity)

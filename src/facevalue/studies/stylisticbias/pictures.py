@@ -50,9 +50,8 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
         frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
     else:
         return _portraits(options, attributes, chosen), ()
-    frame, left_out = _selected(_checked(frame), attributes, chosen), ()
-    if options["grid"] == "kept":
-        frame, left_out = _kept(frame)
+    frame = _selected(_checked(frame), attributes, chosen)
+    frame, left_out = _kept(frame) if options["grid"] == "kept" else (frame, ())
     return _controlled(frame, options["fashion_base"] == "full-body"), left_out
 
 
