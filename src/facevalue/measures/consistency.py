@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from facevalue.measures import dyads
 from facevalue.measures.base import Measure
 from facevalue.measures.inference import LEVEL, Array, Estimates
 
@@ -74,7 +75,11 @@ class Consistency:
 
 
 def consistency(
-    first: Array, second: Array, group: npt.NDArray[np.int64] | None = None, groups: int = 1
+    first: Array,
+    second: Array,
+    group: npt.NDArray[np.int64] | None = None,
+    groups: int = 1,
+    people: tuple[dyads.Codes, dyads.Codes] | None = None,
 ) -> Consistency:
     """Classify pairs of answers.
 
@@ -87,6 +92,8 @@ def consistency(
         Group of each pair (an occupation, an attribute); negative for none. By default all belong to one.
     groups:
         How many groups there are.
+    people:
+        Number of the person on either side of each pair; by default nobody stands in two pairs.
 
     Raises
     ------
@@ -118,16 +125,20 @@ def consistency(
     a, b = np.nan_to_num(first), np.nan_to_num(second)
     inside = group >= 0
 
-    def totals(values: Array) -> Array:
-        return np.bincount(group[inside], weights=(values * complete)[inside], minlength=groups).astype(np.float64)
+    if people is None:
+        people = (2 * np.arange(a.size), 2 * np.arange(a.size) + 1)
+    whose = people
 
-    pairs, asked = totals(np.ones(a.size)), np.bincount(group[inside], minlength=groups).astype(np.float64)
-    ranked = totals(a * (1 - b) + (1 - a) * b)
+    def share(hits: Array, weight: Array) -> Estimates:
+        return dyads.shares(np.where(complete, hits, 0.0), weight, whose, np.where(inside, group, -1), groups)
+
+    both, every = complete.astype(np.float64), np.ones(a.size)
+    ranked = a * (1 - b) + (1 - a) * b
     return Consistency(
-        ranked=wilson(ranked, pairs),
-        unranked=wilson(totals((1 - a) * (1 - b)), pairs),
-        contradicted=wilson(totals(a * b), pairs),
-        published=wilson(ranked, asked),
+        ranked=share(ranked, both),
+        unranked=share((1 - a) * (1 - b), both),
+        contradicted=share(a * b, both),
+        published=share(ranked, every),
     )
 
 
@@ -154,7 +165,7 @@ def wilson(hits: Array, n: Array) -> Estimates:
     -----
     Shares near 0 and 1 are the rule here, where Wilson's interval holds and stays in [0, 1]. The pairs are independent.
     Expected numbers vary less than counts do (values in [0, 1] of mean p have a variance of at most p(1-p)), so that
-    for them it errs on the wide side. Two pairs that share a person are treated as independent.
+    for them it errs on the wide side.
 
     Examples
     --------

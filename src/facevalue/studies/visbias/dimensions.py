@@ -1,14 +1,18 @@
-"""Which groups are compared, and what counts as one image among them."""
+"""Which groups are compared, and who was sampled: the person on an image, or its set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
 import polars as pl
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from facevalue.studies.visbias.layout import SPECIES
 
 UNIT = "unit"
+PERSON = "person"
 GROUP = "group"
 
 
@@ -38,8 +42,8 @@ class Dimension:
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rows that belong to one of the groups, with `group` and `unit`.
 
-        A unit is an image, or the images of one counterfactual set where all of them are in one group: five drawings
-        that differ in skin tone alone are one drawing of a woman, not five of them.
+        A unit is a person (`people`) where all images of a person are in one group: five drawings that differ in skin
+        tone alone are one drawing of a woman, not five of them. Otherwise it is an image.
         """
         if any(factor not in frame.columns for factor in self.factors):
             return frame.clear().with_columns(pl.lit(None, pl.String).alias(c) for c in (GROUP, UNIT))
@@ -47,11 +51,31 @@ class Dimension:
             pl.concat_str([pl.col(f).cast(pl.String) for f in self.factors], separator=" ").alias(GROUP),
             pl.col("image").cast(pl.String).alias(UNIT),
         )
-        if "set" not in frame.columns:
+        if PERSON not in frame.columns:
             return named
-        whole = pl.col("set").is_not_null() & (pl.col(GROUP).n_unique().over("set") == 1)
-        own = pl.concat_str(pl.lit("set "), pl.col("set").cast(pl.String))
-        return named.with_columns(pl.when(whole).then(own).otherwise(UNIT).alias(UNIT))
+        whole = pl.col(PERSON).is_not_null() & (pl.col(GROUP).n_unique().over(PERSON) == 1)
+        return named.with_columns(pl.when(whole).then(PERSON).otherwise(UNIT).alias(UNIT))
+
+
+def people(manifest: pl.DataFrame) -> tuple[str, ...]:
+    """Name who is on each image: images of one identity, or of one counterfactual set, are of one person.
+
+    Examples
+    --------
+    >>> people(pl.DataFrame({"image": ["a", "b", "c"], "identity": ["x", "x", "y"], "set": [None, "s", "s"]}))
+    ('person 0', 'person 0', 'person 0')
+    """
+    size = manifest.height
+    links = []
+    for name in ("identity", "set"):
+        if name in manifest.columns:
+            known = manifest.select(row=pl.int_range(pl.len()), key=pl.col(name)).drop_nulls()
+            first = known.select("row", first=pl.col("row").first().over("key"))
+            links.append(first.to_numpy())
+    joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.int64)
+    graph = sparse.coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(size, size))
+    _, codes = csgraph.connected_components(graph, directed=False)
+    return tuple(f"person {code}" for code in codes.tolist())
 
 
 def dimensions(groups: Sequence[str]) -> tuple[Dimension, ...]:

@@ -12,6 +12,7 @@ from facevalue.annotate.tokens import Tokeniser, lengths
 from facevalue.errors import DataError, DependencyError
 from facevalue.studies.visbias import word_lists
 from facevalue.studies.visbias.answering import CHOICES, decoded
+from facevalue.studies.visbias.dimensions import PERSON
 from facevalue.studies.visbias.layout import SPECIES
 from facevalue.studies.visbias.tables import Attribute
 
@@ -40,12 +41,15 @@ class Asked:
         The form's fields.
     words:
         File of the user's word lists; empty for none.
+    people:
+        Who is on each image (`dimensions.people`); by default every image shows somebody else.
     """
 
     groups: tuple[str, ...]
     images: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     words: str
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,8 @@ class WordTables:
     published, strict:
         Counts by image, cut as in the released code and in our way.
     images:
-        One row per image in the order of the counts: `image`, the groups, `set`, `occupation`; null for images without
-        descriptions.
+        One row per image in the order of the counts: `image`, `person`, the groups, `occupation`; null for images
+        without descriptions.
     """
 
     published: WordCounts
@@ -89,6 +93,7 @@ class Gathered:
         self.lists = (self.ours,) if self.theirs is None else (self.ours, self.theirs)
         self._words = {way: WordCounter(len(self.asked.images), way) for way in (Tokeniser.MARKED, Tokeniser.WORDS)}
         self._codes = pl.DataFrame({"image": self.asked.images, "code": np.arange(len(self.asked.images))})
+        self._people = dict(zip(self.asked.images, self.asked.people or self.asked.images, strict=True))
 
     def add(self, chunk: pl.DataFrame) -> None:
         """Take what is needed of a chunk of answers.
@@ -101,6 +106,10 @@ class Gathered:
         for name in _NEEDED:
             if name not in chunk.columns:
                 raise DataError(f"The answers lack the column {name!r}.")
+        sides = [side for side in ("", "_1", "_2") if f"image{side}" in chunk.columns]
+        chunk = chunk.with_columns(
+            pl.col(f"image{side}").cast(pl.String).replace(self._people).alias(f"{PERSON}{side}") for side in sides
+        )
         tasks = chunk["task"].cast(pl.String)
         self._keep("missing", self._missing(chunk))
         for task, keep in (("mcq", self._choices), ("yesno", self._pairs), (TEXT, self._texts)):
@@ -135,7 +144,7 @@ class Gathered:
 
     def _about(self, part: pl.DataFrame, *more: str, suffixes: Sequence[str] = ("",)) -> list[str]:
         """Columns that say who is shown, those that there are."""
-        names = [f"{c}{s}" for c in ("image", "set", "occupation", *self.asked.groups) for s in suffixes]
+        names = [f"{c}{s}" for c in ("image", PERSON, "occupation", *self.asked.groups) for s in suffixes]
         return [c for c in dict.fromkeys((*names, *more)) if c in part.columns]
 
     def _missing(self, chunk: pl.DataFrame) -> pl.DataFrame:

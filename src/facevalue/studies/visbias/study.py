@@ -77,11 +77,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         # Here, as scipy.stats takes a second to import.
         from facevalue.studies.visbias.analysis import Asked, estimated  # noqa: PLC0415
+        from facevalue.studies.visbias.dimensions import people  # noqa: PLC0415
 
         words = str(options["stereotype_words"])
         if released:
             answers = {model: map(each, chunks) for model, chunks in answers.items()}
-        return estimated(answers, Asked(pictures.groups, tuple(images), fields, words))
+        return estimated(answers, Asked(pictures.groups, tuple(images), fields, words, people(pictures.frame)))
 
     return Study(
         name=NAME,

@@ -1,0 +1,89 @@
+"""Pairs that share people: intervals and tests go over people, whatever the number of pairs."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import special, stats
+
+from facevalue.measures.dyads import PairShares, shares
+from facevalue.measures.proportions import wilson
+
+Codes = npt.NDArray[np.int64]
+
+
+def design(people: int, pairs: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Pairs of people of two equal groups, each pair at most once."""
+    half = people // 2
+    drawn = rng.permutation(half * half)[:pairs]
+    return drawn // half, half + drawn % half
+
+
+def audits(
+    people: int, pairs: int, sd: float, repetitions: int, seed: int, shift: float = 0.0, noise: float = 0.0
+) -> PairShares:
+    """Who is ranked above where people differ, and groups by a shift; each cell is an audit of its own people."""
+    rng = np.random.default_rng(seed)
+    first, second, hits, cell = [], [], [], []
+    for at in range(repetitions):
+        one, two = design(people, pairs, rng)
+        looks = sd * rng.normal(size=people)
+        above = rng.random(pairs) < special.expit(shift + looks[one] - looks[two] + noise * rng.normal(size=pairs))
+        first.append(one)
+        second.append(two)
+        hits.append(above.astype(float))
+        cell.append(np.full(pairs, at))
+    joined = [np.concatenate(parts) for parts in (first, second, hits, cell)]
+    return shares(joined[2], np.ones(joined[2].size), (joined[0], joined[1]), joined[3], repetitions)
+
+
+@pytest.mark.parametrize(
+    ("people", "pairs", "sd", "noise"), [(20, 100, 1.0, 0.0), (60, 300, 1.5, 0.0), (200, 100, 1.0, 0.0), (12, 36, 2, 1)]
+)
+def test_people_who_stand_in_many_pairs_make_no_findings(people: int, pairs: int, sd: float, noise: float) -> None:
+    """As independent, the same pairs are found in up to two thirds of audits."""
+    found = audits(people, pairs, sd, 600, people, noise=noise)
+    p = found.p(0.5)
+    assert (p < 0.05).mean() < 0.075  # 2.8 standard errors of 600 repetitions above .05
+    assert (p < 0.005).mean() < 0.02
+    naive = np.array([stats.binomtest(round(v * pairs), pairs).pvalue for v in found.value])
+    if people < pairs:
+        assert (naive < 0.05).mean() > 0.15
+
+
+def test_intervals_hold_the_share_that_more_people_would_give() -> None:
+    truth = 0.5 + np.mean(special.expit(0.8 + np.sqrt(2) * stats.norm.ppf((np.arange(4000) + 0.5) / 4000)) - 0.5)
+    found = audits(40, 200, 1.0, 600, 5, shift=0.8)
+    held = (found.low <= truth) & (truth <= found.high)
+    assert 0.925 < held.mean() < 0.975
+
+
+def test_p_is_small_exactly_where_the_interval_leaves_the_null_out() -> None:
+    found = audits(20, 60, 1.0, 400, 3, shift=0.6)
+    outside = (found.low > 0.5) | (found.high < 0.5)
+    assert ((found.p(0.5) < 0.05) == outside).all()
+    assert 0.1 < outside.mean() < 0.95
+
+
+def test_pairs_that_share_nobody_are_what_they_were() -> None:
+    hits = np.array([1.0] * 21 + [0.0] * 49)
+    found = shares(hits, np.ones(70), (np.arange(70), 70 + np.arange(70)), np.zeros(70, dtype=np.int64), 1)
+    low, high = wilson(found.value, np.array([69 * 69 / 70]), np.array([69]))
+    assert found.df.item() == pytest.approx(69)
+    assert (found.clusters.item(), found.n.item()) == (70, 70)
+    assert found.se.item() == pytest.approx(np.std(hits) * np.sqrt(70) / 69)
+    assert [found.low.item(), found.high.item()] == pytest.approx([low.item(), high.item()])
+
+
+def test_one_person_in_all_pairs_has_no_interval_and_two_pictures_of_one_are_one() -> None:
+    hub = shares(np.ones(9), np.ones(9), (np.zeros(9, np.int64), 1 + np.arange(9)), np.zeros(9, np.int64), 1)
+    assert hub.value.item() == 1
+    assert hub.p(0.5).item() > 0.05
+    alone = shares(np.array([1.0, 0, 1]), np.ones(3), (np.zeros(3, np.int64),) * 2, np.zeros(3, np.int64), 1)
+    assert np.isnan(alone.low).all()
+    assert alone.method.item().startswith("no interval")
+
+
+def test_cells_without_pairs_are_not_measurable() -> None:
+    found = shares(np.ones(2), np.array([1.0, 0.0]), (np.array([0, 1]), np.array([2, 3])), np.array([0, 1]), 3)
+    assert np.isnan(found.value[1:]).all()
+    assert found.n.tolist() == [1, 0, 0]
