@@ -210,3 +210,15 @@ def test_everyone_of_the_paper_is_named_in_prompts() -> None:
     frame = everyone(selection({setting.name: setting.default for setting in SETTINGS}))
     assert frame.filter(pl.col("activity").is_not_null()).height == 24_675
     assert frame.filter(pl.col("activity").is_null()).height == 329
+
+
+def test_a_dimension_of_which_nothing_is_drawn_is_planned_and_not_run(facevalue: Command, tmp_path: Path) -> None:
+    done = facevalue("plan", "vignette", "--dimension", "race")
+    assert done.status == 0
+    assert "6,825" in done.out
+    assert "Nothing of race is drawn" in done.out
+    assert "--pictures none" in done.out
+    run = facevalue("run", "vignette", "--dimension", "race", "--model", "sim/default", "--out", str(tmp_path / "run"))
+    assert run.status == 2
+    assert "Nothing of race is drawn" in run.err
+    assert not (tmp_path / "run").exists()

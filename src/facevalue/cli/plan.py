@@ -75,6 +75,8 @@ def _plan(
         click.echo(json.dumps({**made.json(), **power}, indent=2))
         return
     show(made, sampled=choices["sample"] is not None)
+    if study.unshown:
+        Console().print(study.unshown, style="bold", highlight=False)
     if found is not None and study.precision is not None:
         _show_detection(found, study.precision)
 

@@ -15,7 +15,7 @@ from facevalue.models.registry import ModelOptions
 from facevalue.prompts.interventions import chosen
 from facevalue.run import RichProgress, RunSettings, RunSummary
 from facevalue.run import run as start
-from facevalue.run.checks import check_options
+from facevalue.run.checks import check_options, check_shown
 from facevalue.run.numbers import TrialNumbers
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store.lock import RunLock
@@ -62,6 +62,7 @@ def _run(
 
 def _check_early(study: Study, folder: Path, settings: RunSettings) -> None:
     """Raise now what `start` would say only after a model has been loaded, which can take minutes."""
+    check_shown(study)
     numbers = TrialNumbers(study.design.size)
     if settings.sample is not None:
         numbers = TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))

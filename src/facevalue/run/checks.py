@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from facevalue.errors import ModelError, RunError
+from facevalue.errors import DataError, ModelError, RunError
 from facevalue.models.base import Capabilities, Model
 from facevalue.parquet import read_table
 from facevalue.run.asking import Asking, stimulus_columns
@@ -39,7 +39,10 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         The model gives no probabilities, or takes fewer images than a stimulus shows.
     RunError
         Probabilities are wanted of questions that have no options, or the study asks too often.
+    DataError
+        Nothing of the study can be shown.
     """
+    check_shown(study)
     can = model.capabilities
     if exact and can.probabilities == "none":
         raise ModelError(
@@ -63,6 +66,18 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
                     f"takes {_images(can.images_per_request) if can.images_per_request else 'none'}."
                 )
     return can
+
+
+def check_shown(study: Study) -> None:
+    """Refuse a study of which nothing can be shown: it can be planned alone.
+
+    Raises
+    ------
+    DataError
+        Why nothing can be shown.
+    """
+    if study.unshown:
+        raise DataError(study.unshown)
 
 
 def check_options(study: Study, numbers: TrialNumbers) -> None:

@@ -163,7 +163,10 @@ def plan(
     whole = study.protocol or design
     blocks = [(block, _block(block, repeats, study.counted_by)) for block in whole.blocks]
     here = None if study.protocol is None else tuple(_block(b, repeats, study.counted_by) for b in design.blocks)
-    if sample is None:
+    if study.unshown:
+        here, sample = (), None
+        asked, shown, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
+    elif sample is None:
         asked, shown = design.size * repeats, int(design.stimulus_offsets[-1])
         by_block = np.diff(design.offsets)
     else:

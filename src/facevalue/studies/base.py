@@ -118,6 +118,9 @@ class Study:
         The trials of the published protocol, where the pictures at hand show only a part of it.
     left_out:
         What of it is not shown, and why.
+    unshown:
+        Why nothing of the design can be shown with the pictures at hand, so that it can be planned and not run; empty
+        where something can.
     counted_by:
         Prompt columns by which plans count trials, such as "paradigm".
     seeds:
@@ -184,6 +187,7 @@ class Study:
     asked_together: tuple[str, ...] = ()
     protocol: Design | None = None
     left_out: tuple[LeftOut, ...] = ()
+    unshown: str = ""
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
 

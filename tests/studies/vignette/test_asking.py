@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.run.plan import plan
 from facevalue.studies.base import Study
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
@@ -322,5 +323,12 @@ def test_what_cannot_be_drawn_is_left_out_and_named_unless_it_was_asked_for() ->
     assert any("teenager" in one.what and one.why for one in drawn.left_out)
     with pytest.raises(DataError, match="'mafia' is not drawn"):
         build({**DEFAULTS, "identity": ["mafia", "doctor"]})
-    with pytest.raises(DataError, match="nationality"):
-        build({**DEFAULTS, "dimension": ["nationality"]})
+
+
+def test_a_dimension_of_which_nothing_is_drawn_can_be_planned() -> None:
+    race = build({**DEFAULTS, "dimension": ["race"]})
+    assert "Nothing of race is drawn" in race.unshown
+    made = plan(race, sample=100)
+    assert (made.asked, made.shown, made.prompt_tokens) == (0, 0, 0)
+    assert sum(block.stimuli for block in made.blocks) == 2 * (6_825 + 38_850 + 505_050 + 91)  # Table 8, and portraits
+    assert any("black" in one.what and one.why for one in made.left_out)

@@ -53,6 +53,10 @@ def drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataFr
     count:
         How many different people are drawn as each identity.
 
+    Returns
+    -------
+    The manifest, empty if nothing can be drawn, and what is left out.
+
     Raises
     ------
     DataError
@@ -91,8 +95,6 @@ def drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataFr
             lost.setdefault(people.activities_left_out[activity.name], []).append(activity.name)
     out = [LeftOut(f"{dimension}: {', '.join(who)}", why) for (dimension, why), who in missing.items()]
     out += [LeftOut(f"activities: {', '.join(names)}", why) for why, names in lost.items()]
-    if not rows:
-        raise DataError(f"Nothing of {', '.join(chosen.dimensions)} is drawn: {out[0].why} {_ELSE}")
     models = pl.DataFrame({"person": [str(number) for number in range(1, count + 1)]})
     named = (
         pl.concat_str("image", "person", separator="|"),
@@ -100,6 +102,11 @@ def drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataFr
     )
     frame = _crossed(rows, done).join(models, how="cross").with_columns(named)
     return frame, tuple(out)
+
+
+def nothing_drawn(chosen: Selection, left_out: Sequence[LeftOut]) -> str:
+    """Why there is nothing to show, and what to do."""
+    return f"Nothing of {', '.join(chosen.dimensions)} is drawn: {left_out[0].why} {_ELSE}"
 
 
 _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."

@@ -23,7 +23,7 @@ from facevalue.stimuli.pairs import encode
 from facevalue.stimuli.pata import read_pata, read_pata_list
 from facevalue.stimuli.vignette_files import CONTRASTS, Names, read_individuals, read_pairs
 from facevalue.studies.base import LeftOut
-from facevalue.studies.vignette.pictures import drawn, everyone, picture_name
+from facevalue.studies.vignette.pictures import drawn, everyone, nothing_drawn, picture_name
 from facevalue.studies.vignette.settings import RELEASED, Selection, names, selection, whole
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, wording
 from facevalue.types import Image, OptionValue, Stimulus
@@ -51,12 +51,15 @@ class Pictures:
         Its pairs where they are a list; None where everyone is paired with everyone.
     left_out:
         What of the paper is not there, and why.
+    unshown:
+        Why there is nothing at all; the frame then lists what the paper has.
     """
 
     frame: pl.DataFrame
     chosen: Selection
     pairs: pl.DataFrame | None = None
     left_out: tuple[LeftOut, ...] = ()
+    unshown: str = ""
 
 
 def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
@@ -103,7 +106,7 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
     """Where the stimuli come from."""
     size = RELEASED_SIZE if options["prompts"] == RELEASED else None
     if not any(options[name] for name in _OWN):
-        if options["pictures"] == "none" or pictures.chosen.shown == ("text",):
+        if options["pictures"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
             return NoPicture()
         return PairSource(DrawnPeople(default_cache()), _named, shuffle, size)
     root, kind = Path(str(options["root"])), Kind(str(options["kind"]))
@@ -170,6 +173,8 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
     if options["pictures"] == "none" or chosen.shown == ("text",):
         return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
     frame, left_out = drawn(chosen, DrawnPeople(), count)
+    if not frame.height:
+        return Pictures(everyone(chosen), chosen, None, left_out, nothing_drawn(chosen, left_out))
     return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
 
 

@@ -78,7 +78,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     else:
         layout = listed_layout(pictures.pairs, chosen, released)
     protocol = None
-    if pictures.left_out and not options["pata"]:
+    if pictures.left_out and not options["pata"] and not pictures.unshown:
         protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
     shuffle = whole(options, "shuffle_seed", 0)
     named = words(pictures.frame, released)
@@ -111,6 +111,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         constrain=True,
         protocol=protocol,
         left_out=pictures.left_out,
+        unshown=pictures.unshown,
         counted_by=("paradigm",),
     )
 
