@@ -219,6 +219,6 @@ def test_a_dimension_of_which_nothing_is_drawn_is_planned_and_not_run(facevalue:
     assert "Nothing of race is drawn" in done.out
     assert "--pictures none" in done.out
     run = facevalue("run", "vignette", "--dimension", "race", "--model", "sim/default", "--out", str(tmp_path / "run"))
-    assert run.status == 2
+    assert run.status == 1
     assert "Nothing of race is drawn" in run.err
     assert not (tmp_path / "run").exists()
