@@ -11,7 +11,8 @@ from facevalue.cli import main
 from facevalue.report.data import PairExample
 from facevalue.report.gather import gather
 from facevalue.report.pictures import MOST_BYTES
-from facevalue.run.stored import StoredRun, Tally, estimate
+from facevalue.run.joined import estimate
+from facevalue.run.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
 

@@ -12,7 +12,8 @@ from facevalue.errors import RunError
 from facevalue.models import load
 from facevalue.prompts.interventions import Intervention, builtin
 from facevalue.run import RunSettings, run
-from facevalue.run.stored import StoredRun, answers, estimate
+from facevalue.run.joined import estimate
+from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_manifest
 from facevalue.studies import Study
 from facevalue.studies.intervened import intervened

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.run.stored import StoredRun, Tally, estimate
+from facevalue.run.joined import estimate
+from facevalue.run.stored import StoredRun, Tally
 from facevalue.store.files import write_whole
 
 _FOLDER = click.Path(path_type=Path)
@@ -80,7 +81,8 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...]) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
-    With several runs of one study, models are compared. What people said of statements (`facevalue questionnaire`)
+    With several runs of one study, models are compared. Runs of one model that ask different parts of it (VIGNETTE's
+    paradigms) are put together. What people said of statements (`facevalue questionnaire`)
     stands beside the associations of forms.
     """
     if len(runs) > 1 and out is None:

@@ -8,6 +8,7 @@ import polars as pl
 from facevalue import __version__
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.sections import page_of
+from facevalue.run.joined import study_of
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import Session
@@ -29,11 +30,11 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
     Parameters
     ----------
     runs:
-        One per model, all of one study.
+        One per model, or one per model and part of the study.
     estimates, tallies:
         As from `facevalue.run.stored.estimate`.
     """
-    study = runs[0].study
+    study = study_of(runs)
     page = page_of(study.name)
     return ReportData(
         study=StudyFacts(
@@ -46,7 +47,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
             study.measures,
             tuple((left.what, left.why) for left in study.left_out),
         ),
-        runs=tuple(_facts(run, tallies[run.model]) for run in runs),
+        runs=tuple(_facts(run, tallies[str(run.folder)]) for run in runs),
         estimates=estimates,
         generated=datetime.now(UTC),
         kind=study.source.kind,

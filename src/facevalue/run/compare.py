@@ -8,7 +8,8 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.measures.agreement import Matched, match, summarise
-from facevalue.run.stored import StoredRun, estimate
+from facevalue.run.joined import estimate
+from facevalue.run.stored import StoredRun
 
 MEASURE = "selection_frequency"
 KEYS = ("dimension", "paradigm", "contrast", "gender", "identity", "activity", "question")

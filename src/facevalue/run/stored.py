@@ -19,6 +19,7 @@ from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.reader import collected
 from facevalue.studies import Study
 from facevalue.studies.intervened import intervened
+from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
@@ -113,6 +114,14 @@ class StoredRun:
         return replace(self, study=_plain(self.facts, self.study.manifest, self.judge))
 
 
+def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
+    """The study of a run with other settings."""
+    facts = replace(run.facts, options=options)
+    done = options.get(INTERVENTIONS, [])
+    plain = _plain(facts, run.study.manifest, run.judge)
+    return intervened(plain, stored(done) if isinstance(done, list) else ())
+
+
 def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None) -> Study:
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
     study = studies.build(facts.study, options, manifest)
@@ -200,50 +209,3 @@ def first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:
     asked_for = answered.with_columns(pl.col("repeat") % repeats)
     ordered = asked_for.sort("trial", "repeat", pl.col("na").is_not_null(), "reply", maintain_order=True)
     return ordered.unique(["trial", "repeat"], keep="first", maintain_order=True)
-
-
-def estimate(
-    runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None
-) -> tuple[pl.DataFrame, dict[str, Tally]]:
-    """Take the study's measures on one or several runs of it, and judge them.
-
-    Parameters
-    ----------
-    runs:
-        Of one study, asked the same.
-    margins:
-        Largest differences that would not matter, by measure, if chosen after the run.
-
-    Returns
-    -------
-    The estimates, and per model what was counted.
-
-    Raises
-    ------
-    RunError
-        The runs are of different studies or settings, two are of one model, or there is nothing to measure.
-    """
-    first = runs[0]
-    tallies: dict[str, Tally] = {}
-    for run in runs:
-        if run.model in tallies:
-            raise RunError(f"Two of the runs asked {run.model}: compare runs of different models.")
-        tallies[run.model] = Tally()
-        if (run.facts.sample, run.facts.seed) != (first.facts.sample, first.facts.seed):
-            raise RunError(
-                f"{run.folder} and {first.folder} asked about different samples: compare models on the same pictures."
-            )
-        differing = [
-            name
-            for name in {*run.study.options, *first.study.options}
-            if run.study.options.get(name) != first.study.options.get(name)
-        ]
-        if run.study.name != first.study.name or differing or not run.study.manifest.equals(first.study.manifest):
-            what = ", ".join(sorted(differing)) or "the study or its images"
-            raise RunError(f"{run.folder} and {first.folder} were not asked the same: {what} differs.")
-    if len({run.facts.preregistration for run in runs}) > 1:
-        raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
-    from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
-
-    estimates = first.study.analyse({run.model: answers(run, tallies[run.model]) for run in runs})
-    return judge(estimates, first.study.measures, first.declared(), margins, first.study.lead), tallies

@@ -157,6 +157,9 @@ class Study:
     lead:
         Families that the page's answer is about, in order of preference: the first that was tested leads
         (`measures.page_error`). A name stands for all families that begin with it and go on in brackets, too.
+    parts:
+        Settings by which the study may be asked in parts, in runs of their own that a report puts together: the first
+        says which part a run asks, so that its levels differ from run to run; the others may differ.
     asked_together:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
@@ -190,6 +193,7 @@ class Study:
     unshown: str = ""
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def repeats(self) -> int:

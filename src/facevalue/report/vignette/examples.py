@@ -59,13 +59,13 @@ def prompts(study: Study) -> tuple[PromptExample, ...]:
 
 def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[PairExample]:
     """An answer of the majority behind each of the strongest cells that were found, of the first model with any."""
-    for run in runs:
-        own = estimates.filter(pl.col("model") == run.model)
+    for model in dict.fromkeys(run.model for run in runs):
+        own = estimates.filter(pl.col("model") == model)
         cells = _cells(own)
         known = {(want.dimension, want.identity) for want in cells}
         wanted = [*cells, *(w for w in _wholes(own) if (w.dimension, w.identity) not in known)][:MOST]
         if wanted:
-            return list(_found(run, wanted))
+            return [found for run in runs if run.model == model for found in _found(run, wanted)]
     return []
 
 

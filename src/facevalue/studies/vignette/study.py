@@ -113,6 +113,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         left_out=pictures.left_out,
         unshown=pictures.unshown,
         counted_by=("paradigm",),
+        parts=("paradigm", "contrast"),
     )
 
 
