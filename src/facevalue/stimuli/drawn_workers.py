@@ -14,7 +14,8 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.noto.artwork import GRID, body, document, nested
+from facevalue.stimuli.noto.artwork import GRID, body, document, mirrored, nested
+from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
 from facevalue.stimuli.noto.colours import TONES
 from facevalue.stimuli.noto.people import person_svg
 from facevalue.stimuli.portraits.raster import RENDERER_VERSION, png
@@ -24,22 +25,67 @@ SIZE = 512
 """Width and height of a picture in pixels."""
 
 OCCUPATIONS: Mapping[str, str] = MappingProxyType(
-    {"basketball player": "adult", "firefighter": "firefighter", "cook": "cook", "doctor": "health-worker"}
-)
-"""The paper's occupations that are drawn, each with the figure of the artwork. A basketball player has a ball."""
-LEFT_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "nurse": "Would be the same drawing as 'doctor': the artwork has one health worker, in a white coat.",
-        "ceo": "The artwork's office workers have no sign of rank, and wealth can't be drawn without a caricature.",
-        "lawyer": "The artwork has no such figure; its judge is another occupation.",
+        "basketball player": "adult",
+        "nurse": "office-worker",
+        "firefighter": "firefighter",
+        "ceo": "office-worker",
+        "cook": "cook",
+        "doctor": "health-worker",
+        "lawyer": "office-worker",
     }
 )
-"""The paper's occupations that are not drawn, each with its reason."""
+"""The paper's occupations, each with the figure of the artwork that wears what `drawn_workers` adds for it."""
 GENDERS: Mapping[str, str] = MappingProxyType({"female": "woman", "male": "man"})
 """Levels of gender, each with the presentation of the artwork."""
 
-# On the grid of the artwork, x, y and size: a head, which is all there is of an adult, and the ball beside it.
-_PLAYER, _BALL = (2.0, 6.0, 98.0), (80.0, 78.0, 46.0)
+_SHIRT = path("M48 94L64 128L80 94Q64 104 48 94Z", "#f4f6f8")
+
+
+def _suit(cloth: str, lapel: str, tie: str) -> str:
+    half = path("M0 128V124C0 106 22 97 47 92L64 128Z", cloth) + path(
+        "M47 92L38 100L44 107L40 110L63 128L48 95Z", lapel
+    )
+    return _SHIRT + path("M60 100H68L66 106L70 122L64 128L58 122L62 106Z", tie) + mirrored(half)
+
+
+_NURSE = (
+    path("M0 128V124C0 104 22 97 46 92L64 114L82 92C106 97 128 104 128 124V128Z", "#2f9e96")
+    + path("M46 92L64 114L82 92L77 92Q64 104 51 92Z", "#d7f0ec")
+    + rect(86, 106, 18, 12, "#ffffff", 2) + rect(89, 109, 12, 2, "#6d8fb8") + rect(89, 113, 8, 2, "#b6c2cc")
+    + path("M40 23L43 5Q64 -3 85 5L88 23Q64 14 40 23Z", "#e3eff3")
+    + stroke("M40 23L43 5Q64 -3 85 5L88 23Q64 14 40 23Z", "#8fb3bf", 1.5)
+    + rect(61.5, 3, 5, 13, "#2f9e96", 1) + rect(57.5, 7, 13, 5, "#2f9e96", 1)
+)  # fmt: skip
+_PLATE = (
+    rect(26, 108, 76, 20, "#3a2a20", 3) + rect(29, 111, 70, 14, "#d9b45b", 2)
+    + stroke("M53 114.5A5 4.5 0 1 0 53 121.5", "#3a2a20", 2.6)
+    + stroke("M69 114H61V122H69M61 118H67", "#3a2a20", 2.6) + stroke("M79 114a4.5 4 0 1 0 0.1 0Z", "#3a2a20", 2.6)
+)  # fmt: skip
+_SCALES = (
+    stroke("M64 14V104", "#b98a2f", 6)
+    + rect(40, 104, 48, 10, "#b98a2f", 4)
+    + disc(64, 14, 7, 7, "#d9b45b")
+    + stroke("M16 30Q64 20 112 30", "#b98a2f", 6)
+    + mirrored(stroke("M18 30L4 70M18 30L32 70", "#8a6a2a", 2.5) + path("M0 70H36Q34 86 18 86T0 70Z", "#d9b45b"))
+)
+# On the grid of the artwork: what is drawn on the figure; where the figure stands (x, y, size); what is beside it, and
+# where. An adult of the artwork is a head, and of the CEO's desk only the plate is seen.
+_ADDED: Mapping[str, str] = MappingProxyType(
+    {
+        "nurse": _NURSE,
+        "ceo": _suit("#1f2f4d", "#33476b", "#a8323a") + _PLATE,
+        "lawyer": _suit("#3a3d44", "#555a63", "#5b4a9c"),
+    }
+)
+_BESIDE: Mapping[str, tuple[tuple[float, float, float], Callable[[], str], tuple[float, float, float]]] = (
+    MappingProxyType(
+        {
+            "basketball player": ((2.0, 6.0, 98.0), lambda: body("basketball"), (80.0, 78.0, 46.0)),
+            "lawyer": ((-6.0, 18.0, 110.0), lambda: _SCALES, (83.0, 60.0, 44.0)),
+        }
+    )
+)
 _KEEP = 64  # pictures that stay in memory: some 40 kB each
 
 
@@ -113,27 +159,25 @@ def worker_svg(occupation: str, gender: str, tone: str) -> str:
 
     Raises
     ------
-    DataError
-        The paper has the occupation, and it is not drawn; says why.
     UnknownNameError
         There is no such occupation, gender or skin tone.
 
     Examples
     --------
-    >>> worker_svg("lawyer", "female", "dark")
-    Traceback (most recent call last):
-    facevalue.errors.DataError: There is no drawing of 'lawyer': The artwork has no such figure; its judge is ...
+    >>> worker_svg("lawyer", "female", "dark") == worker_svg("lawyer", "female", "light")
+    False
     """
-    if occupation in LEFT_OUT:
-        raise DataError(f"There is no drawing of {occupation!r}: {LEFT_OUT[occupation]}")
     if occupation not in OCCUPATIONS:
         raise UnknownNameError("drawn occupation", occupation, OCCUPATIONS)
     if gender not in GENDERS:
         raise UnknownNameError("gender", gender, GENDERS)
     person = person_svg(OCCUPATIONS[occupation], GENDERS[gender], tone)
-    if occupation != "basketball player":
+    if occupation in _ADDED:
+        person = document(nested(person, 0, 0, GRID, "p-") + _ADDED[occupation])
+    if occupation not in _BESIDE:
         return on_white(person)
-    return on_white(document(nested(person, *_PLAYER, "w-") + nested(document(body("basketball")), *_BALL, "b-")))
+    stand, beside, place = _BESIDE[occupation]
+    return on_white(document(nested(person, *stand, "w-") + nested(document(beside()), *place, "b-")))
 
 
 def worker_manifest() -> pl.DataFrame:
@@ -146,7 +190,7 @@ def worker_manifest() -> pl.DataFrame:
 
     Examples
     --------
-    >>> worker_manifest().height == 4 * 2 * 5
+    >>> worker_manifest().height == 7 * 2 * 5
     True
     """
     rows = [

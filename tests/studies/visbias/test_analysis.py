@@ -75,7 +75,7 @@ def test_shares_of_a_question_sum_to_one_in_each_group(found: pl.DataFrame) -> N
 
 
 def test_species_are_a_control_of_their_own_and_no_people(found: pl.DataFrame) -> None:
-    assert rows(found, "choice_divergence", dimension="species", question="income").height == 10
+    assert rows(found, "choice_divergence", dimension="species", question="income").height == 5
     assert rows(found, "choice_share", dimension=None, question="income")["n"].max() <= 40  # type: ignore[operator]
     assert rows(found, "ranked_share", dimension="species", group=None).height == 2
 
@@ -226,7 +226,7 @@ def test_marked_words_name_their_group_with_counts(found: pl.DataFrame) -> None:
     said = ["Somebody with a helmet stands." if t == "dark" else "Somebody stands." for t in frame["skin_tone"]]
     marked = estimates(study, read(study, said))  # type: ignore[arg-type]
     (row,) = rows(marked, "marked_word", dimension="skin tone", category="helmet").rows(named=True)
-    assert (row["group"], row["contrast"], row["n"], row["clusters"]) == ("dark", "light", 32, 16)
+    assert (row["group"], row["contrast"], row["n"], row["clusters"]) == ("dark", "light", 56, 28)
     assert row["q"] < 0.05
     assert row["low"] > 0
     assert rows(marked, "marked_word_z", dimension="skin tone", category="helmet")["value"][0] > 1.96
@@ -244,7 +244,7 @@ def test_pairs_are_ranked_unranked_or_contradicted() -> None:
     for part, one in enumerate((always, never, both)):
         whole = [rows(one, measure, dimension=None)["value"][0] for measure in shares]
         assert whole == [1.0 if at == part else 0.0 for at in range(3)]
-    assert rows(always, "ranked_share", dimension="occupation")["n"].to_list() == [10] * 4
+    assert rows(always, "ranked_share", dimension="occupation")["n"].to_list() == [10] * 7
 
 
 def test_who_is_ranked_above_follows_the_image_in_both_orders() -> None:

@@ -65,6 +65,17 @@ def renamed(text: str, prefix: str) -> str:
     return _NAMES.sub(lambda found: found.group(0) + prefix, text)
 
 
+def mirrored(half: str) -> str:
+    """Return a shape with its mirror image beside it.
+
+    Examples
+    --------
+    >>> mirrored("<a/>")
+    '<a/><g transform="translate(128 0) scale(-1 1)"><a/></g>'
+    """
+    return f'{half}<g transform="translate({GRID} 0) scale(-1 1)">{half}</g>'
+
+
 def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
     """Return a whole SVG document as a part of another, without the plain background it may have.
 

@@ -3,15 +3,13 @@
     npm pack @iconify-json/noto && tar xzf iconify-json-noto-*.tgz
     python -m facevalue.stimuli.noto.vendor package
 
-Writes `artwork.json` beside this file: the bodies as they are, people and fictional beings with human skin in the
-medium-light variant alone.
+Writes `artwork.json` beside this file: the bodies as they are, people in the medium-light variant alone.
 """
 
 import json
 import sys
 from pathlib import Path
 
-from facevalue.stimuli.drawn_species import SPECIES, TONED
 from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.people import FIGURES, OCCUPATIONS, PRESENTATIONS, artwork_name
 from facevalue.stimuli.noto.personas import ARTWORK
@@ -22,11 +20,9 @@ def needed() -> tuple[list[str], list[str]]:
     """Return the names of the people, whose skin has a tone, and of all else that is drawn."""
     people = [artwork_name(who, how) for who in OCCUPATIONS for how in PRESENTATIONS]
     people += [name for names in FIGURES.values() for name in names if name]
-    people += [name for being in TONED for name in SPECIES[being].values()]
     scenes = ACTIVITIES.values()
     objects = {prop.name for scene in scenes for prop in (*scene.front, *scene.behind, *scene.low)} - set(DRAWINGS)
     objects |= ARTWORK - set(DRAWINGS)
-    objects |= {name for being in SPECIES.keys() - set(TONED) for name in SPECIES[being].values()}
     return people, sorted(objects)
 
 

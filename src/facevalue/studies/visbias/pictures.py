@@ -76,7 +76,7 @@ def read_pictures(
     if options["folder"] and options["manifest"]:
         raise DataError("Give one of --folder and --manifest, not both.")
     drawn = not (options["folder"] or options["manifest"])
-    left_out = _not_drawn(bool(options["species"])) if drawn else ()
+    left_out = _NOT_DRAWN if drawn else ()
     if manifest is not None:
         return Pictures(manifest, _groups(manifest, chosen), left_out)
     frame = _selected(_people(options), chosen)
@@ -200,11 +200,8 @@ def _without_empty(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(c for c in frame.columns if c in _COLUMNS or frame[c].null_count() < frame.height)
 
 
-def _not_drawn(species: bool) -> tuple[LeftOut, ...]:
-    """What of the paper the drawings don't show."""
-    out = [LeftOut("race", "Drawings have a skin tone, which is no race.")]
-    out += [LeftOut(f"occupation: {name}", why) for name, why in drawn_workers.LEFT_OUT.items()]
-    out.append(LeftOut("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."))
-    if species:
-        out += [LeftOut(f"species: {name}", why) for name, why in drawn_species.LEFT_OUT.items()]
-    return tuple(out)
+_NOT_DRAWN = (
+    LeftOut("race", "Drawings have a skin tone, which is no race."),
+    LeftOut("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."),
+)
+"""What of the paper the drawings don't show."""
