@@ -76,7 +76,7 @@ def test_shares_of_a_question_sum_to_one_in_each_group(found: pl.DataFrame) -> N
 
 def test_species_are_a_control_of_their_own_and_no_people(found: pl.DataFrame) -> None:
     assert rows(found, "choice_divergence", dimension="species", question="income").height == 5
-    assert rows(found, "choice_share", dimension=None, question="income")["n"].max() <= 40  # type: ignore[operator]
+    assert rows(found, "choice_share", dimension=None, question="income")["n"].max() <= 70  # type: ignore[operator]
     assert rows(found, "ranked_share", dimension="species", group=None).height == 2
 
 
@@ -259,8 +259,8 @@ def test_who_is_ranked_above_follows_the_image_in_both_orders() -> None:
     ]
     found = rows(estimates(study, read(study, said)), "ranked_above", dimension="gender")  # type: ignore[arg-type]
     assert dict(zip(found["group"], found["value"], strict=True)) == {"female": -0.5, "male": 0.5}
-    # Four drawn women beside four drawn men are four pairs of people, whatever the tones they are drawn in.
-    assert found["clusters"].to_list() == [4, 4]
+    # Seven drawn women beside seven drawn men are seven pairs of people, whatever the tones they are drawn in.
+    assert found["clusters"].to_list() == [7, 7]
     assert found["p"].to_list() == pytest.approx([0.14, 0.14], abs=0.005)
     assert found["p_least"].to_list() == pytest.approx(found["p"].to_list())
     assert found["bound_low"].to_list() == pytest.approx(found["value"].to_list())
