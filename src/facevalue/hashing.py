@@ -5,7 +5,7 @@ vectorised, so that a run over millions of trials never hashes a string per tria
 makes every run folder refuse to be resumed, and needs a new `schema.FORMAT`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -37,13 +37,20 @@ def stimulus_hash(stimulus: Stimulus) -> int:
     return _hash(("stimulus", stimulus.digest))
 
 
-def conditions_hash(sampling: Sampling, seed: int, exact: bool, constrain: bool = False) -> int:
+def conditions_hash(sampling: Sampling, seed: int, exact: bool, constrain: bool = False, asked_of: int = 0) -> int:
     """Hash how the reply is drawn: sampling, seed, whether probabilities are read instead, whether it is constrained.
 
-    A reply that isn't constrained keeps the hash that it had before replies could be.
+    A reply that isn't constrained keeps the hash that it had before replies could be; likewise one of a run that began
+    before the model that is asked (`asked_of`, a `model_hash`) had a part in it.
     """
     values = (*_sampled(sampling), repr(int(seed)), repr(bool(exact)))
-    return _hash(("conditions", *values, *(["constrained"] if constrain else [])))
+    of = [f"of {asked_of:016x}"] if asked_of else []
+    return _hash(("conditions", *values, *(["constrained"] if constrain else []), *of))
+
+
+def model_hash(name: str, settings: Mapping[str, str | int | float | bool]) -> int:
+    """Hash who is asked: the model's name, and what else changes what it says."""
+    return _hash(("model", name, *(part for key in sorted(settings) for part in (key, repr(settings[key])))))
 
 
 def _sampled(sampling: Sampling) -> tuple[str, str, str]:

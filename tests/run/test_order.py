@@ -18,8 +18,8 @@ from facevalue.prompts.interventions import builtin
 from facevalue.run import RunSettings, run
 from facevalue.run.numbers import Index, TrialNumbers
 from facevalue.run.order import Order
-from facevalue.store import read_responses
-from facevalue.store.shards import shard_path, write_shard
+from facevalue.store import read_manifest, read_responses
+from facevalue.store.shards import write_shard
 from facevalue.studies import Study
 from facevalue.studies.intervened import intervened
 from tests.design.strategies import designs
@@ -166,7 +166,9 @@ def test_a_run_begun_in_the_order_of_trials_goes_on_and_asks_nothing_twice(tmp_p
     done = read_responses(tmp_path / "whole")
     with pytest.raises(RuntimeError):
         run(study, TinyModel(for_a_while(0, fails(RuntimeError))), tmp_path / "old")
-    write_shard(shard_path(tmp_path / "old", 1), done.head(77))  # as an earlier version stored: no times either
+    write_shard(
+        tmp_path / "old", 1, done.head(77), read_manifest(tmp_path / "old").id
+    )  # as an earlier version stored: no times
     rest = TinyModel()
     summary = run(study, rest, tmp_path / "old")
     before = set(done.head(77).select("trial", "repeat").rows())

@@ -163,7 +163,7 @@ def test_a_foreign_run_toml_is_refused(tmp_path: Path) -> None:
 def test_an_unreadable_table_of_images(tmp_path: Path) -> None:
     half(tiny_study(), tmp_path)
     (tmp_path / "manifest.parquet").write_bytes(b"")
-    with pytest.raises(RunError, match=r"manifest\.parquet cannot be read"):
+    with pytest.raises(RunError, match=r"manifest\.parquet is not the table of pictures that the run began with"):
         run(tiny_study(), TinyModel(), tmp_path)
 
 

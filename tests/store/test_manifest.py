@@ -4,9 +4,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from facevalue.errors import RunError
+from facevalue.seals import sealed
 from facevalue.store import Counts, RunManifest, Session, differences, read_manifest, write_manifest
 from facevalue.store.manifest import versions
 from facevalue.types import Sampling
@@ -84,7 +86,7 @@ def test_the_seed_means_nothing_without_a_sample() -> None:
         (None, "is not the folder of a run"),
         ("not [toml", "not valid TOML"),
         ("title = 'of another program'", "has format None"),
-        ("format = 99", "format 99; this FaceValue reads 1"),
+        ("format = 99", "format 99; this FaceValue reads 2"),
         ("format = 1", "not as FaceValue writes it"),
         ("format = 1\nstudy = 5\nmodel = 'x'", "not as FaceValue writes it"),
     ],
@@ -105,10 +107,30 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 def test_a_wrong_time_is_refused(tmp_path: Path) -> None:
     write_manifest(tmp_path, FULL)
     path = tmp_path / "run.toml"
-    path.write_text(path.read_text().replace("start = 2026-01-02", "start = 'x' #"))
+    rest = path.read_text().partition("\n")[2]
+    path.write_bytes(sealed(rest.replace("start = 2026-01-02", "start = 'x' #").encode()))
     with pytest.raises(RunError, match="not as FaceValue writes it"):
         read_manifest(tmp_path)
 
 
 def test_versions_name_what_shapes_a_result() -> None:
     assert {"facevalue", "python", "numpy", "polars"} <= set(versions())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_flipped_bit_in_the_settings_is_seen(tmp_path: Path, seed: int) -> None:
+    write_manifest(tmp_path, FULL)
+    path = tmp_path / "run.toml"
+    data = bytearray(path.read_bytes())
+    at = int(np.random.default_rng(seed).integers(8 * len(data)))
+    data[at // 8] ^= 1 << at % 8
+    path.write_bytes(bytes(data))
+    with pytest.raises(RunError, match=r"damaged or edited|digest"):
+        read_manifest(tmp_path)
+
+
+def test_folders_from_before_there_were_digests_are_read_and_stay_as_they_are(tmp_path: Path) -> None:
+    old = replace(FULL, format=1, id="", asked_of=0, stimuli=None)
+    write_manifest(tmp_path, old)
+    assert not (tmp_path / "run.toml").read_text().startswith("sha256")
+    assert read_manifest(tmp_path) == old

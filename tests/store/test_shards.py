@@ -1,9 +1,10 @@
 """Shards: whole or absent, in order, damaged ones named, many small ones made few."""
 
 import errno
+import re
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import ModelError, RunError
 from facevalue.store import RESPONSES, ShardWriter, read_responses, scan_responses
-from facevalue.store.shards import compact, next_number, set_aside, shard_path, shard_paths, write_shard
+from facevalue.store.shards import compact, next_number, set_aside, shard_paths, write_shard
 from facevalue.store.writer import Asked, to_frame
 from facevalue.types import Response, Status
 
@@ -36,9 +37,11 @@ def error(trial: int, repeat: int = 0) -> Response:
 
 def store(folder: Path, number: int, *rows: Response) -> Path:
     (folder / "responses").mkdir(parents=True, exist_ok=True)
-    path = shard_path(folder, number)
-    write_shard(path, to_frame(rows, np.arange(len(rows), dtype=np.uint64)))
-    return path
+    return write_shard(folder, number, to_frame(rows, np.arange(len(rows), dtype=np.uint64)), "run")
+
+
+def merge(folder: Path, target: int, least: int) -> None:
+    compact(folder, target, least, "run", lambda paths: None)
 
 
 def write(folder: Path, rows: Iterable[Response], asked: Asked = everything, seconds: float = 5.0) -> None:
@@ -125,7 +128,7 @@ def test_merging_changes_no_answer(
         if rows:
             store(folder, i, *(ok(t, r, f"{i}.{j}") if fine else error(t, r) for j, (t, r, fine) in enumerate(rows)))
     before = read_responses(folder).drop("request", "error")
-    compact(folder, target=8, least=2)
+    merge(folder, target=8, least=2)
     assert read_responses(folder).drop("request", "error").equals(before)
 
 
@@ -133,8 +136,8 @@ def test_merging_makes_few_files(tmp_path: Path) -> None:
     for i in range(100):
         store(tmp_path, i, ok(i))
     store(tmp_path, 100, *(ok(i) for i in range(1000, 1900)))
-    compact(tmp_path, target=1000, least=16)
-    assert [path.name for path in shard_paths(tmp_path)] == ["part-00000000.parquet", "part-00000100.parquet"]
+    merge(tmp_path, target=1000, least=16)
+    assert [path.name[:13] for path in shard_paths(tmp_path)] == ["part-00000000", "part-00000100"]
     assert read_responses(tmp_path).height == 1000
 
 
@@ -143,16 +146,14 @@ def test_a_kill_while_merging_loses_and_doubles_nothing(tmp_path: Path) -> None:
         store(tmp_path, i, ok(i))
     before = read_responses(tmp_path).drop("request")
     rows = [ok(i) for i in range(4)]
-    write_shard(
-        shard_path(tmp_path, 0), to_frame(rows, np.zeros(4, dtype=np.uint64))
-    )  # and killed before deleting the rest
+    write_shard(tmp_path, 0, to_frame(rows, np.zeros(4, dtype=np.uint64)), "run")  # and killed before deleting the rest
     assert read_responses(tmp_path).drop("request").equals(before)
 
 
 def test_merging_leaves_damage_to_others(tmp_path: Path) -> None:
     store(tmp_path, 1, ok(1))
     store(tmp_path, 2, ok(2)).write_bytes(b"")
-    compact(tmp_path, target=100, least=2)
+    merge(tmp_path, target=100, least=2)
     assert len(shard_paths(tmp_path)) == 2
 
 
@@ -161,7 +162,7 @@ def test_a_shard_cut_short_is_named(tmp_path: Path, keep: int) -> None:
     store(tmp_path, 1, ok(1))
     path = store(tmp_path, 2, ok(2))
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(RunError, match=r"part-00000002\.parquet is cut short or damaged .*Rename it"):
+    with pytest.raises(RunError, match=r"part-00000002-\w+\.parquet is cut short or damaged .*Rename it"):
         read_responses(tmp_path)
 
 
@@ -172,14 +173,14 @@ def test_damage_inside_a_shard_is_named(tmp_path: Path) -> None:
     for i in range(100, len(data) // 2):
         data[i] ^= 0x55
     path.write_bytes(bytes(data))
-    with pytest.raises(RunError, match=r"part-00000002\.parquet"):
+    with pytest.raises(RunError, match=r"part-00000002-\w+\.parquet"):
         read_responses(tmp_path)
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "responses").mkdir()
     frame = to_frame([ok(1)], np.zeros(1, dtype=np.uint64))
-    frame.write_parquet(shard_path(tmp_path, 1), metadata={"facevalue.responses": "99"})
+    frame.write_parquet(tmp_path / "responses" / "part-00000001.parquet", metadata={"facevalue.responses": "99"})
     with pytest.raises(RunError, match="format 99"):
         read_responses(tmp_path)
 
@@ -200,7 +201,7 @@ def test_leftovers_are_ignored_then_removed_and_numbers_never_reused(tmp_path: P
     assert next_number(tmp_path) == 8
     with ShardWriter(tmp_path, everything) as writer:
         writer.append(ok(2))
-    assert sorted(p.name for p in path.parent.iterdir()) == [
+    assert sorted(re.sub(r"-[0-9a-f]{16}", "", p.name) for p in path.parent.iterdir()) == [
         "notes.txt",
         "part-00000007.parquet.broken",
         "part-00000008.parquet",
@@ -278,11 +279,11 @@ def test_a_full_disk_keeps_all_that_was_stored(tmp_path: Path, full_disk: list[b
     full_disk.clear()
     store(tmp_path, 1, ok(1))
     full_disk.append(True)
-    said = r"part-00000002\.parquet: No space left on device\. Everything stored before is kept"
+    said = r"part-00000002-\w+\.parquet: No space left on device\. Everything stored before is kept"
     with pytest.raises(RunError, match=said):
         write(tmp_path, [ok(2), ok(3)])
     assert read_responses(tmp_path)["trial"].to_list() == [1]
-    assert [p.name for p in (tmp_path / "responses").iterdir()] == ["part-00000001.parquet"]
+    assert [p.name[:13] for p in (tmp_path / "responses").iterdir()] == ["part-00000001"]
 
 
 def test_rows_that_met_a_full_disk_wait_for_the_next_try(tmp_path: Path, full_disk: list[bool]) -> None:
@@ -308,17 +309,47 @@ def test_the_thread_tells_of_a_full_disk_with_the_next_response(tmp_path: Path, 
 def test_reading_while_shards_are_merged(tmp_path: Path) -> None:
     merged = []
 
-    def merge() -> None:
+    def often() -> None:
         for _ in range(8):
-            compact(tmp_path, target=1000, least=2)
+            merge(tmp_path, target=1000, least=2)
             merged.append(len(shard_paths(tmp_path)))
             for i in range(1, 30):
                 store(tmp_path, 1000 * len(merged) + i, ok(0))
 
     for i in range(100):
         store(tmp_path, i, ok(i))
-    thread = threading.Thread(target=merge)
+    thread = threading.Thread(target=often)
     thread.start()
     while thread.is_alive():
         assert read_responses(tmp_path).height == 100
     assert merged[-1] < 30
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_single_flipped_bit_anywhere_is_named(tmp_path: Path, seed: int) -> None:
+    """Parquet checks nothing by itself: a flipped bit is another answer, without a word."""
+    store(tmp_path, 1, ok(1))
+    path = store(tmp_path, 2, *(ok(i, text=str(i * 7919)) for i in range(300)))
+    data = bytearray(path.read_bytes())
+    at = int(np.random.default_rng(seed).integers(8 * len(data)))
+    data[at // 8] ^= 1 << at % 8
+    path.write_bytes(bytes(data))
+    with pytest.raises(RunError, match=r"part-00000002-\w+\.parquet is cut short or damaged .*not what was written"):
+        read_responses(tmp_path)
+
+
+def test_what_is_listed_is_always_there(tmp_path: Path) -> None:
+    """At every moment, so that a kill leaves no list of what is gone."""
+    lists: list[set[str]] = []
+
+    def listed(paths: Collection[Path]) -> None:
+        lists.append({path.name for path in paths})
+        assert all(path.is_file() for path in paths)
+
+    for i in range(20):
+        store(tmp_path, i, ok(i))
+    with ShardWriter(tmp_path, everything, rows=2, run="run", listed=listed) as writer:
+        for i in range(100, 110):
+            writer.append(ok(i))
+    assert lists[-1] == {path.name for path in shard_paths(tmp_path)}
+    assert read_responses(tmp_path).height == 30

@@ -14,6 +14,7 @@ _COMMANDS = {
     "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
     "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
+    "verify": ("facevalue.cli.verify:verify", "Check that run folders hold what was written."),
     "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
     "compare": ("facevalue.cli.compare:compare", "Compare two runs cell by cell: real and synthetic pictures."),
     "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),

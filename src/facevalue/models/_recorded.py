@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import check_file, read_file, to_json, to_toml
+from facevalue.seals import SHARD, check_shard, unsealed
 from facevalue.types import Sampling, Status
 
 LIMIT = 131_072
@@ -28,7 +29,6 @@ _LINE = 4 * LIMIT  # characters of a line of JSON
 _BATCH = 1024  # rows of Parquet that are in memory at once
 _FORMAT = "1"  # of a run's shards
 _OF_RUN = ("trial", "repeat", "status", "text", "probs", "request")
-_SHARD = re.compile(r"part-(\d+)\.parquet")
 
 
 class Answer(NamedTuple):
@@ -71,8 +71,8 @@ class Recording:
         Reads the answers, piece by piece; rows that hold none are left out.
     facts:
         What a run folder says about who answered.
-    sampling, seeds:
-        Of the run's study.
+    sampling, seeds, asked_of:
+        Of the run's study, and the hash of the model that it asked.
     """
 
     path: Path
@@ -82,6 +82,7 @@ class Recording:
     facts: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     sampling: Sampling = field(default_factory=Sampling)
     seeds: tuple[int, ...] = ()
+    asked_of: int = 0
 
 
 def recording(path: Path) -> Recording:
@@ -213,16 +214,18 @@ def _parquet(path: Path) -> Rows:
 def _run(folder: Path) -> Recording:
     if not (folder / "run.toml").exists():
         raise DataError(f"{folder} is not the folder of a run: it has no run.toml.")
-    document = to_toml(read_file(folder / "run.toml", _MOST_SETTINGS, "settings of a run"), str(folder / "run.toml"))
+    name = str(folder / "run.toml")
+    document = to_toml(unsealed(read_file(folder / "run.toml", _MOST_SETTINGS, "settings of a run"), name), name)
     try:
         model, study = document["model"], document["study"]
         sampling, seeds = Sampling(**study["sampling"]), tuple(int(seed) for seed in study["seeds"])
         facts: dict[str, str | int | float | bool] = {"answered_by": str(model["name"])}
+        asked_of = int(document.get("asked_of", "0"), 16)
         facts |= {"structured": True} if model["settings"].get("structured") is True else {}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{folder / 'run.toml'} cannot be read: {error}.") from None
     place = folder / "responses"
-    found = ((_SHARD.fullmatch(path.name), path) for path in (place.iterdir() if place.is_dir() else ()))
+    found = ((SHARD.fullmatch(path.name), path) for path in (place.iterdir() if place.is_dir() else ()))
     shards = [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
     if not shards:
         raise DataError(f"{folder} holds no responses.")
@@ -231,10 +234,14 @@ def _run(folder: Path) -> Recording:
         for shard in shards:
             yield from _stored(shard)
 
-    return Recording(folder, "request", (), read, facts, sampling, seeds)
+    return Recording(folder, "request", (), read, facts, sampling, seeds, asked_of)
 
 
 def _stored(shard: Path) -> Iterator[Answer]:
+    try:
+        check_shard(shard)
+    except (OSError, DataError) as error:
+        raise DataError(f"{shard} is damaged: {error}.") from None
     try:
         with pq.ParquetFile(shard) as file:
             written = (file.metadata.metadata or {}).get(b"facevalue.responses", b"none").decode()

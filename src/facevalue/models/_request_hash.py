@@ -21,9 +21,12 @@ class RequestHashes:
     ----------
     sampling, seeds:
         Of the run's study.
+    asked_of:
+        Hash of the model that the run asked.
     """
 
-    def __init__(self, sampling: Sampling, seeds: tuple[int, ...]) -> None:
+    def __init__(self, sampling: Sampling, seeds: tuple[int, ...], asked_of: int = 0) -> None:
+        self._asked_of = asked_of
         self._sampling = sampling
         self._seeds = seeds
         self._known: OrderedDict[int, tuple[Question, int]] = OrderedDict()
@@ -40,7 +43,7 @@ class RequestHashes:
         one = request.question
         sampling = self._sampling if one.sampling is not None else request.sampling
         seed = self._seeds[request.repeat] if one.draw and request.repeat < len(self._seeds) else request.seed
-        return conditions_hash(sampling, seed, request.exact, request.constrain)
+        return conditions_hash(sampling, seed, request.exact, request.constrain, self._asked_of)
 
     def _question(self, asked: Question) -> int:
         known = self._known.get(id(asked))  # by identity, as hashing a long prompt takes longer than all the rest

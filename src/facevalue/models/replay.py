@@ -69,7 +69,7 @@ class ReplayModel:
         kept = self._answers
         content = kept.content if self._path.is_dir() else digest(self._path)
         self._settings = {**self._source.facts, "content": content, "answers": kept.count}
-        self._hashes = RequestHashes(self._source.sampling, self._source.seeds)
+        self._hashes = RequestHashes(self._source.sampling, self._source.seeds, self._source.asked_of)
         # Pictures are not looked at, so that any number of them is fine.
         self.capabilities = Capabilities(
             probabilities="full" if kept.exact else "none",

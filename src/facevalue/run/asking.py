@@ -64,9 +64,11 @@ class Asking:
         The study.
     exact:
         Whether probabilities are read.
+    asked_of:
+        Hash of the model that is asked (`RunManifest.asked_of`).
     """
 
-    def __init__(self, study: Study, exact: bool) -> None:
+    def __init__(self, study: Study, exact: bool, asked_of: int = 0) -> None:
         self._study = study
         self.exact = exact
         self.repeats = 1 if exact else study.repeats
@@ -75,7 +77,8 @@ class Asking:
             reask_seed(study.seeds[repeat], again) for again in range(self.rounds + 1) for repeat in range(self.repeats)
         ]
         self._conditions = np.array(
-            [conditions_hash(study.sampling, seed, exact, study.constrain) for seed in self.seeds], dtype=np.uint64
+            [conditions_hash(study.sampling, seed, exact, study.constrain, asked_of) for seed in self.seeds],
+            dtype=np.uint64,
         )
         self._columns = stimulus_columns(study)
         self._last: tuple[int, Stimulus, int] | None = None

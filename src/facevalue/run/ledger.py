@@ -10,8 +10,11 @@ import polars as pl
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.run.numbers import Index, TrialNumbers
+from facevalue.store.files import MANIFEST
+from facevalue.store.integrity import check_owner
+from facevalue.store.manifest import RunManifest
 from facevalue.store.schema import STATUS
-from facevalue.store.shards import damaged, inspect, set_aside, shard_paths
+from facevalue.store.shards import UNREADABLE, damaged, inspect, set_aside, shard_paths
 from facevalue.types import Status
 
 _CODES = {name: code + 1 for code, name in enumerate(STATUS.categories)}  # 0 is "not stored"
@@ -56,32 +59,36 @@ class Ledger:
         """Requests of the run, re-asks not counted."""
         return self.numbers.size * self.repeats
 
-    def load(self, folder: Path, invalid: Invalid) -> list[str]:
+    def load(self, folder: Path, facts: RunManifest, invalid: Invalid) -> list[str]:
         """Enter what a run folder holds; damaged shards are set aside, so that their trials are asked again.
 
         Parameters
         ----------
-        folder:
-            The run folder.
+        folder, facts:
+            The run folder, and what its `run.toml` says.
         invalid:
             Says which replies have no valid answer; asked only where that is a reason to ask again.
 
         Returns
         -------
-        What was set aside, as warnings for people.
+        What was set aside or is missing, as warnings for people.
 
         Raises
         ------
         RunError
-            A shard is of a newer format, or holds trials that the run doesn't have.
+            A shard is of a newer format or another run, or holds trials or repeats that the run doesn't have.
         """
-        warnings = []
-        for path in shard_paths(folder):
+        paths = shard_paths(folder)
+        warnings = [
+            f"{name} is listed in {folder / MANIFEST}, but not there: its trials are asked again."
+            for name in sorted(set(facts.shards) - {path.name for path in paths})
+        ]
+        for path in paths:
             try:
-                inspect(path)
+                check_owner(inspect(path), facts, folder)
                 # All of it, not the columns needed here alone: damage anywhere must show now, not when it is measured.
                 frame = read_table(path).select(_COLUMNS)
-            except pl.exceptions.PolarsError as error:
+            except UNREADABLE as error:
                 broken = set_aside(path)
                 why = str(error).splitlines()[0]
                 warnings.append(

@@ -1,8 +1,10 @@
 """A study, a model and a folder: ask what is not stored yet, store what is said."""
 
+import hashlib
 import io
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import FaceValueError, RunError
+from facevalue.hashing import model_hash
 from facevalue.models.base import Model
 from facevalue.run.asking import Asking
 from facevalue.run.checks import check_images, check_limits, check_stimuli_table, check_unchanged
@@ -23,6 +26,7 @@ from facevalue.run.progress import Meter, Progress, SilentProgress, Snapshot
 from facevalue.run.reasks import without_answer
 from facevalue.run.settings import RunSettings, RunSummary
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
+from facevalue.store.integrity import check_stimuli
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, versions, write_manifest
 from facevalue.store.reader import count_drawn
@@ -78,11 +82,11 @@ def run(
         else TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
     )
     can = check_limits(study, model, numbers, settings.exact, images=settings.check)
-    asking = Asking(study, settings.exact)
     with RunLock(folder), Interrupts(settings.grace) as signals:
         manifest = _manifest(study, model, folder, settings)
+        asking = Asking(study, settings.exact, manifest.asked_of)
         ledger = Ledger(numbers, asking.repeats, asking.rounds)
-        warnings = ledger.load(folder, partial(without_answer, study))
+        warnings = ledger.load(folder, manifest, partial(without_answer, study))
         for warning in warnings:
             progress.note(warning)
         if settings.sample is not None and ledger.requests < min(settings.sample, study.design.size * asking.repeats):
@@ -100,6 +104,7 @@ def run(
 
 def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -> RunManifest:
     """Read what the folder says and compare it with what is asked; or begin a new folder."""
+    facts, table = _facts(study, model, settings), _table(study)
     asked = RunManifest(
         study=study.name,
         study_version=study.version,
@@ -109,7 +114,7 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         reasks=study.reasks,
         sampling=study.sampling,
         model=model.name,
-        model_settings=_facts(study, model, settings),
+        model_settings=facts,
         exact=settings.exact,
         sample=settings.sample,
         seed=settings.seed,
@@ -118,14 +123,15 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         counts=Counts(),
         sessions=(),
         preregistration=settings.preregistration.sha256 if settings.preregistration else None,
+        id=secrets.token_hex(8),
+        asked_of=model_hash(model.name, facts),
+        stimuli=hashlib.sha256(table).hexdigest(),
     )
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
             raise RunError(f"{folder} holds responses but no {MANIFEST}: nobody can say of what. Name another folder.")
         make_folder(folder)
-        table = io.BytesIO()
-        study.manifest.write_parquet(table, compression="zstd")
-        write_whole(folder / STIMULI, table.getvalue())
+        write_whole(folder / STIMULI, table)
         if settings.preregistration:
             write_whole(folder / PREREGISTRATION, settings.preregistration.text.encode())
         return asked
@@ -134,8 +140,15 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         raise RunError(
             f"{folder} was begun with other settings: {'; '.join(changed)}. Restore them, or name another folder."
         )
+    check_stimuli(folder, known)
     check_stimuli_table(study, folder)
     return known
+
+
+def _table(study: Study) -> bytes:
+    data = io.BytesIO()
+    study.manifest.write_parquet(data, compression="zstd")
+    return data.getvalue()
 
 
 def _facts(study: Study, model: Model, settings: RunSettings) -> dict[str, str | int | float | bool]:
@@ -194,6 +207,7 @@ class _Session:
         self.warnings: list[str] = []
         self._study = study
         self._folder = folder
+        self._manifest: RunManifest | None = None
         self._settings = settings
         self._progress = progress
         self._ledger = ledger
@@ -209,9 +223,8 @@ class _Session:
         """Ask everything that is open; the run folder is in order whatever ends this."""
         begun = Session(_now(), None, 0, versions())
         end = before.end if not self._feed.planned else None
-        write_manifest(
-            self._folder, replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
-        )
+        self._manifest = replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
+        self._list(shard_paths(self._folder))
         self._progress.start(self._skipped, self._skipped + self._feed.planned)
         for note in getattr(model, "notes", ()):
             self._progress.note(note)
@@ -224,6 +237,8 @@ class _Session:
                 rows=self._settings.flush_rows,
                 seconds=self._settings.flush_seconds,
                 stored=self._stored,
+                run=before.id,
+                listed=self._list,
                 guard=signals.shielded,
             ) as writer:
                 try:
@@ -303,6 +318,12 @@ class _Session:
         self._ledger.mark(frame.filter(invalid))
         tally.na += int(invalid.sum())
 
+    def _list(self, shards: Collection[Path]) -> None:
+        """Write down which shards there are."""
+        assert self._manifest is not None
+        self._manifest = replace(self._manifest, shards=tuple(path.name for path in shards))
+        write_manifest(self._folder, self._manifest)
+
     def _report(self, now: float) -> None:
         self._reported = now
         tally, rate = self._tally, self._meter.rate(self._came, now)
@@ -335,11 +356,17 @@ class _Session:
 
     def _close(self, before: RunManifest, begun: Session, complete: bool, error: BaseException | None = None) -> None:
         if not self._tally.stored and before.end is not None and complete:
-            write_manifest(self._folder, before)  # nothing was left to ask: as if the command had not been given
+            # Nothing was left to ask: as if the command had not been given.
+            write_manifest(self._folder, replace(before, shards=tuple(p.name for p in shard_paths(self._folder))))
             return
         ended = replace(begun, end=_now(), asked=self._tally.stored)
+        shards = tuple(path.name for path in shard_paths(self._folder))
         after = replace(
-            before, end=_now() if complete else None, counts=self._counts(), sessions=(*before.sessions, ended)
+            before,
+            end=_now() if complete else None,
+            counts=self._counts(),
+            sessions=(*before.sessions, ended),
+            shards=shards,
         )
         try:
             write_manifest(self._folder, after)

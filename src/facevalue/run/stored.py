@@ -13,10 +13,11 @@ from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.prompts.interventions import stored
 from facevalue.run.judged import stored_judge
-from facevalue.store import RunManifest, read_manifest, scan_responses
-from facevalue.store.files import PREREGISTRATION
+from facevalue.store import RunManifest, scan_responses
+from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
+from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.store.reader import collected
+from facevalue.store.reader import collected, scan_stored
 from facevalue.studies import Study
 from facevalue.studies.intervened import intervened
 from facevalue.types import OptionValue
@@ -91,7 +92,7 @@ class StoredRun:
         RunError
             It is none, is damaged, or was made by a version of the study that this one cannot read.
         """
-        facts = read_manifest(folder)
+        facts = check_folder(folder)
         path = folder / "manifest.parquet"
         try:
             manifest = read_table(path)
@@ -175,6 +176,7 @@ def answers(
     """
     study = run.study
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
+    _check_rows(run)
     last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored
     trials = collected(run.folder, scan_responses(run.folder, 0, last).select("trial"))["trial"]
     if not trials.len():
@@ -186,6 +188,7 @@ def answers(
             continue
         chunk = collected(run.folder, scan_responses(run.folder, first, trials[stop]).select(needed))
         factors = study.design.trials(chunk["trial"].to_numpy())
+        _check_probabilities(run, factors, chunk)
         answered = study.answer(pl.concat([factors, chunk.drop("trial")], how="horizontal"))
         answered = answered.with_columns(pl.col("repeat").alias("reply"))
         if study.reasks:
@@ -195,6 +198,48 @@ def answers(
             for reason, count in answered.group_by("na").len().drop_nulls().iter_rows():
                 tally.na[reason] = tally.na.get(reason, 0) + count
         yield answered
+
+
+def _check_rows(run: StoredRun) -> None:
+    """Refuse rows that the run cannot have asked for.
+
+    Raises
+    ------
+    RunError
+        A trial outside the design, a repeat beyond the seeds and re-asks, or a status that there isn't.
+    """
+    repeats = len(run.facts.seeds) * (1 + run.facts.reasks)
+    rows = scan_stored(run.folder).select(
+        pl.len(), pl.col("trial", "repeat").max(), strange=pl.col("status").is_null().any()
+    )
+    count, trial, repeat, strange = collected(run.folder, rows).row(0)
+    if not count:
+        return
+    folder = run.folder / RESPONSES_FOLDER
+    if trial >= run.facts.trials:
+        raise RunError(
+            f"{folder} holds trial {trial:,}, and the design has {run.facts.trials:,}: it is of another run."
+        )
+    if repeat >= repeats:
+        raise RunError(f"{folder} holds repeat {repeat}, and the run has {repeats}: it is of another run.")
+    if strange:
+        raise RunError(f"{folder} holds replies without a status: it was not written by FaceValue.")
+
+
+def _check_probabilities(run: StoredRun, factors: pl.DataFrame, chunk: pl.DataFrame) -> None:
+    """Refuse replies with more or fewer probabilities than their questions have options."""
+    lengths = chunk["probs"].list.len()
+    rows = lengths.is_not_null().arg_true()
+    if not rows.len():
+        return
+    options = pl.Series([len(question.options) for question in run.study.ask(factors[rows])], dtype=pl.UInt32)
+    wrong = (options != lengths.gather(rows).cast(pl.UInt32)).arg_true()
+    if wrong.len():
+        at = int(rows[int(wrong[0])])
+        raise RunError(
+            f"Trial {chunk['trial'][at]:,} in {run.folder} has {lengths[at]} probabilities, and its question "
+            f"{options[int(wrong[0])]} options: it is not of this run."
+        )
 
 
 def _after(trials: pl.Series, start: int) -> int | None:

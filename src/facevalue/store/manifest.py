@@ -1,4 +1,7 @@
-"""`run.toml`: under which settings a run was made, by which versions, and how far it got."""
+"""`run.toml`: under which settings a run was made, by which versions, how far it got, and which files belong to it.
+
+Its first line is the digest of all others, so that a flipped bit or a changed setting is seen before it is believed.
+"""
 
 import json
 import platform
@@ -13,10 +16,13 @@ import tomli_w
 
 from facevalue.errors import DataError, RunError
 from facevalue.given import read_file, to_toml
+from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, write_whole
 from facevalue.types import OptionValue, Sampling
 
-FORMAT = 1
+FORMAT = 2
+_READ = (1, 2)
+"""Formats that are read. Folders of format 1 have no digests; they get none, and go on as they began."""
 MAX_BYTES = 64 * 2**20
 """Largest `run.toml` that is read."""
 INTERVENTIONS = "interventions"
@@ -109,6 +115,14 @@ class RunManifest:
     """Each time the run was started or resumed, oldest first."""
     preregistration: str | None = None
     """SHA-256 of what was declared before the run (`preregistration.toml` beside this file); None if nothing was."""
+    id: str = ""
+    """Random name of the run, which every shard of it holds; empty in format 1."""
+    asked_of: int = 0
+    """Hash of the model's name and settings, a part of every request's hash; 0 in format 1."""
+    stimuli: str | None = None
+    """SHA-256 of `manifest.parquet`; None in format 1."""
+    shards: tuple[str, ...] = ()
+    """Names of the shards, in the order of storing. A last one may be missing here if the run was killed."""
     format: int = FORMAT
     """Version of this file's layout."""
 
@@ -193,6 +207,10 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
         "sample": manifest.sample,
         "seed": manifest.seed,
         "preregistration": manifest.preregistration,
+        "id": manifest.id or None,
+        "asked_of": f"{manifest.asked_of:016x}" if manifest.asked_of else None,
+        "stimuli": manifest.stimuli,
+        "shards": list(manifest.shards) or None,
         "study": {
             "name": manifest.study,
             "version": manifest.study_version,
@@ -218,7 +236,8 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
             for s in manifest.sessions
         ],
     }
-    write_whole(folder / MANIFEST, tomli_w.dumps(_without_none(document)).encode())
+    data = tomli_w.dumps(_without_none(document)).encode()
+    write_whole(folder / MANIFEST, data if manifest.format == 1 else sealed(data))
 
 
 def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,12 +256,16 @@ def read_manifest(folder: Path) -> RunManifest:
     if not path.exists():
         raise RunError(f"{folder} is not the folder of a run: it has no {MANIFEST}.")
     try:
-        document = to_toml(read_file(path, MAX_BYTES, "settings of a run"), str(path))
+        data = read_file(path, MAX_BYTES, "settings of a run")
+        rest = unsealed(data, str(path))
+        document = to_toml(rest, str(path))
     except DataError as error:
         raise RunError(str(error)) from None
     form = document.get("format")
-    if form != FORMAT:
+    if form not in _READ:
         raise RunError(f"{path} has format {form!r}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
+    if form != 1 and rest is data:
+        raise RunError(f"{path} lacks the digest in its first line: it was damaged or edited. Restore it from a copy.")
     try:
         return _parsed(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -283,6 +306,11 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
             for session in document["sessions"]
         ),
         preregistration=document.get("preregistration"),
+        id=str(document.get("id", "")),
+        asked_of=int(document.get("asked_of", "0"), 16),
+        stimuli=document.get("stimuli"),
+        shards=tuple(map(str, document.get("shards", ()))),
+        format=int(document["format"]),
     )
 
 

@@ -10,7 +10,7 @@ from facevalue.errors import RunError
 from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES
-from facevalue.store.shards import damaged, inspect, shard_paths
+from facevalue.store.shards import UNREADABLE, damaged, inspect, shard_paths
 
 _ATTEMPTS = 40
 _PAUSE = 0.05  # seconds
@@ -86,7 +86,7 @@ def scan_stored(folder: Path, first: int | None = None, last: int | None = None)
     for path in paths:
         try:
             inspect(path)
-        except pl.exceptions.PolarsError as error:
+        except UNREADABLE as error:
             raise damaged(path, error) from error
     if not paths:
         return pl.LazyFrame(schema=RESPONSES)
@@ -134,7 +134,8 @@ def _blame(folder: Path, error: Exception) -> RunError:
     """Find the shard that cannot be read."""
     for path in shard_paths(folder):
         try:
+            inspect(path)
             read_table(path)
-        except (pl.exceptions.PolarsError, OSError) as own:
+        except (*UNREADABLE, OSError) as own:
             return damaged(path, own)
     return RunError(f"The responses in {folder} cannot be read: {error}")

@@ -1,22 +1,31 @@
-"""The files that hold responses: their names and order, damaged ones, many small ones made few."""
+"""The files that hold responses: their names, digests and order, damaged ones, many small ones made few.
+
+A shard's name holds the digest of its bytes, so that it says by itself whether it is whole, also when the run was
+killed before it could be listed. Its metadata hold the run's id: a shard of another run is never taken for one of this.
+"""
 
 import contextlib
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
 
-from facevalue.errors import RunError
+from facevalue.errors import DataError, RunError
 from facevalue.parquet import read_metadata, read_table, scan_tables
+from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.store.files import ASIDE, RESPONSES_FOLDER, sync_folder, write_whole
 from facevalue.store.schema import FORMAT, RESPONSES
 
-_NAME = re.compile(r"part-(\d+)\.parquet")
-_NUMBERED = re.compile(r"\.?part-(\d+)\.parquet")
-_VERSION, _ROWS = "facevalue.responses", "facevalue.rows"
+_NUMBERED = re.compile(r"\.?part-(\d+)(?:-[0-9a-f]{16})?\.parquet")
+_VERSION, _ROWS, _RUN = "facevalue.responses", "facevalue.rows", "facevalue.run"
+
+
+UNREADABLE = (DataError, pl.exceptions.PolarsError)
+"""What looking at a damaged shard raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +35,34 @@ class Shard:
     Attributes
     ----------
     path:
-        `part-NUMBER.parquet`; shards were stored in the order of their numbers.
+        `part-NUMBER-DIGEST.parquet`; shards were stored in the order of their numbers. Old ones have no digest there.
     rows:
         How many responses it holds.
+    run:
+        Id of the run that it belongs to; empty in old shards.
     """
 
     path: Path
     rows: int
+    run: str = ""
 
 
-def shard_path(folder: Path, number: int) -> Path:
-    """Where the shard with this number of a run folder lies."""
-    return folder / RESPONSES_FOLDER / f"part-{number:08d}.parquet"
+def shard_path(folder: Path, number: int, digest: str) -> Path:
+    """Where the shard with this number and content lies."""
+    return folder / RESPONSES_FOLDER / f"part-{number:08d}-{digest}.parquet"
+
+
+def number_of(path: Path) -> int:
+    """Number of a shard."""
+    match = SHARD.fullmatch(path.name)
+    assert match is not None
+    return int(match[1])
 
 
 def shard_paths(folder: Path) -> list[Path]:
     """Shards of a run folder in the order in which they were stored; files still being written are not among them."""
-    found = [(int(match[1]), path) for path, match in _matches(folder, _NAME)]
-    return [path for _, path in sorted(found)]
+    found = [(int(match[1]), path.name, path) for path, match in _matches(folder, SHARD)]
+    return [path for _, _, path in sorted(found)]
 
 
 def next_number(folder: Path) -> int:
@@ -63,39 +82,63 @@ def _matches(folder: Path, pattern: re.Pattern[str]) -> Iterator[tuple[Path, re.
     place = folder / RESPONSES_FOLDER
     if not place.is_dir():
         return
-    whole = pattern is _NAME
+    whole = pattern is SHARD
     for path in place.iterdir():
         match = pattern.fullmatch(path.name) if whole else pattern.match(path.name)
         if match:
             yield path, match
 
 
-def write_shard(path: Path, frame: pl.DataFrame) -> None:
-    """Write a shard that is whole or absent.
+def write_shard(folder: Path, number: int, frame: pl.DataFrame, run: str) -> Path:
+    """Write a shard that is whole or absent, and say where.
 
     It is encoded in memory first, so that what can fail on the way to the disk is plain file access.
+
+    Parameters
+    ----------
+    folder, number:
+        The run folder, and the shard's place in the order of storing.
+    frame:
+        Its rows.
+    run:
+        Id of the run.
     """
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", metadata={_VERSION: str(FORMAT), _ROWS: str(frame.height)})
-    write_whole(path, buffer.getvalue())
+    facts = {_VERSION: str(FORMAT), _ROWS: str(frame.height), _RUN: run}
+    frame.write_parquet(buffer, compression="zstd", metadata=facts)
+    data = buffer.getvalue()
+    path = shard_path(folder, number, digest_of(data))
+    write_whole(path, data)
+    return path
 
 
 def inspect(path: Path) -> Shard:
-    """Look at the end of a shard, where a cut shows.
+    """Look at a shard: whether its bytes are those that were written, and what it says of itself.
 
     Raises
     ------
-    polars.exceptions.PolarsError
-        It is cut short or no Parquet file.
+    DataError, polars.exceptions.PolarsError
+        It is cut short, damaged or no Parquet file.
     RunError
         It was written by a newer FaceValue.
+    OSError
+        It can't be read.
     """
+    facts = path.stat()
+    return _inspected(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+@lru_cache(maxsize=65_536)
+def _inspected(path: Path, *marks: int) -> Shard:  # noqa: ARG001 - by which the cache knows the file
+    """The same, once for as long as the file stays as it is: hashing goes as fast as reading, but not for free."""
+    check_shard(path)
     facts = read_metadata(path)
     version = facts.get(_VERSION, str(FORMAT))
     if version != str(FORMAT):
         raise RunError(f"{path} has format {version}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
     rows = facts.get(_ROWS)
-    return Shard(path, int(rows) if rows is not None else scan_tables([path]).select(pl.len()).collect().item())
+    count = int(rows) if rows is not None else int(scan_tables([path]).select(pl.len()).collect().item())
+    return Shard(path, count, facts.get(_RUN, ""))
 
 
 def damaged(path: Path, error: Exception) -> RunError:
@@ -115,10 +158,10 @@ def set_aside(path: Path) -> Path:
     return broken
 
 
-def compact(folder: Path, target: int, least: int) -> None:
+def compact(folder: Path, target: int, least: int, run: str, stored: Callable[[Collection[Path]], None]) -> None:
     """Merge neighbouring small shards.
 
-    The merged shard takes the place and name of the first of them in one rename; then the others are deleted. A kill in
+    The merged shard takes the number of the first of them; `stored` lists it; then the others are deleted. A kill in
     between leaves rows twice, which readers drop as they drop any second row of a request. Only for the process that
     holds the folder's lock.
 
@@ -130,24 +173,32 @@ def compact(folder: Path, target: int, least: int) -> None:
         Merge until so many rows are together; shards of half as many are left alone.
     least:
         Merge no fewer shards than that, as rewriting costs more than a few more files.
+    run:
+        Id of the run.
+    stored:
+        Called with the shards that hold, before others are deleted: what is listed is always there.
     """
     group: list[Shard] = []
-    with contextlib.suppress(pl.exceptions.PolarsError, RunError, OSError):  # a full disk or damage shows elsewhere
+    with contextlib.suppress(*UNREADABLE, RunError, OSError):  # a full disk or damage shows elsewhere
         for path in shard_paths(folder):
             shard = inspect(path)
             if shard.rows < target // 2:
                 group.append(shard)
             if shard.rows >= target // 2 or sum(one.rows for one in group) >= target:
-                _merge(group, least)
+                _merge(folder, group, least, run, stored)
                 group = []
-        _merge(group, least)
+        _merge(folder, group, least, run, stored)
 
 
-def _merge(group: Sequence[Shard], least: int) -> None:
+def _merge(
+    folder: Path, group: Sequence[Shard], least: int, run: str, stored: Callable[[Collection[Path]], None]
+) -> None:
     if len(group) < max(least, 2):
         return
     frame = pl.concat([read_table(shard.path) for shard in group])
     assert frame.schema == RESPONSES
-    write_shard(group[0].path, frame.sort("trial", "repeat", maintain_order=True))
-    for shard in group[1:]:
-        shard.path.unlink()
+    old = {shard.path for shard in group}
+    merged = write_shard(folder, number_of(group[0].path), frame.sort("trial", "repeat", maintain_order=True), run)
+    stored([path for path in shard_paths(folder) if path not in old or path == merged])
+    for path in old - {merged}:
+        path.unlink()

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from facevalue.errors import ModelError
 from facevalue.hashing import Hashes
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
 from facevalue.store.schema import RESPONSES
-from facevalue.store.shards import compact, next_number, remove_leftovers, shard_path, write_shard
+from facevalue.store.shards import compact, next_number, remove_leftovers, shard_paths, write_shard
 from facevalue.types import Response
 
 Numbers = npt.NDArray[np.int64]
@@ -42,6 +42,10 @@ class ShardWriter:
         When to write.
     stored:
         Called with each shard's rows once they are safe; from either thread, never from both at once.
+    run:
+        Id of the run, written into every shard.
+    listed:
+        Called with the shards that hold whenever there is another; likewise.
     guard:
         Returns a context in which the caller's thread is not interrupted.
     """
@@ -54,6 +58,8 @@ class ShardWriter:
         rows: int = 32_768,
         seconds: float = 5.0,
         stored: Callable[[pl.DataFrame], None] | None = None,
+        run: str = "",
+        listed: Callable[[Collection[Path]], None] | None = None,
         guard: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._folder = folder
@@ -61,6 +67,8 @@ class ShardWriter:
         self._limit = rows
         self._seconds = seconds
         self._stored = stored
+        self._run = run
+        self._listed = listed or _nobody
         self._guard = guard
         self._waiting: list[Response] = []
         self._ready: pl.DataFrame | None = None  # taken from those waiting, not yet on the disk
@@ -73,7 +81,7 @@ class ShardWriter:
     def __enter__(self) -> Self:
         make_folder(self._folder / RESPONSES_FOLDER)
         remove_leftovers(self._folder)
-        compact(self._folder, self._limit, least=16)
+        self._compact(least=16)
         self._next = next_number(self._folder)
         self._since_merge = 0
         self._thread.start()
@@ -121,7 +129,7 @@ class ShardWriter:
                 if kind is None:
                     raise  # otherwise what ended the block says more, and is on its way already
             else:
-                compact(self._folder, self._limit, least=2)
+                self._compact(least=2)
             if kind is None and self._failure is not None:
                 raise self._failure
 
@@ -155,7 +163,8 @@ class ShardWriter:
 
     def _store(self, frame: pl.DataFrame) -> None:
         if frame.height:
-            write_shard(shard_path(self._folder, self._next), frame)
+            write_shard(self._folder, self._next, frame, self._run)
+            self._listed(shard_paths(self._folder))
         self._ready = None
         if not frame.height:
             return
@@ -165,7 +174,10 @@ class ShardWriter:
             self._stored(frame)
         if self._since_merge >= _MERGE_EVERY:
             self._since_merge = 0
-            compact(self._folder, self._limit, least=16)
+            self._compact(least=16)
+
+    def _compact(self, least: int) -> None:
+        compact(self._folder, self._limit, least, self._run, self._listed)
 
     def _frame(self, rows: Sequence[Response]) -> tuple[pl.DataFrame, list[Response]]:
         keys = np.array([row[:2] for row in rows], dtype=np.int64)
@@ -176,6 +188,10 @@ class ShardWriter:
             rows = [row for row, mine in zip(rows, known, strict=True) if mine]
             hashes = hashes[known]
         return to_frame(rows, hashes), strays
+
+
+def _nobody(paths: Collection[Path]) -> None:
+    """Keeps no list."""
 
 
 def to_frame(rows: Sequence[Response], hashes: Hashes) -> pl.DataFrame:

@@ -1,0 +1,25 @@
+"""`facevalue verify`: whether run folders hold what was written."""
+
+from pathlib import Path
+
+import click
+
+from facevalue.run.stored import StoredRun, answers
+from facevalue.store.shards import inspect, shard_paths
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+def verify(runs: tuple[Path, ...]) -> int:
+    """Check RUNS: settings, table of pictures and every shard by its digest, every row by the design.
+
+    Ends with an error at the first file that is missing, damaged, or of another run.
+    """
+    for folder in runs:
+        opened = StoredRun.open(folder)
+        opened.declared()
+        shards = [inspect(path) for path in shard_paths(folder)]
+        rows = sum(chunk.height for chunk in answers(opened))
+        what = "" if opened.facts.id else " Its format has no digests: damage that leaves a file readable is not seen."
+        click.echo(f"{folder}: sound. {rows:,} replies that count in {len(shards):,} shards.{what}")
+    return 0
