@@ -49,11 +49,51 @@ def test_nothing_observed_is_not_measurable_and_never_zero() -> None:
 def test_thirty_clusters_get_a_studentised_bootstrap_close_to_t_for_normal_means() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(0.3, 1, 200)
-    estimates = inference.means(values[:, None], np.ones((200, 1)), seed=0)
+    estimates = inference.means(values[:, None], np.ones((200, 1)), seed=0, level=True)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert estimates.method.item() == "studentised cluster bootstrap"
     assert estimates.low.item() == pytest.approx(expected.low, abs=0.02)
     assert estimates.high.item() == pytest.approx(expected.high, abs=0.02)
+
+
+@pytest.mark.parametrize("clusters", [5, 60, 300])
+def test_shifts_have_students_test_whatever_their_number(clusters: int) -> None:
+    """Its p-value has no smallest step: with 2,000 resamples a family of 850 tests could find nothing."""
+    values = np.random.default_rng(clusters).normal(0.5, 0.2, clusters)
+    found = inference.means(values[:, None], np.ones((clusters, 1)), seed=0)
+    expected = stats.ttest_1samp(values, 0)
+    assert found.p is not None
+    assert found.p.item() == pytest.approx(expected.pvalue)
+    assert found.low.item() == pytest.approx(expected.confidence_interval(0.95).low)
+
+
+def test_faces_that_all_stay_where_they_are_leave_room_for_one_that_was_not_seen() -> None:
+    found = inference.means(np.zeros((20, 1)), np.ones((20, 1)), seed=0, largest=1.0)
+    assert found.p is not None
+    assert found.se is not None
+    assert (found.low.item(), found.high.item()) == pytest.approx((0.025 ** (1 / 20) - 1, 1 - 0.025 ** (1 / 20)))
+    assert found.p.item() == 1
+    assert np.isnan(found.se.item())
+
+
+@pytest.mark.parametrize("clusters", [4, 8, 40])
+def test_faces_that_all_move_all_the_way_have_the_p_value_of_a_sign_test(clusters: int) -> None:
+    found = inference.means(np.full((clusters, 1), -1.0), np.ones((clusters, 1)), seed=0, largest=1.0)
+    assert found.p is not None
+    assert found.p.item() == pytest.approx(2 / 2**clusters)
+
+
+@pytest.mark.parametrize("clusters", [8, 20, 60])
+def test_rare_faces_that_move_are_covered_where_the_others_do_not(clusters: int) -> None:
+    """One face in twenty moves, and most others don't at all: without those unseen, t covers .34 to .95."""
+    rng = np.random.default_rng(clusters)
+    shifts = np.where(rng.random((clusters, 2000)) < 0.05, 1.0, 0.0)
+    shifts = np.where((shifts == 0) & (rng.random(shifts.shape) < 0.2), 1 / 300, shifts)
+    found = inference.means(shifts, np.ones_like(shifts), seed=0, largest=1.0)
+    true = 0.05 + 0.95 * 0.2 / 300
+    assert np.mean((found.low <= true) & (true <= found.high)) > 0.93
+    assert found.p is not None
+    assert np.array_equal(found.p < 0.05, (found.low > 0) | (found.high < 0))
 
 
 def test_equal_clusters_have_an_interval_of_no_width() -> None:
@@ -121,6 +161,17 @@ def test_the_noise_floor_of_an_absolute_mean_is_that_of_a_folded_normal() -> Non
     scale = np.sqrt((values**2).sum()) / 400
     assert floor.mean.item() == pytest.approx(scale * np.sqrt(2 / np.pi), rel=0.05)
     assert floor.high.item() == pytest.approx(scale * 1.96, rel=0.05)
+
+
+def test_a_noise_floor_does_not_grow_with_the_effect() -> None:
+    values = np.random.default_rng(6).normal(0, 1, (400, 1))
+    ones = np.ones((400, 1))
+
+    def size(s: Array, n: Array) -> Array:
+        return np.abs(inference.ratio(s, n))
+
+    still, moved = (inference.sign_flip_floor(v, ones, size, seed=0) for v in (values, values + 3))
+    assert moved.high == pytest.approx(still.high)
 
 
 def test_a_large_effect_stands_above_its_floor() -> None:

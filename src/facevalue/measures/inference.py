@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from facevalue.measures.method import BOOTSTRAP, method_for
+from facevalue.measures.unseen import UNSEEN, mostly_equal, widened
 
 Array = npt.NDArray[np.float64]
 Statistic = Callable[[Array, Array], Array]
@@ -71,6 +72,9 @@ class Estimates:
         How the interval was made.
     se:
         Standard error over clusters; None where the method gives none.
+    p:
+        Two-sided test that agrees with the interval: below 1 - `LEVEL` exactly where it leaves zero out. None where
+        nothing is tested.
     """
 
     value: Array
@@ -80,6 +84,7 @@ class Estimates:
     clusters: npt.NDArray[np.int64]
     method: npt.NDArray[np.object_]
     se: Array | None = None
+    p: Array | None = None
 
 
 def cluster_sums(
@@ -141,11 +146,20 @@ def bootstrap_weights(clusters: int, resamples: int, seed: int) -> Array:
     return out
 
 
-def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES, *, level: bool = False) -> Estimates:
+def means(
+    sums: Array,
+    counts: Array,
+    seed: int,
+    resamples: int = RESAMPLES,
+    *,
+    level: bool = False,
+    largest: float | None = None,
+) -> Estimates:
     """Mean of each cell with a cluster interval.
 
     The method is that of `method.method_for`: t with the cluster-robust standard error and G - 1 degrees of freedom, or
-    a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); one cluster has no interval.
+    a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); one cluster has no interval. Shifts have a
+    p-value as well.
 
     Parameters
     ----------
@@ -157,17 +171,32 @@ def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES, *, 
         How many bootstrap samples.
     level:
         Whether the cells are means or shares of their own rather than paired shifts.
+    largest:
+        Largest possible shift of a cluster, either way; where it is given, shifts of which most are equal get the
+        interval of `unseen.widened`.
     """
     total_s, total_n = sums.sum(axis=0), counts.sum(axis=0)
     value = ratio(total_s, total_n)
     se = standard_error(sums, counts)
     groups = (counts > 0).sum(axis=0)
     quick = only_values()
-    spread = np.full(se.shape, np.nan) if quick else stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
-    low, high = value - spread, value + spread
+    p = None
+    if level or quick:
+        spread = np.full(se.shape, np.nan) if quick else stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
+        low, high = value - spread, value + spread
+    else:
+        low, high, p = t_test(value, se, groups)
     sizes, which = np.unique(groups, return_inverse=True)
     method = np.array([method_for(int(size), paired=not level, level=level) for size in sizes], dtype=object)[which]
     rounding = 1e-12 * ratio(np.sqrt((sums**2).sum(axis=0)), total_n)  # clusters that are equal but for rounding
+    if p is not None:
+        p[~(se > rounding)] = np.nan
+    if p is not None and largest is not None and (cells := np.flatnonzero(mostly_equal(sums, counts))).size:
+        spread = np.where(se > rounding, se, 0.0)[cells]
+        low[cells], high[cells], p[cells] = widened(value[cells], spread, groups[cells], largest, LEVEL)
+        se, method = se.copy(), method.copy()
+        se[cells] = np.nan  # of the clusters that were seen; it says nothing of the others
+        method[cells] = UNSEEN
     many = np.flatnonzero((method == BOOTSTRAP) & (se > rounding))
     step = max(1, _BLOCK // max(resamples, 1))
     if many.size and not quick:
@@ -178,7 +207,15 @@ def means(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES, *, 
             t_low, t_high = _studentised(residuals, counts[:, cells], weights, np.zeros(cells.size))
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
-    return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se)
+    return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se, p)
+
+
+def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    """Interval and two-sided p-value by t with `groups` - 1 degrees of freedom: low, high, p."""
+    df = np.maximum(groups - 1, 1)
+    spread = stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return value - spread, value + spread, np.asarray(2 * special.stdtr(df, -np.abs(value / se)))
 
 
 def _studentised(sums: Array, counts: Array, weights: Array, value: Array) -> tuple[Array, Array]:
@@ -317,15 +354,21 @@ def floor_from(null: Array, value: Array) -> Floor:
 def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = 1000) -> Floor:
     """Noise floor of a statistic of paired differences.
 
-    With no effect, base and variant of a cluster are exchangeable: all its differences may change sign together.
+    The effects are taken off first, or the floor would grow with what it is compared with: each cell's mean from its
+    clusters' differences. What is left may change sign, all differences of a cluster together, as with no effect base
+    and variant are exchangeable. Residuals are too small by sqrt(1 - 1/G), which is made up for.
     """
     total_n = counts.sum(axis=0)
     value = statistic(sums.sum(axis=0), total_n)
     if only_values():
         return no_floor(value.size)
+    groups = (counts > 0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        whole = np.where(groups > 1, np.sqrt(groups / (groups - 1.0)), np.nan)
+    residuals = (sums - np.nan_to_num(ratio(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(whole)
     rng = np.random.default_rng(seed)
     signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
-    null = statistic(signs @ sums, np.broadcast_to(total_n, (resamples, total_n.size)))
+    null = statistic(signs @ residuals, np.broadcast_to(total_n, (resamples, total_n.size)))
     return floor_from(null, value)
 
 

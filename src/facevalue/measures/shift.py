@@ -3,6 +3,7 @@
 Written for any counterfactual set; the equations are those of StylisticBias, section 4.4.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from facevalue.measures import inference
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.inference import Array, Estimates, Floor
 from facevalue.measures.slicing import Labels, Slicing
 
 Codes = npt.NDArray[np.int64]
@@ -65,6 +66,29 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
     right = {k: list(vs) * len(rows) for k, vs in columns.labels.items()}
     shown = np.bincount(cell[cell >= 0], minlength=total)
     return Cells(sums, counts, left | right, shown)
+
+
+def joined(parts: Sequence[Cells]) -> Cells:
+    """Cells of several slicings side by side."""
+    names = list(dict.fromkeys(name for part in parts for name in part.labels))
+    return Cells(
+        np.concatenate([part.sums for part in parts], axis=1),
+        np.concatenate([part.counts for part in parts], axis=1),
+        {name: [value for part in parts for value in part.labels[name]] for name in names},
+        np.concatenate([part.shown for part in parts]),
+    )
+
+
+def floor(signed: Estimates) -> Floor:
+    """What |estimate| is with no effect: as far as the interval reaches to its longer side, and mean se sqrt(2/pi).
+
+    The interval's width says what chance does where the effect has been taken off, so that the band is the same for a
+    cue with an effect and for one without.
+    """
+    high = np.fmax(signed.high - signed.value, signed.value - signed.low)
+    se = np.full(high.shape, np.nan) if signed.se is None else signed.se
+    p = np.full(high.shape, np.nan) if signed.p is None else signed.p
+    return Floor(se * np.sqrt(2 / np.pi), high, p)
 
 
 def magnitude(signed: Estimates) -> Estimates:

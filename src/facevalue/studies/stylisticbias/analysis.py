@@ -17,7 +17,7 @@ from facevalue.studies.stylisticbias.between import compare_models
 from facevalue.studies.stylisticbias.instrument import judge_instrument
 from facevalue.studies.stylisticbias.people import judge_faces, judge_framing
 from facevalue.studies.stylisticbias.scores import Faces, Scores
-from facevalue.studies.stylisticbias.shifts import POOLED, SEED, STUDY, Shifts, derived, labels_of
+from facevalue.studies.stylisticbias.shifts import LARGEST, POOLED, SEED, STUDY, Shifts, derived, labels_of
 
 
 def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:
@@ -63,35 +63,45 @@ def _dimensions(estimates: pl.DataFrame) -> pl.DataFrame:
     return families.apply(declared, estimates)
 
 
-def _signed(table: EstimateTable, cells: Cells, family: str | None, bounds: Bounds | None = None) -> Estimates:
-    """Add SBS of these cells; p and q only where a family is named."""
-    estimates = inference.means(cells.sums, cells.counts, SEED)
+def _signed(
+    table: EstimateTable,
+    cells: Cells,
+    estimates: Estimates,
+    family: str | None,
+    bounds: Bounds | None = None,
+    *,
+    published: bool = False,
+) -> None:
+    """Add SBS of these cells; p and q only where a family is named, and Table 12's own test where it was published."""
     labels = labels_of(cells, estimates.value.size)
-    p = q = None
+    p = q = own = own_q = None
     if family is not None:
-        p = inference.wilcoxon(cells.sums, cells.counts)
+        p = np.full(estimates.value.shape, np.nan) if estimates.p is None else estimates.p
         q = families.adjust(p, "bh")
-    table.add(m.SBS, labels, estimates, p=p, q=q, family=family, bounds=bounds, keep=cells.shown > 0)
-    return estimates
+    if published:
+        own = inference.wilcoxon(cells.sums, cells.counts)
+        own_q = families.adjust(own, "bh")
+    keep = cells.shown > 0
+    table.add(
+        m.SBS, labels, estimates, p=p, q=q, p_paper=own, q_paper=own_q, family=family, bounds=bounds, keep=keep
+    )  # fmt: skip
 
 
 def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
-    floor = inference.sign_flip_floor(cells.sums, cells.counts, shift.absolute, SEED)
     labels, keep = labels_of(cells, signed.value.size), cells.shown > 0
     size = shift.magnitude(signed)
-    table.add(m.ABS_SBS, labels, size, floor=floor, keep=keep)
+    table.add(m.ABS_SBS, labels, size, p=signed.p, floor=shift.floor(signed), keep=keep)
     if signed.se is not None:
         table.add(m.ABS_CORRECTED, labels, shift.corrected(size), keep=keep)
 
 
-def _bounds(s: Shifts, scores: Scores, rows: Slicing) -> Bounds:
+def _bounds(s: Shifts, scores: Scores, rows: Slicing, columns: Slicing | None = None) -> Bounds:
     """Worst cases: all missing answers about the variants went one way, all about their bases the other."""
-    weight, valid, asked = scores.totals
     base = s.faces.base_of
 
     def replies(at: npt.NDArray[np.int64]) -> Replies:
-        parts = [np.where(base >= 0, x[at].sum(axis=1), np.nan)[:, None] for x in (weight, valid, asked)]
-        return Replies(*(s.cells(rows, values=part).sums for part in parts))
+        parts = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
+        return Replies(*(s.cells(rows, columns, values=part).sums for part in parts))
 
     return shift_bounds(replies(base), replies(s.faces.varied))
 
@@ -108,36 +118,37 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Scores | None) -> None:
         (variation, s.by_scenario, "variations x scenarios"),
     ):
         cells = s.cells(rows, columns)
-        bounds = _bounds(s, scores, rows) if columns is None and scores is not None else None
-        signed = _signed(table, cells, family, bounds)
+        bounds = _bounds(s, scores, rows, columns) if scores is not None else None
+        signed = s.estimates(cells, rows, columns)
+        _signed(table, cells, signed, family, bounds, published=family == "variations")
         _unsigned(table, cells, signed)
         if columns is None:
             _cohens_d(table, cells)
-    _grid(table, s, variation)
+    _grid(table, s, scores, variation)
     for dimension in s.faces.dimensions:
         groups = s.faces.groups(s.faces.varied, dimension)
-        _signed(table, s.cells(groups), None)
-        _signed(table, s.cells(groups, s.by_scenario), None)
+        for rows, columns in ((groups, None), (groups, s.by_scenario), (attribute * groups, None)):
+            cells = s.cells(rows, columns)
+            _signed(table, cells, s.estimates(cells, rows, columns), None)
         by_attribute = s.cells(attribute * groups)
-        _signed(table, by_attribute, None)
         _over_groups(table, by_attribute, len(attribute), attribute, dimension)
         _reversal(table, s.cells(variation * groups), variation, dimension)
     _concentration(table, s.cells(variation))
 
 
-def _grid(table: EstimateTable, s: Shifts, variation: Slicing) -> None:
+def _grid(table: EstimateTable, s: Shifts, scores: Scores | None, variation: Slicing) -> None:
     """Table 12: variation x demographic group; one family over all dimensions' cells."""
-    parts = [s.cells(variation * s.faces.groups(s.faces.varied, d)) for d in s.faces.dimensions]
+    parts = [variation * s.faces.groups(s.faces.varied, d) for d in s.faces.dimensions]
     if not parts:
         return
-    names = list(dict.fromkeys(name for part in parts for name in part.labels))
-    cells = Cells(
-        np.concatenate([part.sums for part in parts], axis=1),
-        np.concatenate([part.counts for part in parts], axis=1),
-        {name: [value for part in parts for value in part.labels[name]] for name in names},
-        np.concatenate([part.shown for part in parts]),
-    )
-    _signed(table, cells, "variations x groups (Table 12)")
+    cells = shift.joined([s.cells(part) for part in parts])
+    bounds = None
+    if scores is not None:
+        own = [_bounds(s, scores, part) for part in parts]
+        bounds = Bounds(*(np.concatenate([getattr(b, name) for b in own]) for name in Bounds.__slots__))
+    family = "variations x groups (Table 12)"
+    estimates = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    _signed(table, cells, estimates, family, bounds, published=True)
 
 
 def _cohens_d(table: EstimateTable, cells: Cells) -> None:

@@ -13,7 +13,7 @@ from facevalue.prompts import ORDERINGS
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
 from facevalue.studies.stylisticbias.scores import Faces
-from facevalue.studies.stylisticbias.shifts import ALPHA, SEED
+from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ class Audit:
     estimates:
         SBS as the audit estimates it.
     q:
-        Its q-values (Wilcoxon, Benjamini-Hochberg over the variations).
+        Its q-values (Benjamini-Hochberg over the variations).
     learned:
         SBS that a trained model has over the same people; None for a simulated one, which has what is planted.
     """
@@ -170,8 +170,9 @@ def estimated(
     """
     rows = Slicing(variation, {"variation": [str(number) for number in range(variations)]})
     cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
-    estimates = inference.means(cells.sums, cells.counts, SEED)
-    return estimates, families.adjust(inference.wilcoxon(cells.sums, cells.counts), "bh")
+    estimates = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    assert estimates.p is not None
+    return estimates, families.adjust(estimates.p, "bh")
 
 
 def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], seeds: int) -> Array:

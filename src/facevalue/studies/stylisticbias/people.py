@@ -3,13 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import comparison, families, inference, shift, strength
+from facevalue.measures import families, inference, shift, strength
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Array, Estimates, Statistic
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import ALPHA, SEED, Shifts, derived, labels_of
+from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED, Shifts, derived, labels_of
 
 
 def judge_faces(table: EstimateTable, s: Shifts) -> None:
@@ -58,9 +58,8 @@ def judge_framing(table: EstimateTable, s: Shifts) -> None:
     values = s.phi[s.faces.control[who]] - s.phi[s.faces.base[who]]
     whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
     cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
-    estimates = inference.means(cells.sums, cells.counts, SEED)
-    p = comparison.one_sample_p(cells.sums, cells.counts, SEED)
-    table.add(m.FRAMING, labels_of(cells, 1), estimates, p=p, q=p, family="framing")
+    estimates = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    table.add(m.FRAMING, labels_of(cells, 1), estimates, p=estimates.p, q=estimates.p, family="framing")
 
 
 def _corrected_strength(

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import inference, shift
+from facevalue.measures import inference, redealt, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import Array, Estimates
@@ -19,6 +19,8 @@ from facevalue.studies.stylisticbias.tables import scenarios as table_1
 STUDY = "stylisticbias"
 POOLED = "(all models)"
 ALPHA = 0.05
+LARGEST = 1.0
+"""Largest possible shift of a preference score."""
 SEED = 20260  # of all resampling: the same answers always give the same estimates
 
 
@@ -64,6 +66,45 @@ class Shifts:
         values = self.delta if values is None else values
         columns = Slicing.whole(values.shape[1]) if columns is None else columns
         return shift.cells(values, self.cluster, rows, columns, len(self.faces.identities))
+
+    def estimates(self, cells: Cells, rows: Slicing, columns: Slicing | None = None) -> Estimates:
+        """Mean shifts with intervals and p-values.
+
+        Where a face has one picture in a cell its shifts are as good as symmetric, and t holds; where several share
+        their base, `redealt.averages`.
+
+        Parameters
+        ----------
+        cells:
+            Of these rows and columns.
+        rows, columns:
+            Slicings of variations and scenarios.
+        """
+        columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
+        base = self.faces.base_of
+        variation = self.by("attribute", "variation").codes
+        parts = []
+        for row in range(len(rows)):
+            at = np.flatnonzero((rows.codes == row) & (base >= 0))
+            units, unit, many = np.unique(base[at], return_inverse=True, return_counts=True)
+            if many.max(initial=0) < 2:
+                continue
+            order = np.argsort(unit, kind="stable")
+            place = np.arange(at.size) - np.repeat(np.cumsum(many) - many, many) + 1
+            pictures = np.full((units.size, many.max() + 1, self.phi.shape[1]), np.nan)
+            pictures[:, 0] = self.phi[units]
+            pictures[unit[order], place] = self.phi[at[order]]
+            codes = np.full(pictures.shape[:2], -1)
+            codes[unit[order], place] = variation[at[order]]
+            own = slice(row * len(columns), (row + 1) * len(columns))
+            sums, counts = cells.sums[:, own], cells.counts[:, own]
+            parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, LARGEST)))
+        out = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+        for own, part in parts:
+            for name in ("low", "high", "method", "se", "p"):
+                if getattr(out, name) is not None:
+                    getattr(out, name)[own] = getattr(part, name)
+        return out
 
     def by(self, *names: str) -> Slicing:
         """Partition the variations by manifest columns."""

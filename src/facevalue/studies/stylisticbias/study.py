@@ -129,6 +129,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         measures=MEASURES,
+        lead=("variations",),
         precision=precision(design, faces, names, orderings, len(seeds)),
         titles=TITLES,
         reasks=2 if options["prompts"] == "released" else 0,

@@ -1,0 +1,166 @@
+"""Averages of shifts that share a base: intervals and tests by dealing out anew which picture is the base.
+
+A face's base is subtracted from each of its k variations, so that an average over them holds the noise of that one
+picture k times. Where answers are rare it is lopsided: the base of most faces lies a little below the average of the
+others, that of a few far above. Tests of symmetry (Wilcoxon, sign flips) then find a difference in pictures that are
+exchangeable, the more surely the more faces there are, and t needs many faces. But the other pictures of the face show
+what the base's noise is like: with no effect, each of them could as well have been the base.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from facevalue.measures import inference
+from facevalue.measures.inference import LEVEL, Array, Estimates
+from facevalue.measures.method import NONE
+
+Codes = npt.NDArray[np.int64]
+
+METHOD = "which picture is the base dealt out anew"
+BOTH = f"{METHOD}, and t over cluster means: the wider of both"
+_STEPS, _FAR = 40, 200.0
+
+
+def averages(
+    sums: Array, counts: Array, pictures: Array, variation: Codes, columns: Codes, largest: float | None = None
+) -> Estimates:
+    """Mean shift of each cell with an interval over clusters and a p-value that agrees with it.
+
+    Parameters
+    ----------
+    sums, counts:
+        Shifts by cluster and cell, shape (clusters, cells).
+    pictures:
+        Scores, shape (bases, pictures, scenarios): each base first, then its variations; NaN where there is none.
+    variation:
+        Which variation each picture is, shape (bases, pictures); whatever it is for bases and where there is none.
+    columns:
+        Cell of each scenario; -1 for none.
+    largest:
+        As in `inference.means`.
+
+    Equation
+    --------
+    Let r be the scores without the mean shift of their variation (so that real effects don't count as noise), as
+    deviations from the mean of a face's m pictures. With picture j as the base the error of the average is
+    - sum_f m r_fj / n: its distribution, j drawn evenly in each face, is approximated at its saddlepoint by
+    r* = w + log(v/w)/w, w² = 2(t K'(t) - K(t)), v = t sqrt(K''(t)) (Lugannani and Rice 1980; Robinson 1982,
+    "Saddlepoint approximations for permutation tests"), and r* compared with t of as many degrees of freedom as
+    residuals are free.
+
+    Notes
+    -----
+    Dealing holds for these faces; it doesn't know how far an effect differs from face to face. So where the cluster
+    means vary more than it explains, t over cluster means is taken as well, and the wider of both holds. Dealing alone
+    holds 95% in .95 of samples without effect from 5 faces on, also where answers are rare (5%).
+    """
+    found = inference.means(sums, counts, 0, largest=largest)
+    if found.p is None or found.se is None:  # values only
+        return found
+    noise, possible, df = _noise(pictures, variation, columns, sums.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        noise = noise / counts.sum(axis=0)
+    low, high, p, se = _dealt(noise, possible, found.value, df)
+    equal = np.isnan(found.se) & (found.clusters > 1)
+    usable = np.isfinite(low) & np.isfinite(high) & (found.clusters > 1)
+    alone = usable & ~equal & (se >= found.se)
+    both = usable & ~alone
+    ends = [np.where(alone, low, found.low), np.where(alone, high, found.high)]
+    ends = [np.where(both, np.fmin(ends[0], low), ends[0]), np.where(both, np.fmax(ends[1], high), ends[1])]
+    p = np.where(alone, p, np.where(both, np.fmax(p, found.p), found.p))
+    method = found.method.copy()
+    method[both] = BOTH
+    method[alone] = METHOD
+    method[found.clusters < 2] = NONE
+    spread = np.where(usable & ~equal, np.fmax(se, found.se), found.se)
+    return Estimates(found.value, ends[0], ends[1], found.n, found.clusters, method, spread, p)
+
+
+def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tuple[Array, npt.NDArray[np.bool_], Array]:
+    """What the sum of a cell's shifts errs by with each picture as the base, which can be it, degrees of freedom."""
+    seen = np.isfinite(pictures) & np.isfinite(pictures[:, :1])
+    known = np.where(seen, pictures, 0.0)
+    varied = seen.copy()
+    varied[:, 0] = False
+    scenarios = pictures.shape[2]
+    size = int(variation.max(initial=0)) + 1
+    totals, counts = np.zeros((size, scenarios)), np.zeros((size, scenarios))
+    code = np.where(variation >= 0, variation, 0)
+    np.add.at(totals, code, np.where(varied, known - known[:, :1], 0.0))
+    np.add.at(counts, code, varied.astype(np.float64))
+    effect = np.where(counts > 1, totals / np.maximum(counts, 1), 0.0)
+    free = counts.sum(axis=0) - (counts > 1).sum(axis=0)
+    rest = np.where(varied, known - effect[code], known)
+    many = seen.sum(axis=1, keepdims=True)
+    centre = rest.sum(axis=1, keepdims=True) / np.maximum(many, 1)
+    whole = np.sqrt(counts.sum(axis=0) / np.maximum(free, 1))
+    single = -many * np.where(seen, rest - centre, 0.0) * whole
+    belongs = (columns[:, None] == np.arange(cells)).astype(np.float64)
+    in_cell = belongs * (free > 0)[:, None]
+    df = np.where(belongs > 0, free[:, None], 0).max(axis=0)
+    return single @ in_cell, (seen.astype(np.float64) @ in_cell) > 0, df
+
+
+def _dealt(noise: Array, possible: npt.NDArray[np.bool_], value: Array, df: Array) -> tuple[Array, Array, Array, Array]:
+    """Interval, p-value and standard error by dealing; NaN where nothing can be dealt or too little to reach 95%."""
+    many = possible.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (np.where(possible, noise**2, 0).sum(axis=1) / np.maximum(many, 1)).sum(axis=0)
+        se = np.where((variance > 0) & (df > 0), np.sqrt(variance), np.nan)
+        scaled = np.where(possible, np.nan_to_num(noise / se), -np.inf)
+        distance = np.nan_to_num(value / se)
+    impossible = ~possible
+    used = (many > 1).any(axis=1)
+    scaled, impossible, log_many = scaled[used], impossible[used], np.log(np.maximum(many[used], 1))
+
+    def cgf(t: Array) -> tuple[Array, Array, Array]:
+        """K, K' and K'' of the sum over faces at t, one t per cell."""
+        bare = np.where(impossible, 0.0, scaled)
+        exponent = np.where(impossible, -np.inf, t * bare)
+        top = exponent.max(axis=1, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0.0)
+        weight = np.exp(exponent - top)
+        total = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
+        weight /= total
+        first = (weight * bare).sum(axis=1)
+        second = (weight * bare**2).sum(axis=1) - first**2
+        log_mean = np.where(impossible.all(axis=1), 0.0, np.log(total[:, 0]) + top[:, 0] - log_many)
+        return log_mean.sum(axis=0), first.sum(axis=0), np.maximum(second.sum(axis=0), 1e-12)
+
+    def tail(t: Array) -> tuple[Array, Array, Array]:
+        """K'(t), r*(t) and the slope of the latter."""
+        k, first, second = cgf(t)
+        w = np.sign(t) * np.sqrt(np.maximum(2 * (t * first - k), 1e-24))
+        return first, w + np.log(t * np.sqrt(second) / w) / w, t * second / w
+
+    freedom = np.maximum(df, 1)
+    wanted = np.asarray(-special.stdtrit(freedom, (1 - LEVEL) / 2), dtype=np.float64)
+    ends = []
+    for side in (np.ones(value.shape), -np.ones(value.shape)):
+        first, r, _ = tail(_solve(lambda t: tail(t)[1:], wanted, side))
+        ends.append(np.where(np.abs(r - side * wanted) < 1e-3, value - first * se, np.nan))
+    side = np.where(distance < 0, -1.0, 1.0)
+    size = np.maximum(np.abs(distance), 0.05)  # nearer to zero r* is 0/0, and p is near 1 anyway
+    r = tail(_solve(lambda t: cgf(t)[1:], size, side))[1]
+    p = np.where(np.isfinite(se), np.minimum(2 * special.stdtr(freedom, -np.maximum(side * r, 0.0)), 1.0), np.nan)
+    return ends[0], ends[1], p, se
+
+
+def _solve(function: Callable[[Array], tuple[Array, Array]], target: Array, side: Array) -> Array:
+    """Where a rising function, given with its slope, is side * target; Newton's steps, bisection where one leaves."""
+    low, high, t = np.zeros(side.shape), np.full(side.shape, _FAR), np.minimum(target, _FAR / 2)
+    for _ in range(_STEPS):
+        value, slope = function(side * t)
+        value = side * value
+        above = value > target
+        low, high = np.where(above, low, t), np.where(above, t, high)
+        step = t - (value - target) / slope
+        moved = np.where((step > low) & (step < high), step, (low + high) / 2)
+        done = np.max(np.abs(moved - t) / t, initial=0.0) < 1e-10
+        t = moved
+        if done:
+            break
+    return side * t
