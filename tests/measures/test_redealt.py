@@ -27,8 +27,8 @@ def judged(pictures: Array, columns: np.ndarray | None = None) -> Estimates:
 
 
 def level(found: Estimates) -> float:
-    assert found.p is not None
-    return float(np.mean(found.p < 0.05))
+    assert found.p_zero is not None
+    return float(np.mean(found.p_zero < 0.05))
 
 
 @pytest.mark.parametrize("sd", [0.4, 2.0])
@@ -69,10 +69,10 @@ def test_interval_and_test_agree() -> None:
     pictures = scores(rng, 9, 6, 800, 0.2)
     pictures[:, 1:] = np.clip(pictures[:, 1:] + rng.choice([0.0, 0.1, 0.2], size=800), 0, 1)
     found = judged(pictures)
-    assert found.p is not None
+    assert found.p_zero is not None
     outside = (found.low > 0) | (found.high < 0)
     assert 0.05 < outside.mean() < 0.95
-    assert np.array_equal(found.p < 0.05, outside)
+    assert np.array_equal(found.p_zero < 0.05, outside)
 
 
 def test_effects_that_differ_from_face_to_face_get_the_wider_interval() -> None:
@@ -117,5 +117,5 @@ def test_one_variation_with_many_faces_is_close_to_t() -> None:
     pictures = scores(np.random.default_rng(2), 200, 2, 1, 0.5)
     found = judged(pictures)
     expected = stats.ttest_1samp((pictures[:, 1] - pictures[:, 0])[:, 0], 0)
-    assert found.p is not None
-    assert found.p.item() == pytest.approx(expected.pvalue, abs=0.01)
+    assert found.p_zero is not None
+    assert found.p_zero.item() == pytest.approx(expected.pvalue, abs=0.01)

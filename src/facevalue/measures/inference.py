@@ -72,8 +72,8 @@ class Estimates:
         How the interval was made.
     se:
         Standard error over clusters; None where the method gives none.
-    p:
-        Two-sided test that agrees with the interval: below 1 - `LEVEL` exactly where it leaves zero out. None where
+    p_zero:
+        P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves zero out. None where
         nothing is tested.
     """
 
@@ -84,7 +84,7 @@ class Estimates:
     clusters: npt.NDArray[np.int64]
     method: npt.NDArray[np.object_]
     se: Array | None = None
-    p: Array | None = None
+    p_zero: Array | None = None
 
 
 def cluster_sums(

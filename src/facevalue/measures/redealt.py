@@ -58,7 +58,7 @@ def averages(
     holds 95% in .95 of samples without effect from 5 faces on, also where answers are rare (5%).
     """
     found = inference.means(sums, counts, 0, largest=largest)
-    if found.p is None or found.se is None:  # values only
+    if found.p_zero is None or found.se is None:  # values only
         return found
     noise, possible, df = _noise(pictures, variation, columns, sums.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -70,7 +70,7 @@ def averages(
     both = usable & ~alone
     ends = [np.where(alone, low, found.low), np.where(alone, high, found.high)]
     ends = [np.where(both, np.fmin(ends[0], low), ends[0]), np.where(both, np.fmax(ends[1], high), ends[1])]
-    p = np.where(alone, p, np.where(both, np.fmax(p, found.p), found.p))
+    p = np.where(alone, p, np.where(both, np.fmax(p, found.p_zero), found.p_zero))
     method = found.method.copy()
     method[both] = BOTH
     method[alone] = METHOD

@@ -87,7 +87,7 @@ def floor(signed: Estimates) -> Floor:
     """
     high = np.fmax(signed.high - signed.value, signed.value - signed.low)
     se = np.full(high.shape, np.nan) if signed.se is None else signed.se
-    p = np.full(high.shape, np.nan) if signed.p is None else signed.p
+    p = np.full(high.shape, np.nan) if signed.p_zero is None else signed.p_zero
     return Floor(se * np.sqrt(2 / np.pi), high, p)
 
 

@@ -76,7 +76,7 @@ def _signed(
     labels = labels_of(cells, estimates.value.size)
     p = q = own = own_q = None
     if family is not None:
-        p = np.full(estimates.value.shape, np.nan) if estimates.p is None else estimates.p
+        p = np.full(estimates.value.shape, np.nan) if estimates.p_zero is None else estimates.p_zero
         q = families.adjust(p, "bh")
     if published:
         own = inference.wilcoxon(cells.sums, cells.counts)
@@ -90,7 +90,7 @@ def _signed(
 def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
     labels, keep = labels_of(cells, signed.value.size), cells.shown > 0
     size = shift.magnitude(signed)
-    table.add(m.ABS_SBS, labels, size, p=signed.p, floor=shift.floor(signed), keep=keep)
+    table.add(m.ABS_SBS, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep)
     if signed.se is not None:
         table.add(m.ABS_CORRECTED, labels, shift.corrected(size), keep=keep)
 

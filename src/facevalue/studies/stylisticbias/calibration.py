@@ -171,8 +171,8 @@ def estimated(
     rows = Slicing(variation, {"variation": [str(number) for number in range(variations)]})
     cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
     estimates = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
-    assert estimates.p is not None
-    return estimates, families.adjust(estimates.p, "bh")
+    assert estimates.p_zero is not None
+    return estimates, families.adjust(estimates.p_zero, "bh")
 
 
 def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], seeds: int) -> Array:

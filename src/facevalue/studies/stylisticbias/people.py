@@ -59,7 +59,7 @@ def judge_framing(table: EstimateTable, s: Shifts) -> None:
     whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
     cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
     estimates = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
-    table.add(m.FRAMING, labels_of(cells, 1), estimates, p=estimates.p, q=estimates.p, family="framing")
+    table.add(m.FRAMING, labels_of(cells, 1), estimates, p=estimates.p_zero, q=estimates.p_zero, family="framing")
 
 
 def _corrected_strength(

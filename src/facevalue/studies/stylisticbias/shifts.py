@@ -101,7 +101,7 @@ class Shifts:
             parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, LARGEST)))
         out = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
         for own, part in parts:
-            for name in ("low", "high", "method", "se", "p"):
+            for name in ("low", "high", "method", "se", "p_zero"):
                 if getattr(out, name) is not None:
                     getattr(out, name)[own] = getattr(part, name)
         return out
