@@ -73,8 +73,8 @@ class Estimates:
     se:
         Standard error over clusters; None where the method gives none.
     p_zero:
-        P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves zero out. None where
-        nothing is tested.
+        P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves
+        zero out. None where nothing is tested.
     """
 
     value: Array
