@@ -158,6 +158,12 @@ def test_models_of_other_kinds(copy: Path) -> None:
     assert "cannot be read" in refusal(copy)
 
 
+def test_models_that_do_not_reply_token_by_token(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Diffusion Gemma and robots' policies are no `GenerationMixin`.
+    monkeypatch.setattr("transformers.GenerationMixin", type("Other", (), {}))
+    assert "is of a type (llava) that doesn't reply token by token" in refusal(llava)
+
+
 def test_code_that_comes_with_a_model_is_not_run(copy: Path) -> None:
     ran = copy / "ran"
     (copy / "evil.py").write_text(f"import pathlib\npathlib.Path({str(ran)!r}).touch()\nclass Evil: pass\n")

@@ -12,11 +12,17 @@ from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.scoring import Score
 from facevalue.types import Option, Question, Sampling
-from tests.models.hf import others, tiny
+from tests.models.hf import grids, others, tiny
 
 torch: Any = tiny.torch
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 
+BUILDERS = others.BUILDERS | grids.BUILDERS
+SLOW = {"aria", "got_ocr2"}
+"""Their processors make no small pictures."""
+FAMILY = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in BUILDERS]
+)
 EXACT = 2e-5
 """Largest difference of a probability."""
 REPLY = [50, 60, 70]
@@ -33,7 +39,7 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Loaded]:
 
     def load(name: str) -> Loaded:
         if name not in known:
-            build = others.BUILDERS.get(name) or getattr(tiny, name)
+            build = BUILDERS.get(name) or getattr(tiny, name)
             known[name] = load_model(str(build(tmp_path_factory.mktemp(name))), device="cpu")
         return known[name]
 
@@ -63,7 +69,7 @@ def eager(loaded: Loaded, inputs: Mapping[str, Any], reply: Sequence[int]) -> An
         model.set_attn_implementation(kept)
 
 
-@pytest.mark.parametrize("name", others.BUILDERS)
+@FAMILY
 def test_the_plain_way_is_the_eager_one(load: Callable[[str], Loaded], name: str) -> None:
     loaded = load(name)
     assert loaded.model.config.model_type not in FAMILIES
@@ -80,12 +86,14 @@ def test_the_plain_way_is_the_eager_one(load: Callable[[str], Loaded], name: str
     assert float((said[0] - said[2]).abs().max()) > SEEN, "the picture matters"
 
 
-@pytest.mark.parametrize("name", others.BUILDERS)
+@FAMILY
 def test_the_engine_asks_them(load: Callable[[str], Loaded], name: str) -> None:
     engine = Engine(load(name))
-    for _, score, _ in engine.score([tiny.picture("one", (60, 40))], QUESTIONS, Sampling()):
+    for _, score, _ in engine.score([tiny.picture("one", (60, 40))], QUESTIONS[:1], Sampling()):
         assert isinstance(score, Score)
         assert 0 < sum(score.probs) <= 1
+    assert engine.check.checks == 1
+    assert engine.check.difference <= EXACT
 
 
 class Settings(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from facevalue.errors import DataError
 from facevalue.models.hf.framing import framed
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.processors import picture_mark, puts_pictures
+from facevalue.models.hf.processors import picture_mark
 from facevalue.types import Question
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
     refusal, mark = "", picture_mark(loaded.processor)
     if mark and any(mark in words for words in said):
         raise DataError(f"The question contains {mark}, which is this model's mark for a picture.")
-    own = mark if puts_pictures(loaded.processor) else None  # with a mark there would be one picture too many
+    own = mark if loaded.placed else None  # with a mark there would be one picture too many
     mark = None if own else mark
     for messages in _conversations(images, question, mark):
         try:
@@ -161,8 +161,8 @@ def _group(
     if expanded is None:
         expanded = [whole, *(full(number)["input_ids"][0].tolist() for number in members[1:])]
     shared = min(_common(expanded), min(len(row) for row in expanded) - 1)
-    pictures, seen = _last(whole, _picture_id(loaded)) + 1, "pixel_values" in first
-    if seen and not pictures and _picture_id(loaded) is not None:
+    pictures, shown = _last(whole, _picture_id(loaded)) + 1, any(name.startswith("pixel_values") for name in first)
+    if shown and not pictures and _picture_id(loaded) is not None:
         raise DataError("The model's processor puts no picture into the prompt, so that the model would see none.")
     inputs = None
     if loaded.family.shares and shared >= max(pictures, 1):

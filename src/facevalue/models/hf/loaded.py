@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
 from facevalue.models.hf.families import Family, family_of, window_of
 from facevalue.models.hf.framing import NOTE, cuts
-from facevalue.models.hf.processors import first_line, load_processor, picture_mark
+from facevalue.models.hf.processors import first_line, load_processor, picture_mark, puts_pictures
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +44,8 @@ class Loaded:
         something to go with each. No reply has them.
     notes:
         What the user should know, such as a family that cannot share its prefix; one sentence each.
+    placed:
+        Whether the processor puts pictures into a text by itself, so that the template needs no marks.
     """
 
     model: Any
@@ -56,6 +58,7 @@ class Loaded:
     stop_ids: frozenset[int]
     marks: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+    placed: bool = False
 
     @property
     def tolerance(self) -> float:
@@ -166,6 +169,8 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
         raise ModelError(f"{path} lacks {len(missing)} of the model's weights, such as {missing[0]}.")
     if other := sorted(str(name) for name, *_ in found["mismatched_keys"]):
         raise ModelError(f"{len(other)} weights of {path} have not the shape that its config.json says: {other[0]}.")
+    if not isinstance(model, transformers.GenerationMixin):
+        raise ModelError(f"{path} is of a type ({config.model_type}) that doesn't reply token by token.")
     model.eval()
     family, notes = _sharing(family, config, model)
     if cuts(processor.image_processor):
@@ -183,6 +188,7 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
         _stops(model, processor.tokenizer),
         _marks(config, processor),
         notes,
+        not family.shares and puts_pictures(processor),
     )
 
 

@@ -32,7 +32,7 @@ def load_processor(path: str, model_type: str) -> Any:
     kind = _without_video(_processor_type(path, model_type))
     try:
         processor = kind.from_pretrained(path, backend="pil", trust_remote_code=False)
-    except (ImportError, OSError, ValueError, TypeError, KeyError) as error:
+    except (ImportError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         why = first_line(error)
         if "torchvision" in str(error).lower() and find_spec("torchvision") is None:
             raise ModelError(
@@ -47,8 +47,9 @@ def load_processor(path: str, model_type: str) -> Any:
         raise ModelError(f"The processor of {path} cannot be loaded: {why}.") from error
     if getattr(processor, "image_processor", None) is None or getattr(processor, "tokenizer", None) is None:
         raise ModelError(f"{path} has no processor for pictures: it is a text-only model.")
-    if puts_pictures(processor) and isinstance(processor.image_token, str):  # it will ask the mark for its content
-        processor.image_token = AddedToken(processor.image_token, normalized=False, special=True)
+    mark = getattr(processor, "image_token", None)
+    if getattr(processor, "num_query_tokens", None) and isinstance(mark, str):  # it will ask the mark for its content
+        processor.image_token = AddedToken(mark, normalized=False, special=True)
     return processor
 
 
@@ -103,11 +104,25 @@ def picture_mark(processor: Any) -> str | None:
 
 
 def puts_pictures(processor: Any) -> bool:
-    """Whether a processor puts pictures before a text by itself, whatever marks the text has.
+    """Whether a processor puts pictures into a text by itself, besides those that are marked there.
 
-    Those with a Q-Former do (Li et al. 2023, "BLIP-2"): so many tokens of the picture as it has queries come first.
+    Those with a Q-Former do (Li et al. 2023, "BLIP-2"), and those of models for captions (Florence-2).
     """
-    return getattr(processor, "num_query_tokens", None) is not None
+    from PIL import Image  # noqa: PLC0415
+
+    mark, picture = picture_mark(processor), Image.new("RGB", (64, 64), "white")
+    if mark is None:
+        return False
+    token = processor.tokenizer.convert_tokens_to_ids(mark)
+
+    def count(text: str) -> int | None:
+        try:
+            return list(processor(text=[text], images=[picture])["input_ids"][0]).count(token)
+        except Exception:  # most want a mark for each picture, and raise what they like
+            return None
+
+    found = count("a")
+    return bool(found) and found != count(f"{mark}a")
 
 
 def _without_video(kind: Any) -> Any:
