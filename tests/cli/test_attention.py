@@ -80,12 +80,29 @@ def test_the_runs_own_model_is_the_default(facevalue: Command, llava: str) -> No
 
 
 def test_single_pictures_have_no_sides(facevalue: Command, llava: str) -> None:
-    facevalue("run", "stylisticbias", "--faces", "2", "--sample", "384", "--model", "sim/strong", "--out", "a")
+    facevalue("run", "stylisticbias", "--faces", "2", "--sample", "396", "--model", "sim/strong", "--out", "a")
     trial = pl.read_csv(table(facevalue))["trial"][0]
     made = facevalue("attention", "a", "--trials", str(trial), "--model", llava, "--to", "maps")
     assert made.status == 0, made.err
     assert pl.read_csv("maps/index.csv")["share_left"].null_count() == 3
     assert "left (even)" not in Path("maps/index.html").read_text()
+
+
+def test_a_model_that_looks_beside_the_text_has_maps_of_the_layers_that_look(
+    asked: Command, llava: str, tmp_path: Path
+) -> None:
+    from tests.models.hf import tiny
+
+    mllama = f"hf/{tiny.mllama(tmp_path / 'mllama')}"
+    made = asked("attention", "a", "--trials", "3", "--model", mllama, "--to", "maps")
+    assert made.status == 0, made.err
+    rows = pl.read_csv("maps/index.csv")
+    assert rows["share_left"].to_numpy() + rows["share_right"].to_numpy() == pytest.approx(1, abs=1e-5)
+    assert rows["on_pictures"].null_count() == rows.height  # all of it, which says nothing
+    assert not Path("maps/trial-3-heads.png").exists()
+    with np.load("maps/trial-3.npz", allow_pickle=False) as arrays:
+        assert arrays["attention"].shape[0] == 1  # of three layers one looks at pictures
+    assert "looks at pictures in some of its layers alone" in Path("maps/index.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,10 @@ NOTES = (
     "Probability: that a reply begins with the option as the prompt writes it. Other ways to write it, which a run's "
     "exact probabilities count, are left out.",
 )
+_CROSSING = (
+    "This model looks at pictures in some of its layers alone, and at nothing else there: the attention shown is that "
+    "of these layers."
+)
 _STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "img{max-width:100%;display:block;margin:.6rem 0}table{border-collapse:collapse;margin:.6rem 0}"
@@ -192,13 +196,16 @@ def _written(folder: Path, one: _Shown, found: "Attended") -> list[_Map]:
             names.append(_png(folder / f"trial-{one.trial}-{name}{which}.png", overlays.overlay(small, shown, title)))
         return tuple(names)
 
-    share = float(found.mean.sum())
+    crossing = found.regions.crossing
+    share = None if crossing else float(found.mean.sum())  # else all of it, in the layers that look at pictures
+    layers = f"the {len(found.attention)} layers that look at it" if crossing else "all layers"
     maps = [
         _Map("attention", "", None, shares(found.mean), share, save(
-            "attention", f"Trial {one.trial}: mean attention of the answer, all layers and heads", found.mean)),
-        _Map("heads", "", None, None, share, (_png(folder / f"trial-{one.trial}-heads.png", overlays.heads(
-            found.by_head, f"Trial {one.trial}: attention of the answer to the picture, by head")),)),
+            "attention", f"Trial {one.trial}: mean attention of the answer, {layers}, all heads", found.mean)),
     ]  # fmt: skip
+    if not crossing:
+        maps.append(_Map("heads", "", None, None, share, (_png(folder / f"trial-{one.trial}-heads.png", overlays.heads(
+            found.by_head, f"Trial {one.trial}: attention of the answer to the picture, by head")),)))  # fmt: skip
     for number, option in enumerate(found.options, 1):
         title = f"Trial {one.trial}: relevancy for option {number}, {option.label[:40]}"
         files = save(f"relevancy-{number}", title, option.relevancy)
@@ -285,10 +292,9 @@ def _section(one: _Shown, maps: Sequence[_Map]) -> Iterator[Markup]:
             cells += [_percent(parts.left, parts.even_left), _percent(parts.right, parts.even_right)]
         rows.append(tag("tr", *(tag("td", cell) for cell in cells)))
     yield tag("table", *rows)
-    share = next(each.on_pictures for each in maps if each.on_pictures is not None)
-    yield tag(
-        "p", f"{share:.1%} of the answer's attention is on the {'picture' if len(one.pictures) == 1 else 'pictures'}."
-    )
+    share = next((each.on_pictures for each in maps if each.on_pictures is not None), None)
+    shown = "picture" if len(one.pictures) == 1 else "pictures"
+    yield tag("p", _CROSSING if share is None else f"{share:.1%} of the answer's attention is on the {shown}.")
     for file in (file for each in maps for file in each.files):
         yield Markup('<img src="{}" alt="{}">').format(file, file.removesuffix(".png"))
 

@@ -18,10 +18,10 @@ from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.loaded import load_model  # noqa: E402
 from facevalue.models.hf.options import written  # noqa: E402
 from facevalue.models.hf.plain import extended, plain_logits  # noqa: E402
-from facevalue.models.hf.regions import Regions  # noqa: E402
+from facevalue.models.hf.regions import Regions, regions  # noqa: E402
 from facevalue.models.hf.relevancy import Watch, watched  # noqa: E402
 from facevalue.models.hf.vocabulary import Vocabulary  # noqa: E402
-from tests.models.hf.test_regions import KNOWN  # noqa: E402
+from tests.models.hf.test_regions import IN_TEXT  # noqa: E402
 
 PAIR = tiny.picture("pair", (112, 56))
 OPTIONS = (Option("(a)", "the left person", "l"), Option("(b)", "the right person", "r"))
@@ -98,7 +98,7 @@ def test_relevancy_of_one_layer_is_as_computed_by_hand() -> None:
     assert watch.relevancy(y, x, 1).tolist() == [1.5, 1.0]
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", IN_TEXT)
 def test_attention_of_every_layer_and_head_sums_to_one(load: Callable[[str], Any], name: str) -> None:
     loaded = load(name)
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
@@ -114,7 +114,7 @@ def test_attention_of_every_layer_and_head_sums_to_one(load: Callable[[str], Any
     assert np.allclose(first[..., 0], 1)  # the first token sees itself alone
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", IN_TEXT)
 def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name: str) -> None:
     """Probabilities, attention and relevancy, each from the model's own outputs and whole matrices."""
     loaded = load(name)
@@ -153,6 +153,61 @@ def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name
     assert found.after == words.decode(said[0][:alike])
     assert np.allclose(found.mean, found.by_layer.mean(0))
     assert found.mean.sum() == pytest.approx(found.by_head.mean(), rel=1e-5)
+
+
+def test_maps_of_pictures_beside_the_text_are_those_of_a_plain_forward_pass(load: Callable[[str], Any]) -> None:
+    """Llama-3.2-Vision: eqs. 5 and 6 over text and picture tokens as one, from the model's own outputs."""
+    loaded = load("mllama")
+    found = AttentionReader(loaded).read([PAIR], QUESTION)
+    inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
+    words = loaded.tokenizer
+    vocabulary = Vocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
+    ways = written(OPTIONS, words, vocabulary)
+    shares = plain_logits(loaded, inputs, [], [0])[0].softmax(-1)
+    said = max(zip(*ways, strict=True), key=lambda manner: sum(float(shares[t]) for t in {way[0] for way in manner}))
+    alike = next(n for n, (a, b) in enumerate(zip(*said, strict=False)) if a != b)
+    decoder, kept = loaded.model.get_decoder(), []
+    crossing = loaded.model.config.text_config.cross_attention_layers
+    modules = [layer.cross_attn if n in crossing else layer.self_attn for n, layer in enumerate(decoder.layers)]
+    for option, own in zip(found.options, said, strict=True):
+        decoder.set_attn_implementation("eager")
+        kept.clear()
+        hooks = [module.register_forward_hook(lambda m, i, out: kept.append(out[1])) for module in modules]
+        try:
+            loaded.model.requires_grad_(True)
+            out = loaded.model(**extended(inputs, own), use_cache=False)
+            position = int(inputs["input_ids"].shape[1]) - 1 + alike
+            p = out.logits[0, position].float().softmax(-1)[own[alike]]
+            gradients = torch.autograd.grad(p / (p * (1 - p)).detach(), kept)
+        finally:
+            decoder.set_attn_implementation("sdpa")
+            for hook in hooks:
+                hook.remove()
+        text, looked = kept[0].shape[-1], len(found.regions.positions)
+        relevancy = torch.eye(text + looked)  # text first, then the pictures, which attend to nothing
+        for layer, (attention, gradient) in enumerate(zip(kept, gradients, strict=True)):
+            change = torch.zeros_like(relevancy)
+            columns = slice(text, None) if layer in crossing else slice(0, text)
+            change[:text, columns] = (attention[0] * gradient[0]).clamp(min=0).mean(0).detach()
+            relevancy = relevancy + change @ relevancy
+        assert found.regions.crossing
+        assert np.allclose(option.relevancy, relevancy[position, text:].numpy(), rtol=2e-3, atol=1e-6)
+        assert option.relevancy.any()
+        rows = torch.stack([kept[layer][0, :, position] for layer in crossing]).detach().numpy()
+        assert np.allclose(found.attention, rows, atol=1e-6)
+    assert np.allclose(found.by_head, 1, atol=1e-5)  # these layers look at nothing else
+    tiles = int(inputs["aspect_ratio_mask"].sum())
+    each = found.attention.shape[2] // 4
+    assert np.allclose(found.attention[:, :, tiles * each :], 0)  # and not at padding
+
+
+def test_attention_planted_on_one_half_of_tiles_is_on_its_side(load: Callable[[str], Any]) -> None:
+    loaded = load("mllama")
+    inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
+    where = regions(loaded, inputs, [PAIR.size])
+    values = np.where(where.boxes[:, 2] <= 0.5, 1.0, 0.0)
+    found = sides(values, where)
+    assert (found.left, found.even_left) == (1.0, pytest.approx(0.5))
 
 
 def test_an_option_is_explained_where_it_parts_from_every_other(load: Callable[[str], Any]) -> None:

@@ -16,8 +16,9 @@ from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.loaded import load_model  # noqa: E402
 from facevalue.models.hf.regions import check_known, regions  # noqa: E402
 
-KNOWN = ("llava", "llava_next", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "idefics3", "smolvlm", "gemma3")
-REFUSED = ("internvl", "pixtral", "mistral3", "mllama")
+IN_TEXT = ("llava", "llava_next", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "idefics3", "smolvlm", "gemma3")
+KNOWN = (*IN_TEXT, "mllama")
+REFUSED = ("internvl", "pixtral", "mistral3")
 ASK = Question(prompt="Who is more competent?")
 SIZES = ((112, 56), (56, 112), (56, 56), (64, 40))
 _REACH = 4 / 28  # how far the kernel of the scaling reaches on either side, as a share of a picture scaled to 28 pixels
@@ -43,12 +44,16 @@ def apart(loaded: Any) -> None:
 
 
 def told(loaded: Any, pictures: list[Image.Image]) -> tuple[Any, Any]:
-    """What the language model is told of pictures, token by token, and the inputs."""
+    """What the language model is told, token by token of the text or of what it looks at besides, and the inputs."""
     inputs = prepare(loaded, pictures, [ASK])[0].full(0)
     seen: list[Any] = []
 
     def keep(module: Any, args: Any, kwargs: Any) -> None:
-        seen.append(kwargs["inputs_embeds"][0].detach().clone())
+        if kwargs.get("inputs_embeds") is None:
+            states = kwargs["cross_attention_states"]
+            seen.append(states.detach().clone().reshape(-1, states.shape[-1]))
+        else:
+            seen.append(kwargs["inputs_embeds"][0].detach().clone())
 
     hook = loaded.model.get_decoder().register_forward_pre_hook(keep, with_kwargs=True)
     with torch.inference_mode():
@@ -65,7 +70,10 @@ def test_a_change_of_a_part_changes_the_tokens_of_that_part(load: Any, name: str
     plain = tiny.picture("plain", size)
     before, inputs = told(loaded, [plain])
     found = regions(loaded, inputs, [plain.size])
-    assert np.all(np.asarray(inputs["input_ids"][0])[found.positions] == loaded.model.config.image_token_id)
+    if name in IN_TEXT:
+        assert np.all(np.asarray(inputs["input_ids"][0])[found.positions] == loaded.model.config.image_token_id)
+    else:
+        assert np.array_equal(found.positions, np.arange(len(before)))
     assert found.placed.any()
     width, height = size
     changed_ever = np.zeros(len(found.boxes), bool)

@@ -72,7 +72,8 @@ class Attended:
         The tokens of the pictures, and what each stands for.
     attention:
         Of the answer's position to each token of the pictures, shape (layers, heads, tokens). Over all tokens of the
-        prompt, not only these, each layer's and head's attention sums to 1.
+        prompt, not only these, each layer's and head's attention sums to 1. Where pictures are looked at by
+        cross-attention (`Regions.crossing`), of the layers that do; these look at nothing else.
     after:
         What stands between the prompt and the answer's position: what all options begin with. Often nothing.
     options:
@@ -237,7 +238,7 @@ class AttentionReader:
         with watched(self._loaded) as (watch, given):
             for number, option in enumerate(options):
                 logits = self._run(watch, inputs, said[number])
-                attention = watch.rows(end + alike)[:, :, where.positions] if attention is None else attention
+                attention = self._looked(watch.rows(end + alike), where) if attention is None else attention
                 parts, own, others = _parting(number, said, option)
                 odds = _log_odds(logits[parts], own, others)
                 row = watch.relevancy(odds, given[-1], end + parts)
@@ -247,6 +248,16 @@ class AttentionReader:
         assert attention is not None
         after = self._loaded.tokenizer.decode(said[0][:alike]) if alike else ""
         return Attended(where, attention, after, tuple(found))
+
+    def _looked(self, rows: Floats, where: Regions) -> Floats:
+        """Of what a position attends to, the tokens of pictures."""
+        if where.crossing and rows.shape[2] != where.positions.size:
+            raise ModelError(
+                f"{self._loaded.family.name} was expected to look at {where.positions.size:,} tokens of its pictures, "
+                f"and looks at {rows.shape[2]:,}: it is set in a way that is not known here."
+            )
+        found: Floats = rows[:, :, where.positions]
+        return found
 
     def _run(self, watch: Watch, inputs: "Mapping[str, Tensor]", reply: Tokens) -> "Tensor":
         """Return the logits of what follows the prompt and each token of a reply, (len(reply) + 1, vocabulary)."""

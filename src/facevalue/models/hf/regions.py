@@ -36,17 +36,21 @@ class Regions:
     Attributes
     ----------
     positions:
-        Where each stands in the prompt, shape (tokens,).
+        Where each stands in the prompt, shape (tokens,); where pictures are looked at by cross-attention, where each
+        stands among what is looked at.
     picture:
         Which picture it belongs to, from 0, shape (tokens,).
     boxes:
         Left, top, right and bottom of what it stands for, as shares of the picture's width and height, shape
-        (tokens, 4). NaN for a token that stands for no part of it: the end of a row, or padding.
+        (tokens, 4). NaN for a token that stands for no part of it: the end of a row, a tile as a whole, or padding.
+    crossing:
+        Whether pictures are looked at by cross-attention, by some layers alone.
     """
 
     positions: Ints
     picture: Ints
     boxes: Floats
+    crossing: bool = False
 
     @property
     def placed(self) -> npt.NDArray[np.bool_]:
@@ -72,6 +76,8 @@ class _Window:
 
 
 _WHOLE = _Window()
+_CROSSING = ("mllama",)
+"""Model types whose pictures are no part of the text."""
 
 
 def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
@@ -93,7 +99,12 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
     """
     rule = _rule(loaded)
     config = loaded.model.config
-    positions = np.flatnonzero(inputs["input_ids"][0].cpu().numpy() == config.image_token_id)
+    crossing = config.model_type in _CROSSING
+    if crossing:
+        shape = inputs["pixel_values"].shape
+        positions = np.arange(shape[1] * shape[2] * int(loaded.model.get_submodule("model.vision_model").num_patches))
+    else:
+        positions = np.flatnonzero(inputs["input_ids"][0].cpu().numpy() == config.image_token_id)
     frames = [frame(loaded.processor.image_processor, size) for size in sizes]
     parts = list(rule(loaded, inputs, [one.outer for one in frames]))
     boxes = np.concatenate(parts)
@@ -104,7 +115,7 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
         )
     boxes = np.concatenate([_unframed(*one) for one in zip(parts, frames, sizes, strict=True)])
     picture = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    return Regions(positions, picture, _inside(boxes))
+    return Regions(positions, picture, _inside(boxes), crossing)
 
 
 def check_known(loaded: Loaded) -> None:
@@ -235,19 +246,49 @@ def _gemma3(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[F
         yield _WHOLE.cells(side, side)
 
 
+def _mllama(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Iterator[Floats]:
+    """Llama-3.2-Vision: scaled into a canvas of tiles, at its top left; each tile is told as a whole, then by patches.
+
+    The tiles follow row by row, then padding up to the most tiles that there may be.
+    """
+    from transformers.models.mllama.image_processing_pil_mllama import (  # noqa: PLC0415
+        get_all_supported_aspect_ratios,
+        get_image_size_fit_to_canvas,
+    )
+
+    images, patch = loaded.processor.image_processor, int(loaded.model.config.vision_config.patch_size)
+    side, most = inputs["pixel_values"].shape[-1], inputs["pixel_values"].shape[2]
+    if side % patch or side != images.size["height"] or most != images.max_image_tiles:
+        raise ModelError(f"{loaded.family.name}'s processor makes tiles of another size than is known here.")
+    across = side // patch
+    shapes = get_all_supported_aspect_ratios(most)
+    nowhere = np.full((1, 4), np.nan)
+    for (width, height), number in zip(sizes, inputs["aspect_ratio_ids"][0].tolist(), strict=True):
+        down, along = shapes[number - 1]
+        canvas = down * side, along * side
+        high, wide = get_image_size_fit_to_canvas(height, width, *canvas, side)
+        window = _Window(0.0, 0.0, canvas[1] / wide, canvas[0] / high)
+        cells = window.cells(down * across, along * across).reshape(down, across, along, across, 4).swapaxes(1, 2)
+        tiles = [np.concatenate([nowhere, tile.reshape(-1, 4)]) for row in cells for tile in row]
+        yield np.concatenate([*tiles, *[np.repeat(nowhere, across**2 + 1, axis=0)] * (most - down * along)])
+
+
 _Rule = Callable[[Loaded, Inputs, Sequence[Size]], Iterator[Floats]]
 _RULES: dict[str, _Rule] = {
     "gemma3": _gemma3,
     "idefics3": _idefics3,
     "llava": _llava,
     "llava_next": _llava_next,
+    "mllama": _mllama,
     "qwen2_5_vl": _qwen,
     "qwen2_vl": _qwen,
     "qwen3_vl": _qwen,
     "smolvlm": _idefics3,
 }
 # Whose pixels are prepared as the rules say; with other classes the same family may do otherwise.
-_PROCESSORS = re.compile(r"(CLIP|Llava|LlavaNext|Siglip|Qwen2VL|Idefics3|SmolVLM|Gemma3)ImageProcessor(Pil|Fast)?")
+_PROCESSORS = re.compile(
+    r"(CLIP|Llava|LlavaNext|Siglip|Qwen2VL|Idefics3|SmolVLM|Gemma3|Mllama)ImageProcessor(Pil|Fast)?"
+)
 
 
 def _rule(loaded: Loaded) -> _Rule:

@@ -11,9 +11,14 @@ A(l) is layer l's attention, (heads, tokens, tokens); y the number that is expla
 the answer is the row of R(L) at the answer's position. Only that row is wanted, and R(L) is the product of all
 I + A'(l), the last layer first. So the row is carried down from the last layer to the first, in the order in which
 gradients are computed: r <- r + r A'(l). No other matrix is kept.
+
+In a model whose pictures are no part of the text (Llama-3.2-Vision), some layers look at them by cross-attention: A(l)
+is (heads, tokens, tokens of the pictures), and these attend to nothing themselves. Equations 5 and 6 over both kinds of
+tokens together then say that such a layer leaves the row as it is, and adds r A'(l) to what the pictures have. (The
+equations' form for two kinds of tokens that attend to each other, eq. 10, normalises in between; here nothing is.)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +41,13 @@ class Watch:
     ----------
     modules:
         Those that attend, first layer first. Each returns its output and its attention, (1, heads, tokens, tokens).
+    crossing:
+        Numbers of those that look at pictures by cross-attention, (1, heads, tokens, tokens of the pictures).
     """
 
-    def __init__(self, modules: Sequence[Any]) -> None:
+    def __init__(self, modules: Sequence[Any], crossing: Collection[int] = ()) -> None:
         self._modules = modules
+        self._crossing = crossing
         self._kept: list[Tensor] = []
 
     @contextmanager
@@ -59,10 +67,14 @@ class Watch:
         self._kept.append(output[1])
 
     def rows(self, position: int) -> Floats:
-        """Return what one token attends to, shape (layers, heads, tokens); each row sums to 1."""
+        """Return what one token attends to, shape (layers, heads, tokens); each row sums to 1.
+
+        Where some layers look at pictures by cross-attention, these layers alone, and the pictures' tokens.
+        """
         import torch  # noqa: PLC0415
 
-        rows = [attention[0, :, position].detach().float().cpu() for attention in self._kept]
+        kept = [self._kept[layer] for layer in sorted(self._crossing)] or self._kept
+        rows = [attention[0, :, position].detach().float().cpu() for attention in kept]
         found: Floats = torch.stack(rows).numpy()
         return found
 
@@ -81,21 +93,26 @@ class Watch:
         Returns
         -------
         Floats
-            Shape (tokens,), >= 0; of itself the token has at least 1.
+            Shape (tokens,), >= 0; of itself the token has at least 1. Of the pictures' tokens alone where some layers
+            look at them by cross-attention.
         """
         import torch  # noqa: PLC0415
 
-        row = torch.zeros(self._kept[0].shape[-1], dtype=torch.float32, device=y.device)
+        row = torch.zeros(self._kept[0].shape[-2], dtype=torch.float32, device=y.device)
         row[position] = 1.0
+        looked = torch.zeros(1, dtype=torch.float32, device=y.device)
         seen: list[int] = []
 
         def step(layer: int, gradient: "Tensor") -> None:
-            nonlocal row
+            nonlocal row, looked
             seen.append(layer)
             attention = self._kept[layer][0].detach().float()
             change = (gradient[0].float() * attention).clamp(min=0).mean(dim=0)
             row = row.to(change.device)
-            row = row + row @ change
+            if layer in self._crossing:
+                looked = looked.to(change.device) + row @ change
+            else:
+                row = row + row @ change
 
         hooks = [
             attention.register_hook(lambda gradient, layer=layer: step(layer, gradient))
@@ -107,7 +124,7 @@ class Watch:
             for hook in hooks:
                 hook.remove()
         assert seen == list(range(len(self._kept)))[::-1], "gradients come from the last layer to the first"
-        found: Floats = row.cpu().numpy()
+        found: Floats = (looked if self._crossing else row).cpu().numpy()
         return found
 
 
@@ -127,14 +144,22 @@ def watched(loaded: Loaded) -> "Iterator[tuple[Watch, list[Tensor]]]":
     given: list[Tensor] = []
 
     def begin(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        given[:] = [kwargs["inputs_embeds"].detach().requires_grad_()]
-        return args, kwargs | {"inputs_embeds": given[0]}
+        embedded = kwargs.get("inputs_embeds")
+        if embedded is None:  # the pictures are no part of the text, so it is embedded by the decoder itself
+            embedded = decoder.embed_tokens(kwargs["input_ids"])
+        given[:] = [embedded.detach().requires_grad_()]
+        return args, kwargs | {"input_ids": None, "inputs_embeds": given[0]}
 
     loaded.model.requires_grad_(False)
     decoder.set_attn_implementation("eager")
     hook = decoder.register_forward_pre_hook(begin, with_kwargs=True)
+    own = [getattr(layer, "self_attn", None) for layer in decoder.layers]
+    crossing = {number for number, module in enumerate(own) if module is None}
+    modules = [
+        layer.cross_attn if module is None else module for layer, module in zip(decoder.layers, own, strict=True)
+    ]
     try:
-        yield Watch([layer.self_attn for layer in decoder.layers]), given
+        yield Watch(modules, crossing), given
     finally:
         hook.remove()
         decoder.set_attn_implementation(before)
