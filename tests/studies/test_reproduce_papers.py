@@ -50,10 +50,15 @@ def test_vignette_names_its_totals(pairs: Reproduction) -> None:
 
 def test_stylisticbias_all_but_what_its_tables_leave_open(faces: Reproduction) -> None:
     assert counts(faces) == {
-        "3.2": (5, 5), "3.3": (6, 6), "4.2": (4, 4), "1": (5, 5), "3": (44, 44), "4": (24, 24), "5": (6, 6),
-        "6": (17, 17), "5.2": (0, 4), "12": (14, 15),
+        "3.2": (5, 5), "3.3": (6, 6), "4.2": (4, 4), "1": (5, 5), "2": (4, 4), "3": (44, 44), "4": (24, 24),
+        "5": (6, 6), "6": (17, 17), "7": (4, 4), "11": (4, 4), "5.2": (0, 5), "12": (14, 15),
     }  # fmt: skip
     assert faces.explained
+
+
+def test_stylisticbias_names_what_changes_sign_besides_the_facial_tattoo(faces: Reproduction) -> None:
+    (cell,) = (cell for cell in faces.cells if "change sign" in cell.row)
+    assert (cell.published, cell.recomputed) == (("Facial tattoo",), ("Freckles", "Facial tattoo", "Beanie"))
 
 
 def test_stylisticbias_names_its_counts(faces: Reproduction) -> None:

@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from facevalue.annotate import vader
 from facevalue.errors import DataError, FaceValueError
+from facevalue.measures.divergence import js
 from facevalue.studies.reproduction import Cell, Reproduction
 from facevalue.studies.visbias import released_answers
 from facevalue.studies.visbias.reproduce import _printed, reproduce
@@ -66,6 +68,48 @@ def test_cells_that_cannot_be_compared_say_why(found: Reproduction) -> None:
     assert blank
     assert all(cell.note for cell in blank)
     assert cells(found)["3.4", "attribute pairs with KL > 1", "all models"].published == 370
+
+
+def test_a_doctorate_shifts_the_occupation_most(found: Reproduction) -> None:
+    by = cells(found)
+    assert by["F3", "Education Level: what shifts Occupation most", "gpt-4o"].same is True
+    assert by["F3", "Education Level = Doctorate: KL of Occupation", "gpt-4o"].recomputed == pytest.approx(
+        2.09, abs=5e-3
+    )
+
+
+def test_what_the_scan_does_not_show_is_not_published(tmp_path: Path) -> None:
+    shutil.copy(reference("visbias", "stereotype_words.json"), tmp_path / "stereotype_words.json")
+    by = cells(reproduce(made(tmp_path, "midjourney")))
+    white = by["8", "midjourney", "white"]
+    assert (white.published, white.same) == (4.0, False)
+    assert "two decimals" in (white.note or "")
+
+
+def test_forms_beside_choices_are_matched_as_the_study_matches_them(tmp_path: Path) -> None:
+    forms = [
+        {"model": "gpt-4v", "Race/Ethnicity": ["Middle-Eastern"], "Gender": [gender], "Education Level": [level],
+         "Religion": [religion]}
+        for gender, level, religion in (
+            ("Female", "Middle School", "Islam"), ("Female", "Bachelor", "Judaism"), ("Female", "Associate", "Islam"),
+            ("Male", "Master", "Christianity"),
+        )
+    ]  # fmt: skip
+    (tmp_path / "form.jsonl").write_text("\n".join(map(json.dumps, forms)))
+    lines = ["model,race,gender,question,choice,count"]
+    for gender in ("female", "male"):
+        lines += [f"gpt-4v,ME,{gender},education,{letter},5" for letter in "AB"]
+        lines.append(f"gpt-4v,ME,{gender},religion,A,7")
+    (tmp_path / "mcq_counts.csv").write_text("\n".join(lines))
+    by = {key[1:]: cell for key, cell in cells(reproduce(tmp_path)).items() if key[0] == "4.3"}
+    # Women: the same halves; men: a master's beside halves that share nothing with it, ln 2.
+    assert by["Education", "gpt-4v/gender"].recomputed == pytest.approx(np.log(2) / 2, abs=1e-6)
+    assert by["Religion", "gpt-4v/gender"].recomputed == pytest.approx(np.log(2) / 2, abs=1e-6)
+    apart = float(js(np.array([2 / 3, 1 / 3]), np.array([1.0, 0.0])))
+    assert by["Religion", "gpt-4v/race"].recomputed == pytest.approx(apart, abs=1e-6)
+    assert by["Political Leaning", "gpt-4v/gender"].recomputed is None
+    assert "share no bound" in (by["Income", "gpt-4v/gender"].note or "")
+    assert all(cell.note for cell in by.values())
 
 
 def test_the_two_rows_whose_counts_sum_to_68_are_named(found: Reproduction) -> None:

@@ -1,7 +1,7 @@
 """What a paper prints beside what is recomputed: one cell at a time, with the reason where it differs.
 
 Printed values are kept as strings, so that their digits say how exact they are. A scan may have damaged them: "?220"
-is three digits whose decimal point is lost (2.20, 22.0 or 220), "4.0_" has lost its last digit.
+is three digits whose decimal point is lost (2.20, 22.0 or 220). What is shown as published is what the scan shows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ Value = float | int | str | tuple[str, ...] | None
 
 _EXACT = 1e-9
 LOST_POINT = "the decimal point is lost in the scan: read as {value}"
-LOST_DIGIT = "the last digit is lost in the scan: read as {value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +91,11 @@ def readings(printed: str) -> tuple[Reading, ...]:
     ([0.8], 0.005)
     >>> [r.value for r in readings("?220")]
     [2.2, 22.0, 220.0]
-    >>> [r.value for r in readings("4.0_")][:3]
-    [4.0, 4.01, 4.02]
     """
     if printed.startswith("?"):
         digits = printed[1:]
         forms = [f"{digits[:at]}.{digits[at:]}" for at in range(1, len(digits))] + [digits]
         note = LOST_POINT
-    elif printed.endswith("_"):
-        forms, note = [f"{printed[:-1]}{digit}" for digit in range(10)], LOST_DIGIT
     else:
         value = printed.replace(",", "")
         return (Reading(float(value), _half(value)),)
@@ -144,11 +139,11 @@ def number(
     >>> number("8", "gpt-4o", "female", "11.68", 11.68361).same
     True
     >>> number("5", "Female", "x/income", "?220", 2.203).published
-    2.2
+    '220'
     """
+    known = readings(printed)[0] if printed is not None and len(readings(printed)) == 1 else None
+    published = _plain(known.value) if known else printed and printed.removeprefix("?")
     if printed is None or recomputed is None:
-        known = readings(printed)[0] if printed is not None and len(readings(printed)) == 1 else None
-        published = _plain(known.value) if known else printed
         shown = None if recomputed is None else _plain(round(recomputed, digits))
         return Cell(
             table, row, column, published, shown, None, note or ("illegible in the scan" if not known else None)
@@ -156,7 +151,7 @@ def number(
     reading = min(readings(printed), key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
     same = abs(reading.value - recomputed) <= reading.half + slack + _EXACT
     said = reading.note if same else note
-    return Cell(table, row, column, _plain(reading.value), _plain(round(recomputed, digits)), same, said)
+    return Cell(table, row, column, published, _plain(round(recomputed, digits)), same, said)
 
 
 def word(table: str, row: str, column: str, printed: str, recomputed: str | None, note: str | None = None) -> Cell:

@@ -14,12 +14,11 @@ import polars as pl
 from facevalue.annotate import lexicon, sentiment, tokens
 from facevalue.annotate.counts import WordCounter
 from facevalue.annotate.tokens import Tokeniser
-from facevalue.answers.categories import words as folded
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import divergence, form_graph, marked_words
-from facevalue.studies.reproduction import Cell, Reproduction, number, word, words
+from facevalue.studies.reproduction import Cell, Reproduction, number, words
 from facevalue.studies.visbias import released_answers as released
-from facevalue.studies.visbias.tables import attributes
+from facevalue.studies.visbias import reproduce_forms
 
 DESCRIPTIONS, PAIRS, FORMS, ANSWERS = 11_200, 70, 400, 2_800
 """What the paper divides by, or says there is of each model (sections 3.1 to 3.4)."""
@@ -33,6 +32,7 @@ TITLES = {
     "3.1": "Section 3.1: answers to multiple-choice questions",
     "3.3": "Section 3.3: descriptions",
     "3.4": "Section 3.4: forms",
+    "F3": "Figure 3: the choice that shifts another attribute most",
     "4.3": "Section 4.3: implicit and explicit answers",
 }
 GROUPS = (*released.GENDERS, *released.RACES)
@@ -49,8 +49,7 @@ _NO_FORMS_CODE = (
     "cannot be recomputed: no code is released, and neither smoothing nor how several choices count is stated "
     "(sensible variants give 0 to 5,822 pairs)"
 )
-_NO_AVERAGES = "cannot be recomputed: no code is released, and how categories of forms and options match is not stated"
-
+_FEWER_DIGITS = "all other cells of the table have two decimals: a digit is lost in the scan, or was never printed"
 
 T = TypeVar("T")
 
@@ -212,17 +211,20 @@ class _Reproducer:
         return given.merged(lists)
 
     def _completed(self) -> Iterator[Cell]:
+        weighed: dict[str, form_graph.Forms] = {}
         for model, found in self._forms.items():
             said = "the release has another number of forms"
             yield number("3.4", "forms", model, str(FORMS), len(found), note=said)
-            yield from _associations(model, found)
+            forms = weighed[model] = reproduce_forms.gathered(found)
+            yield from reproduce_forms.associations(model, forms, _printed()["association"])
+            yield from reproduce_forms.strongest(model, forms, _printed()["strongest"].get(model, []))
         if self._forms:
             yield number("3.4", "attribute pairs with KL > 1", "all models", "370", None, note=_NO_FORMS_CODE)
         for model, factors in _printed()["implicit_explicit"].items():
-            if model in self._forms or model in self._answered:
-                for factor, averages in factors.items():
-                    for name, value in averages.items():
-                        yield number("4.3", name, f"{model}/{factor}", value, None, note=_NO_AVERAGES)
+            if model in weighed or model in self._answered:
+                yield from reproduce_forms.implicit_explicit(
+                    model, weighed.get(model), self._answered.get(model), factors
+                )
 
     def _refused(self) -> Iterator[Cell]:
         """Table 3: the release holds the conditions in which a model answered, and no others."""
@@ -316,29 +318,6 @@ def _stereotyped(model: str, frame: pl.DataFrame, lists: lexicon.Lexicon) -> Ite
         own = counted.filter(pl.col("gender" if group in released.GENDERS else "race") == group)
         total = int(own["tokens"].sum())
         value = 1000 * int(own[group].sum()) / total if total else None
-        yield number("8", model, group, printed, value, slack=_STEREOTYPE_SLACK, note=None if total else "no texts")
-
-
-def _associations(model: str, completed: Sequence[Mapping[str, Sequence[str]]]) -> Iterator[Cell]:
-    """The likeliest category of one attribute where another has a given one."""
-    table = attributes("released")
-    own = {key: attribute for attribute in table for key in (attribute.title, *attribute.keys)}
-    rows = [
-        (form, own[key].name, [own[key].categories.forms.get(folded(value), value) for value in values])
-        for form, fields in enumerate(completed)
-        for key, values in fields.items()
-        if key in own
-    ]
-    if not rows:
-        return
-    frame = pl.DataFrame(rows, schema=["form", "attribute", "categories"], orient="row")
-    found = form_graph.gather(frame, [(a.name, a.categories.names) for a in table])
-    titles = {attribute.name: attribute.title for attribute in table}
-    for claim in _printed()["association"]:
-        given, outcome = (found.attributes.index(claim[key]) for key in ("attribute", "outcome"))
-        met = found.weights[given][:, found.choices[given].index(claim["choice"])] > 0
-        counts = found.weights[outcome][met].sum(axis=0)
-        likely = found.choices[outcome][int(counts.argmax())] if counts.any() else None
-        row, column = f"{titles[claim['attribute']]} = {claim['choice']}", f"{model}/{titles[claim['outcome']]}"
-        said = "the paper says it of its models together, not of each"
-        yield word("3.4", row, column, claim["likely"], likely, said if likely else "no form has this choice")
+        fewer = _FEWER_DIGITS if len(printed.partition(".")[2]) < 2 else None
+        note = fewer if total else "no texts"
+        yield number("8", model, group, printed, value, slack=_STEREOTYPE_SLACK, note=note)

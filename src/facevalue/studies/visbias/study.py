@@ -86,7 +86,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     return Study(
         name=NAME,
-        version=1,
+        version=2,
         title=TITLE,
         citation=CITATION,
         content_note=NOTE,
