@@ -84,20 +84,36 @@ def _plan(
 def _show_detection(found: "Detection", precision: Precision) -> None:
     console = Console()
     per = f"{found.clusters:,} {precision.cluster} with {found.items:.3g} {precision.item} each"
-    reach = "nothing for sure" if found.detectable is None else f"{found.detectable:.3f} or more"
-    console.print(f"\nWith {per}, this detects {found.what} of {reach}.", highlight=False)
+    console.print(f"\nWith {per}, this detects {found.what} {_from(found.detectable)}.", highlight=False)
+    if len(found.reaches) > 1:
+        for part in found.reaches:
+            rest = "rests" if part.tests == 1 else "rest"
+            line = f"  {part.tests} of {found.tests} {rest} on {part.clusters:,} {precision.cluster}: "
+            console.print(line + _from(part.detectable), highlight=False)
     if found.effect is not None:
         console.print(
-            f"To detect {abs(found.effect):g}: {found.needed:,} {precision.cluster}, about {found.requests:,} requests",
+            f"To detect {found.effect:g}: {found.needed:,} {precision.cluster}, about {found.requests:,} requests",
             style="bold",
             highlight=False,
         )
+        for part in found.reaches[:-1]:
+            if part.needed is not None and part.needed != found.needed:
+                few = f"  {part.needed:,} {precision.cluster} are enough for {part.tests} of the {found.tests}"
+                console.print(few, highlight=False)
+        if found.sample is not None:
+            console.print(
+                f"Or, with the {precision.cluster} of this plan: --sample {found.sample}", style="bold", highlight=False
+            )
     console.print(
-        f"80% power; two-sided level {found.level:.4f}, that is .05 over {found.tests} tests; SD between "
-        f"{precision.cluster} {found.sd:.3f} ({found.source}).",
+        f"80% power; two-sided level {found.level:.4f}, that is .04 (of .05 for the page) over {found.tests} tests; SD "
+        f"between {precision.cluster} {found.sd:.3f} ({found.source}).",
         style="dim",
         highlight=False,
     )
+
+
+def _from(effect: float | None) -> str:
+    return "of no size for sure" if effect is None else f"of {effect:.3f} or more"
 
 
 def show(made: Plan, sampled: bool) -> None:

@@ -29,24 +29,36 @@ class Spread:
         Over how many items the means were taken.
     source:
         Where the numbers are from, for people.
+    growth:
+        How far clusters differ in an effect itself, as a share of it: what moves most faces far moves some less.
     """
 
     mean: float
     within: float
     items: float
     source: str
+    growth: float = 0.0
 
-    def at(self, items: float) -> float:
+    def at(self, items: float, effect: float = 0.0) -> float:
         """SD between clusters where each has so many items, drawn without replacement from those there are.
+
+        Parameters
+        ----------
+        items:
+            Items of each cluster.
+        effect:
+            Their mean.
 
         Equation
         --------
-        sd²(k) = sd²(K) + within² (1/k - 1/K): the items that are left out add their share of the variance between items
-        (Cochran, Sampling Techniques, 1977, section 10.3). NaN where fewer items are planned and `within` is not known.
+        sd²(k, d) = sd²(K) + within² (1/k - 1/K) + (growth d)²: the items that are left out add their share of the
+        variance between items (Cochran, Sampling Techniques, 1977, section 10.3). NaN where fewer items are planned and
+        `within` is not known.
         """
-        if items >= self.items:
-            return self.mean
-        return float(np.sqrt(self.mean**2 + self.within**2 * (1 / items - 1 / self.items)))
+        variance = self.mean**2 + (self.growth * effect) ** 2
+        if items < self.items:
+            variance += self.within**2 * (1 / items - 1 / self.items)
+        return float(np.sqrt(variance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +81,9 @@ class Precision:
         From a pilot's answers and where it is to its spread.
     default:
         What is assumed without a pilot.
+    shares:
+        Share of the clusters that each test rests on, as not every face can have every cue; empty where all rest on
+        all.
     """
 
     what: str
@@ -80,6 +95,7 @@ class Precision:
     units: Callable[[npt.NDArray[np.int64]], tuple[int, float]]
     spread: Callable[[Iterator[pl.DataFrame], str], Spread]
     default: Spread
+    shares: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
