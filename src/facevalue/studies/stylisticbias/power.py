@@ -18,7 +18,7 @@ DEFAULT = Spread(
     growth=0.265,
     source=(
         "simulated respondents, 12 replies per picture and scenario, SD of faces 1 and of pictures 0.4 on the logit "
-        "scale; the paper's Table 7 implies .023 to .057, SBS / d, for a face's mean over all variations; it grows with "
+        "scale; the paper's Table 7 implies .023 to .057, SBS / d, for a face's mean over all cues; it grows with "
         "the shift as where a model likes or dislikes a face in all scenarios alike; a pilot of your own model is "
         "better: --pilot RUN"
     ),
