@@ -12,6 +12,7 @@ from facevalue.report.data import PairExample
 from facevalue.report.gather import gather
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.run.joined import estimate
+from facevalue.run.pictures import Shown
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
@@ -102,8 +103,8 @@ def test_an_example_without_its_picture_says_so(
     finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
-    monkeypatch.setattr("facevalue.report.vignette.examples.picture", lambda study, trial: None)
+    monkeypatch.setattr("facevalue.report.vignette.examples.shown", lambda run, trial: Shown((), "no picture: lost"))
     strong = frame.with_columns(pl.when(pl.col("measure") == "log_odds").then(pl.lit(0.001)).otherwise("q").alias("q"))
     data = gather([run], strong, tallies)
     assert all(isinstance(e, PairExample) and e.image is None for e in data.examples)
-    assert report.render(data).count("no picture to show") == len(data.examples) > 0
+    assert report.render(data).count("no picture: lost") == len(data.examples) > 0

@@ -12,6 +12,7 @@ from facevalue.report.gather import gather
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.report.visbias.quoted import Sentence
 from facevalue.run.joined import estimate
+from facevalue.run.pictures import Shown
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
@@ -95,6 +96,6 @@ def test_an_example_without_its_picture_says_so(
     finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
-    monkeypatch.setattr("facevalue.report.visbias.examples._picture", lambda study, trial, longest: None)
+    monkeypatch.setattr("facevalue.report.visbias.examples.shown", lambda run, trial: Shown((), "no picture: lost"))
     html = report.render(gather([run], frame, tallies))
-    assert html.count('<div class="nopicture shown">') == 5
+    assert html.count('<div class="nopicture shown">no picture: lost') == 5

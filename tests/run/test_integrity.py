@@ -10,7 +10,6 @@ import pytest
 
 from facevalue.errors import RunError
 from facevalue.run import RunSettings, run
-from facevalue.run import stored as module
 from facevalue.run.stored import StoredRun, answers
 from facevalue.seals import digest_of
 from facevalue.store import read_manifest, read_responses, write_manifest
@@ -26,7 +25,7 @@ SMALL = RunSettings(flush_rows=8)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of 48 replies in several shards."""
-    monkeypatch.setattr(module.studies, "build", lambda name, options, manifest: STUDY)
+    monkeypatch.setattr("facevalue.studies.build", lambda name, options, manifest: STUDY)
     run(STUDY, TinyModel(), tmp_path / "run", SMALL)
     assert len(shard_paths(tmp_path / "run")) > 1
     return tmp_path / "run"

@@ -136,4 +136,4 @@ def test_what_a_source_needs(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"lacks the column 'path'"):
         FileSource(pl.DataFrame({"image": ["x"]}), tmp_path)
     with pytest.raises(DataError, match=r"no folder|not a folder"):
-        FileSource(pl.DataFrame({"image": ["x"], "path": ["x.png"]}), tmp_path / "none")
+        FileSource(pl.DataFrame({"image": ["x"], "path": ["x.png"]}), tmp_path / "none").check({"image": ["x"]})

@@ -12,10 +12,12 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
+from facevalue.cli.results import PICTURES
 from facevalue.errors import DataError, RunError
 from facevalue.report.markup import tag
 from facevalue.report.trust import KINDS
 from facevalue.run.asking import Asking
+from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
@@ -83,13 +85,14 @@ class _Map:
 @click.option("--trials", required=True, metavar="12,40", help="Trial numbers, as `facevalue export` has them.")
 @click.option("--model", metavar="hf/PATH", help="Another local model than the run asked.")
 @click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to write.")
-def attention(run: Path, trials: str, model: str | None, folder: Path) -> None:
+@PICTURES
+def attention(run: Path, trials: str, model: str | None, folder: Path, pictures: Path | None) -> None:
     """Say what a local model looks at in the pictures of some trials of RUN when it answers.
 
     For each trial: the mean attention from the answer to the picture, how much of it each head gives, and for each
     option a map of what is relevant for it, as arrays (.npz) and as pictures; for pairs also the share of each side.
     """
-    opened = StoredRun.open(run)
+    opened = StoredRun.open(run, pictures=pictures)
     numbers = _numbers(trials, opened)
     path = _path(model, opened)
     shown = list(_shown(opened, numbers))
@@ -152,6 +155,8 @@ def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_Shown]:
     study = run.study
     asking = Asking(study, run.facts.exact)
     for number in numbers:
+        if why := shown(run, number).why:
+            raise RunError(f"Trial {number}: {why}.")
         chunk = asking.chunk(np.array([number]), np.ones((1, 1), dtype=np.bool_))
         for _, _, stimulus in asking.stimuli(chunk):
             pictures = decoded(stimulus)

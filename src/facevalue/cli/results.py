@@ -19,6 +19,11 @@ _MARGIN = click.option(
     help="Largest difference that would not matter (sbs=0.02), if none was declared before the run.",
 )  # fmt: skip
 
+PICTURES = click.option(
+    "--pictures", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="FOLDER",
+    help="The folder with your own pictures. A run folder may come from a stranger: the one it names is not read.",
+)  # fmt: skip
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=_FOLDER)
@@ -78,7 +83,8 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
 )
 @_MARGIN
-def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...]) -> int:
+@PICTURES
+def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
     With several runs of one study, models are compared. Runs of one model that ask different parts of it (VIGNETTE's
@@ -87,7 +93,8 @@ def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...]) ->
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
-    return write_report([StoredRun.open(folder) for folder in runs], out or runs[0] / "report.html", _margins(margin))
+    opened = [StoredRun.open(folder, pictures=pictures) for folder in runs]
+    return write_report(opened, out or runs[0] / "report.html", _margins(margin))
 
 
 def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:

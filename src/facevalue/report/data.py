@@ -200,6 +200,8 @@ class Example:
         Who answered.
     base_choice, variant_choice:
         The wording of the option that each reply chose; empty if it is not one option.
+    no_picture:
+        Why a picture is not shown.
     """
 
     title: str
@@ -217,6 +219,7 @@ class Example:
     model: str
     base_choice: str = ""
     variant_choice: str = ""
+    no_picture: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +242,8 @@ class PairExample:
         Who answered.
     left, right:
         Who is on which side of the picture; empty if there is no picture.
+    no_picture:
+        Why the picture is not shown.
     """
 
     title: str
@@ -251,6 +256,7 @@ class PairExample:
     model: str
     left: str = ""
     right: str = ""
+    no_picture: str = ""
 
 
 AnyExample = Example | PairExample

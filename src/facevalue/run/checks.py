@@ -16,6 +16,7 @@ from facevalue.store.reader import distinct, scan_stored
 from facevalue.studies.base import Study
 
 _SPOTS = 200
+_MOST = 200_000  # stimuli looked at again; of more, so many evenly spread
 _BATCH = 2**18  # trials
 
 
@@ -155,14 +156,15 @@ def check_images(study: Study, ledger: Ledger) -> None:
 
 
 def check_unchanged(study: Study, folder: Path, ledger: Ledger, asking: Asking) -> None:
-    """Ask a few stored trials again in thought: would the model be shown and told the same?
+    """Ask a stored trial of every stimulus, and some besides, again in thought: would the model get to see the same?
 
     Raises
     ------
     RunError
         An image or a prompt has changed since; the message names a trial.
     """
-    trials, repeats = ledger.spread(_SPOTS)
+    shown, told = ledger.one_each(study.design.stimulus_numbers, _MOST), ledger.one_each(lambda trial: trial, _SPOTS)
+    trials, repeats = (np.concatenate(pair) for pair in zip(shown, told, strict=True))
     if not trials.size:
         return
     wanted = pl.DataFrame({"trial": trials.astype(np.uint64), "repeat": repeats.astype(np.uint8)})

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from facevalue.errors import RunError
-from facevalue.run.stored import StoredRun, Tally, answers, rebuilt
+from facevalue.run.stored import ROOT, StoredRun, Tally, answers, rebuilt
 from facevalue.studies import Study
 
 Parts = Mapping[str, Sequence[StoredRun]]
@@ -69,7 +69,7 @@ def _refuse_twice(run: StoredRun, other: StoredRun, both: set[str]) -> None:
 
 def _check_same(run: StoredRun, other: StoredRun, apart: Sequence[str]) -> None:
     one, two = run.study, other.study
-    names = {*one.options, *two.options} - set(apart)
+    names = {*one.options, *two.options} - {ROOT, *apart}
     differing = [name for name in names if one.options.get(name) != two.options.get(name)]
     if one.name != two.name or differing or not one.manifest.equals(two.manifest):
         what = ", ".join(sorted(differing)) or "the study or its images"

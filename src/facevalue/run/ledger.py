@@ -162,22 +162,41 @@ class Ledger:
             total += np.bincount(block.ravel(), minlength=total.size)
         return {name: int(total[code]) for name, code in _CODES.items()}
 
-    def spread(self, count: int) -> tuple[Index, Index]:
-        """Up to `count` stored requests, evenly spread and always the same: trials and repeats."""
-        total = sum(int(((block != 0) & (block != _ERROR)).sum()) for block in self._blocks())
-        wanted = np.unique(np.linspace(0, max(total - 1, 0), min(count, total)).astype(np.int64))
-        found: list[Index] = []
-        seen = start = 0
+    def one_each(self, stimuli: Callable[[Index], Index], most: int) -> tuple[Index, Index]:
+        """One stored request about each stimulus: trials and repeats; always the same.
+
+        Parameters
+        ----------
+        stimuli:
+            From trials to the numbers of their stimuli.
+        most:
+            Of more stimuli than that, so many evenly spread.
+        """
+        found: list[tuple[Index, Index, Index]] = []
+        start = 0
         for block in self._blocks():
-            flat = np.flatnonzero((block != 0) & (block != _ERROR))
-            here = wanted[(wanted >= seen) & (wanted < seen + flat.size)] - seen
-            found.append(flat[here].astype(np.int64) + start * self.width)
-            seen += flat.size
+            has = (block != 0) & (block != _ERROR)
+            # In an order drawn by seed, so that not the same question is looked at for every stimulus.
+            rows = np.random.default_rng(start).permutation(np.flatnonzero(has.any(axis=1)).astype(np.int64))
+            trials = self.numbers.take(rows + start)
+            shown, first = np.unique(stimuli(trials), return_index=True)
+            some = _spread(shown.size, most)
+            found.append((shown[some], trials[first[some]], has[rows[first[some]]].argmax(axis=1).astype(np.int64)))
             start += block.shape[0]
-        keys = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-        return self.numbers.take(keys // self.width), keys % self.width
+        columns = zip(*found, strict=True)
+        shown, trials, repeats = (
+            (np.concatenate(column) for column in columns) if found else [np.zeros(0, np.int64)] * 3
+        )
+        _, first = np.unique(shown, return_index=True)
+        some = first[_spread(first.size, most)]
+        return trials[some], repeats[some]
 
     def _blocks(self) -> Iterator[npt.NDArray[np.uint8]]:
         step = max(_BLOCK // max(self.width, 1), 1)
         for start in range(0, self.numbers.size, step):
             yield self._state[start : start + step]
+
+
+def _spread(size: int, most: int) -> Index:
+    """Up to `most` places among so many, evenly spread."""
+    return np.arange(size) if size <= most else np.linspace(0, size - 1, most).astype(np.int64)

@@ -25,6 +25,10 @@ from facevalue.types import OptionValue
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
+ROOT = "root"
+"""Option of studies that says where the user's own pictures lie."""
+PICTURES = "pictures"
+"""Folder within a run folder whose pictures are shown without being named."""
 _ROWS = 1_000_000  # responses understood at a time: bounds memory at a few hundred MB
 
 
@@ -42,12 +46,15 @@ class StoredRun:
         The declaration, built again from it.
     judge:
         Who sorts the texts that no rule sorts; None for nobody.
+    pictures_named:
+        Whether its pictures are drawn, or lie in a folder that the user named.
     """
 
     folder: Path
     facts: RunManifest
     study: Study
     judge: Judge | None = None
+    pictures_named: bool = True
 
     def declared(self) -> "Preregistration | None":
         """What was declared before the run; None if nothing was.
@@ -77,7 +84,7 @@ class StoredRun:
         return self.facts.model
 
     @classmethod
-    def open(cls, folder: Path, judge: Judge | None = None) -> "StoredRun":
+    def open(cls, folder: Path, judge: Judge | None = None, pictures: Path | None = None) -> "StoredRun":
         """Open a run folder.
 
         Parameters
@@ -86,6 +93,9 @@ class StoredRun:
             Where it is.
         judge:
             Instead of the judgments that are stored there, if any are.
+        pictures:
+            The folder with the pictures that were shown. A run folder may come from a stranger, and name any folder of
+            this machine: what it names is not read. Without one, only pictures within the run folder are.
 
         Raises
         ------
@@ -100,13 +110,17 @@ class StoredRun:
             raise RunError(f"{path} cannot be read: {error}") from error
         done = facts.options.get(INTERVENTIONS, [])
         judge = judge or stored_judge(folder)
+        own = bool(facts.options.get(ROOT))
+        if own:
+            root = folder / PICTURES if pictures is None else pictures
+            facts = replace(facts, options={**facts.options, ROOT: str(root.resolve())})
         study = intervened(_plain(facts, manifest, judge), stored(done) if isinstance(done, list) else ())
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
-        return cls(folder, facts, study, judge)
+        return cls(folder, facts, study, judge, not own or pictures is not None)
 
     def plain(self) -> "StoredRun":
         """The same run without its interventions: the study as it is, and the answers to it alone."""

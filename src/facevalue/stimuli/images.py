@@ -107,16 +107,13 @@ class ImageFiles:
     Raises
     ------
     DataError
-        The manifest lacks a column, or the root is no folder.
+        The manifest lacks a column.
     """
 
     def __init__(self, manifest: pl.DataFrame, root: Path) -> None:
         missing = {"image", "path"}.difference(manifest.columns)
         if missing:
             msg = f"The manifest lacks the column {min(missing)!r}; it has: {', '.join(manifest.columns)}."
-            raise DataError(msg)
-        if not root.is_dir():
-            msg = f"{root}: is not a folder with images."
             raise DataError(msg)
         self._root = root.resolve()
         self._paths: dict[str, str] = dict(manifest.select("image", "path").iter_rows())
@@ -140,8 +137,11 @@ class ImageFiles:
         Raises
         ------
         DataError
-            It leads out of the root.
+            It leads out of the root, or the root is no folder.
         """
+        if not self._root.is_dir():
+            msg = f"{self._root}: is not a folder with images."
+            raise DataError(msg)
         try:
             path = (self._root / name).resolve()
         except (OSError, ValueError, RuntimeError) as error:

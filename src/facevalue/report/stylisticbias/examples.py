@@ -8,9 +8,10 @@ import polars as pl
 from facevalue.measures.verdicts import Verdict
 from facevalue.report.data import Example, PromptExample
 from facevalue.report.numbers import ALPHA
-from facevalue.report.stored_examples import picture, said
+from facevalue.report.stored_examples import said
 from facevalue.report.stylisticbias.wording import wording
 from facevalue.report.words import Titles
+from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, first_valid
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.store import read_responses
@@ -75,7 +76,8 @@ def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shif
         return None
     chosen = pairs.sort((pl.col("shift") - shift).abs()).row(0, named=True)
     question = study.ask(factors.filter(pl.col("trial") == chosen["trial"]).head(1))[0]
-    base, variant = (picture(study, int(chosen[name])) for name in ("trial_base", "trial"))
+    looks = [shown(run, int(chosen[name])) for name in ("trial_base", "trial")]
+    base, variant = (look.images[0] if look.images else None for look in looks)
     texts = [
         said(chosen[f"{name}"], chosen[p], question.options)
         for name, p in (("text_base", "probs_base"), ("text", "probs"))
@@ -96,6 +98,7 @@ def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shif
         base_choice=_choice(chosen["weight_base"], question.options),
         variant_choice=_choice(chosen["weight"], question.options),
         model=run.model,
+        no_picture=next((look.why for look in looks if not look.images), ""),
     )
 
 

@@ -9,9 +9,10 @@ import polars as pl
 from facevalue.report.data import PairExample, PromptExample
 from facevalue.report.numbers import ALPHA
 from facevalue.report.pictures import smaller
-from facevalue.report.stored_examples import picture, said
+from facevalue.report.stored_examples import said
 from facevalue.report.vignette import gaps
 from facevalue.report.words import Titles, number, share_of_chance
+from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.studies import Study
@@ -157,7 +158,7 @@ def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExamp
     question = study.ask(study.design.trials([trial]))[0]
     replies = read_responses(run.folder, trial, trial)
     reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
-    shown = picture(study, trial)
+    look = shown(run, trial)
     titles = Titles(own=study.titles)
     own = gaps.who(want.identity, titles)
     one, two = (gaps.who(str(row[name]), titles) for name in ("identity_1", "identity_2"))
@@ -168,7 +169,8 @@ def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExamp
     return PairExample(
         title=f"{activity[:1].upper()}{activity[1:]}: {own} beside {other}",
         finding=f"{own}: {want.finding}",
-        image=None if shown is None else smaller(shown.data, _LONGEST),
+        image=smaller(look.images[0].data, _LONGEST) if look.images else None,
+        no_picture=look.why,
         prompt=question.prompt,
         options=tuple(f"{option.label} {option.text}".strip() for option in question.options),
         answer=said(reply["text"], reply["probs"], question.options),

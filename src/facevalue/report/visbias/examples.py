@@ -8,7 +8,6 @@ import polars as pl
 from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
-from facevalue.errors import FaceValueError
 from facevalue.report.data import PairExample, PromptExample
 from facevalue.report.numbers import Numbers
 from facevalue.report.pictures import smaller
@@ -16,9 +15,11 @@ from facevalue.report.stored_examples import said
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.quoted import Sentence, sentence
 from facevalue.report.words import Titles, interval, number
+from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.studies import Study
+from facevalue.types import Image
 
 LONGEST, FORM_LONGEST = 480, 900
 """Longest side of a picture, and of a form, whose print is small, in pixels."""
@@ -162,7 +163,7 @@ def _example(run: StoredRun, task: str, finding: str, row: Row) -> PairExample:
     question = study.ask(study.design.trials([trial]))[0]
     replies = read_responses(run.folder, trial, trial)
     reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
-    titles = Titles(own=study.titles)
+    titles, look = Titles(own=study.titles), shown(run, trial)
     chosen = str(row["choice"]) if task in ("mcq", "species") and row.get("choice") is not None else ""
     about = [str(row[name]) for name in ("race", "skin_tone", "gender", "species", "occupation") if row.get(name)]
     sides = [_who(row, part) for part in ("_1", "_2")] if task == "yesno" else ["", ""]
@@ -172,7 +173,8 @@ def _example(run: StoredRun, task: str, finding: str, row: Row) -> PairExample:
     return PairExample(
         title=f"{title}{asked}{', ' if about else ''}{', '.join(titles.get('group', name) for name in about)}",
         finding=finding,
-        image=_picture(study, trial, FORM_LONGEST if task == "form" else LONGEST),
+        image=_picture(look.images, FORM_LONGEST if task == "form" else LONGEST),
+        no_picture=look.why,
         prompt=question.prompt,
         options=tuple(f"{option.label} {option.text}".strip() for option in question.options),
         answer=said(reply["text"], reply["probs"], question.options),
@@ -188,13 +190,8 @@ def _who(row: Row, part: str) -> str:
     return ", ".join(str(name) for name in names if name)
 
 
-def _picture(study: Study, number_: int, longest: int) -> bytes | None:
-    """What a trial showed: one picture, or two side by side; None if there is none any more."""
-    row = study.design.trials([number_]).row(0, named=True)
-    try:
-        shown = study.source.stimulus(int(study.design.stimulus_numbers([number_])[0]), row).load()
-    except FaceValueError:
-        return None  # the pictures may have moved since the run; the report says what it can without them
+def _picture(shown: tuple[Image, ...], longest: int) -> bytes | None:
+    """What a trial showed: one picture, or two side by side; None if there is none to show."""
     if len(shown) < 2:
         return smaller(shown[0].data, longest) if shown else None
     parts = [smaller(image.data, longest) for image in shown]
