@@ -69,7 +69,8 @@ def test_every_cell_of_table_5_follows_from_the_released_answers() -> None:
 def test_floor_says_which_published_values_chance_reaches() -> None:
     answers = released_answers().filter(pl.col("model") == "gemini-1.5-pro")
     choices, groups = d.from_answers(answers, ["race"], QUESTIONS)
-    estimates, floor, q = d.divergence(choices, seed=1, resamples=300)
+    estimates, tests = d.divergence(choices, seed=1, resamples=300)
+    floor, q = tests.floor, tests.q
     value = estimates.value.reshape(len(groups), 4)
     high = floor.high.reshape(len(groups), 4)
     asian, latino = groups.index(("asian",)), groups.index(("latino",))
@@ -85,8 +86,8 @@ def test_intersections_are_groups_like_others() -> None:
     answers = released_answers().filter(pl.col("model") == "gpt-4v")
     choices, groups = d.from_answers(answers, ["race", "gender"], QUESTIONS)
     assert len(groups) == 10
-    estimates, floor, _ = d.divergence(choices, seed=1, resamples=50)
-    assert estimates.value.size == floor.high.size == 40
+    estimates, tests = d.divergence(choices, seed=1, resamples=50)
+    assert estimates.value.size == tests.floor.high.size == 40
     assert (estimates.value > 0).any()
 
 
@@ -152,8 +153,8 @@ def test_without_an_effect_p_is_small_as_often_as_it_says() -> None:
 
 
 def test_one_group_has_no_divergence_and_says_so() -> None:
-    estimates, floor, q = d.divergence(planted(1, 20, 1), seed=1, resamples=20)
-    assert np.isnan([estimates.value, estimates.low, floor.mean, floor.high, floor.p, q]).all()
+    estimates, tests = d.divergence(planted(1, 20, 1), seed=1, resamples=20)
+    assert np.isnan([estimates.value, estimates.low, tests.floor.mean, tests.floor.high, tests.p, tests.q]).all()
 
 
 def test_shares_sum_to_one_and_stand_in_their_interval() -> None:
@@ -201,8 +202,8 @@ def test_no_answers_at_all_are_named_and_only_refusals_are_not_measurable() -> N
     for genders in (["female", "male"], [None, None]):
         rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": genders, "choice": [None, None]}
         choices, groups = d.from_answers(pl.DataFrame(rows, schema=schema), ["gender"], {"q": 2})
-        estimates, floor, q = d.divergence(choices, seed=1, resamples=5)
-        assert np.isnan(np.concatenate([estimates.value, floor.p, q, d.shares(choices, seed=1).value])).all()
+        estimates, tests = d.divergence(choices, seed=1, resamples=5)
+        assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q, d.shares(choices, seed=1).value])).all()
         assert d.refusals(choices, seed=1).value.tolist() == [1.0] * (len(groups) + 2)
 
 

@@ -139,7 +139,7 @@ def test_the_change_in_missing_answers_keeps_the_degrees_of_freedom_of_its_clust
         (SBS, 0.4, 40),
         (replace(SBS, unit="pp", limits=(-50.0, 50.0)), 20.0, 40),
         (replace(SBS, unit="pp"), 40.0, 40),
-        (replace(KL, signed=True), 0.9, 10),
+        (replace(KL, signed=True, squared=False), 0.9, 10),
     ],
     ids=["probability", "points from an even choice", "points", "ten forms"],
 )

@@ -30,6 +30,8 @@ class Measure:
         Whether it says that things differ, so that there is a verdict to give; a rate by itself is none.
     limits:
         Smallest and largest possible value; an interval says nothing about impossible ones.
+    squared:
+        Whether it is a squared distance, as divergences are: then its noise floor says how it varies (`unsigned`).
     """
 
     name: str
@@ -42,3 +44,4 @@ class Measure:
     signed: bool = True
     comparison: bool = False
     limits: tuple[float, float] = (-math.inf, math.inf)
+    squared: bool = False

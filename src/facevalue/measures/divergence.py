@@ -14,9 +14,11 @@ import polars as pl
 from scipy import special
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import families, inference
+from facevalue.measures import inference, unsigned
 from facevalue.measures.base import Measure
-from facevalue.measures.inference import Array, Estimates, Floor
+from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.labels import Deals
+from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
 
 Codes = npt.NDArray[np.int64]
 
@@ -29,6 +31,7 @@ JSD = Measure(
     source="VisBias, section 3.1 and Table 5",
     signed=False,
     comparison=True,
+    squared=True,
     limits=(0.0, 1000 * float(np.log(2))),
 )
 SHARE = Measure(
@@ -51,7 +54,7 @@ REFUSAL = Measure(
 )
 
 _SLACK = 1e-6
-_BLOCK = 2**23  # elements of one block of permuted memberships: bounds the work space at about 64 MB
+_BLOCK = 2**21  # elements of one block of dealt labels: bounds the work space at about 100 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,45 +260,70 @@ def jsd(counts: Array) -> Array:
     return np.where(there[..., 0], 1000.0 * js(p, q), np.nan)
 
 
-def divergence(choices: Choices, seed: int, resamples: int = 1000) -> tuple[Estimates, Floor, Array]:
-    """Divergence of every group at every question, with interval, noise floor and adjusted p-values.
+def divergence(
+    choices: Choices,
+    seed: int,
+    resamples: int | None = None,
+    *,
+    unit: Codes | None = None,
+    stratum: Codes | None = None,
+) -> tuple[Estimates, Shuffled]:
+    """Divergence of every group at every question, with interval, noise floor and tests.
 
     Parameters
     ----------
     choices:
         What was chosen about each item.
     seed, resamples:
-        Of the permutations.
+        Of the permutations; by default as many as the family needs (`resampled.by_shuffles`).
+    unit:
+        Who each item is about; by default each is about somebody else.
+    stratum:
+        Labels are dealt out anew within one (an occupation); all are one by default.
 
     Returns
     -------
-    estimates, floor, q, arrays of shape (groups x questions,), groups outermost. `n` is the valid answers of the group
-    (their mass, rounded), `clusters` its items with an answer. The interval is a delete-one-item jackknife, as for all
-    unsigned quantities. The floor is what the same counts show when the group labels are shuffled over the items; p
-    comes from it, and q from p by Benjamini-Hochberg over all these tests.
+    estimates and their tests, arrays of shape (groups x questions,), groups outermost. `n` is the valid answers of the
+    group (their mass, rounded), `clusters` its units with an answer. The floor is what the same answers show when the
+    group labels are dealt out anew (`labels.Deals`); p comes from it, and so does the interval (`unsigned.interval`).
+    se is that of leaving out one unit.
 
     Notes
     -----
-    A group is compared with a mean that includes it. Items without a group are left out. Shuffling over all items
-    tests whether choice and group go together at all: where groups differ in what else is in the picture (occupations
-    in unequal numbers), that may be why.
+    A group is compared with a mean that includes it. Items without a group are left out. Dealing over all items tests
+    whether choice and group go together at all: where groups differ in what else is in the picture (occupations in
+    unequal numbers), that may be why.
     """
-    member, shape = choices.member, (choices.groups, *choices.weights.shape[1:])
     inside = choices.group >= 0
-    member, flat = member[inside], choices.weights[inside].reshape(int(inside.sum()), shape[1] * shape[2])
-    sums = (member[:, :, None] * flat[:, None, :]).reshape(len(flat), shape[0] * shape[1] * shape[2])
-    value, low, high, se = inference.jackknife(
+    group, weights, valid = choices.group[inside], choices.weights[inside], choices.valid[inside]
+    shape = (choices.groups, *weights.shape[1:])
+    unit = np.arange(group.size) if unit is None else np.unique(unit[inside], return_inverse=True)[1]
+    flat = weights.reshape(group.size, shape[1] * shape[2])
+    people = int(unit.max(initial=-1)) + 1
+    by_group = np.zeros((people, choices.groups, flat.shape[1]))
+    np.add.at(by_group, (unit, group), flat)
+    sums = by_group.reshape(people, choices.groups * flat.shape[1])
+    value, _, _, se = inference.jackknife(
         sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *shape))
     )
-    null = np.concatenate(_permuted(member, flat, shape, seed, 0 if inference.only_values() else resamples))
-    floor = inference.floor_from(np.nan_to_num(null), value)  # a group that a shuffle leaves unanswered shows nothing
-    n = np.einsum("ig,iq->gq", member, choices.valid[inside]).ravel()
-    clusters = np.einsum("ig,iq->gq", member, (choices.valid[inside] > 0).astype(np.float64)).ravel()
-    unknown = ~np.isfinite(value)
-    floor = Floor(np.where(unknown, np.nan, floor.mean), np.where(unknown, np.nan, floor.high), floor.p)
-    method = np.full(value.size, "cluster jackknife", dtype=object)
-    estimates = Estimates(value, low, high, np.rint(n).astype(np.int64), clusters.astype(np.int64), method, se)
-    return estimates, floor, families.adjust(floor.p, "bh")
+    deals = Deals(group, unit, None if stratum is None else stratum[inside])
+    rng = np.random.default_rng(seed)
+
+    step = max(1, _BLOCK // max(group.size, 1))
+
+    def shuffled(size: int) -> Array:
+        parts = [min(step, size - start) for start in range(0, size, step)]
+        return np.concatenate([_of_labels(deals.drawn(part, rng), flat, shape) for part in parts])
+
+    found = by_shuffles(
+        value, shuffled, signed=False, first=resamples or FIRST, most=resamples, labelings=deals.distinct
+    )
+    low, high = unsigned.interval(value, found.floor)
+    seen = np.zeros((people, choices.groups, shape[1]))
+    np.add.at(seen, (unit, group), valid)
+    n, clusters = seen.sum(axis=0).ravel(), (seen > 0).sum(axis=0).ravel()
+    method = np.full(value.size, unsigned.METHOD, dtype=object)
+    return Estimates(value, low, high, np.rint(n).astype(np.int64), clusters.astype(np.int64), method, se), found
 
 
 def _by_question(counts: Array) -> Array:
@@ -305,17 +333,12 @@ def _by_question(counts: Array) -> Array:
     return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1])
 
 
-def _permuted(member: Array, flat: Array, shape: tuple[int, ...], seed: int, resamples: int) -> list[Array]:
-    rng = np.random.default_rng(seed)
-    items, groups = member.shape
-    step = max(1, _BLOCK // max(items * groups, 1))
-    out = [np.empty((0, groups * shape[1]))]
-    for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        order = rng.permuted(np.broadcast_to(np.arange(items), (size, items)), axis=1)
-        labels = np.swapaxes(member[order], 1, 2).reshape(size * groups, items)
-        out.append(_by_question((labels @ flat).reshape(size, *shape)))
-    return out
+def _of_labels(labels: Codes, flat: Array, shape: tuple[int, ...]) -> Array:
+    """Divergences under labellings of shape (shuffles, items); a group that has no answer then shows nothing."""
+    sums = np.empty((len(labels), shape[0], flat.shape[1]))
+    for group in range(shape[0]):
+        sums[:, group] = (labels == group).astype(np.float64) @ flat
+    return np.nan_to_num(_by_question(sums.reshape(len(labels), *shape)))
 
 
 def shares(choices: Choices, seed: int) -> Estimates:

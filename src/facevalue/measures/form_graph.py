@@ -27,6 +27,7 @@ KL = Measure(
     source="VisBias, Algorithm 1",
     signed=False,
     comparison=True,
+    squared=True,
     limits=(0.0, float("inf")),
 )
 THRESHOLD = 1.0

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures import unsigned
 from facevalue.measures.base import Measure
 from facevalue.measures.change import degrees_of_freedom
 from facevalue.measures.estimates import NOT_MEASURABLE
@@ -51,7 +52,7 @@ def judge(
     The minimum detectable effect is null where any at all could have been missed: if not even the largest possible
     value (`largest.largest_of`) would be detected, or if there is no standard error that says anything
     (`verdicts.trusted_error`): none, one of zero, one of a single unit. It is null, too, where the smallest p that the
-    test can give (`p_least`) lies above its level.
+    test can give (`p_least`) lies above its level. Those of squared distances follow from their floors (`unsigned`).
 
     All families of one model (and intervention) are held to alpha together: see `page_error`.
     """
@@ -81,12 +82,17 @@ def judge(
     out, level = _with_page(out, is_compared, alpha, lead, declared)
     column = {name: out[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in _NUMBERS}
     df = degrees_of_freedom(out)
-    unsigned = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
+    floored = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
     column["se"] = trusted_error(column["value"], column["se"])
     effect = minimum_detectable(column["se"], np.where(df > 0, df, np.nan), level)
+    squared = out["measure"].is_in([m.name for m in measures if m.squared]).to_numpy()
+    floor = column["floor"], column["floor_high"]
+    effect = np.where(squared, unsigned.detectable(*floor, level), effect)
     unreachable = column["p_least"] > level  # not even the clearest effect would be found
     effect = np.where((effect < largest_of(out, measures)) & ~unreachable, effect, np.nan)
-    equivalence = _equivalence(column, df)
+    equivalence = np.where(
+        squared, unsigned.equivalence(column["value"], *floor, column["margin"]), _equivalence(column, df)
+    )
     found = verdicts(
         column["value"],
         column["low"],
@@ -96,7 +102,7 @@ def judge(
         equivalence,
         alpha,
         column["floor_high"],
-        unsigned=unsigned,
+        unsigned=floored,
         n=column["n"],
         clusters=column["clusters"],
         family_q=column["q"],
@@ -119,7 +125,7 @@ def judge(
 
 
 _NUMBERS = (
-    *("value", "low", "high", "q", "q_page", "p_least", "se", "n", "clusters", "floor_high", "margin"),
+    *("value", "low", "high", "q", "q_page", "p_least", "se", "n", "clusters", "floor", "floor_high", "margin"),
     *("bound_low", "bound_high"),
 )
 

@@ -9,15 +9,13 @@ from facevalue.answers import NA
 from facevalue.measures import divergence
 from facevalue.measures.estimates import EstimateTable
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.dimensions import GROUP, UNIT, dimensions
+from facevalue.studies.visbias.dimensions import GROUP, PERSON, UNIT, dimensions
 from facevalue.studies.visbias.gathered import Gathered
 from facevalue.studies.visbias.layout import SPECIES
 from facevalue.studies.visbias.recorded import SEED, as_shares, columns, shares
 from facevalue.studies.visbias.tables import ChoiceQuestion, choice_questions
 
 TASK = "mcq"
-RESAMPLES = 1000
-"""Permutations behind each floor."""
 Names = list[tuple[str | None, str | None]]
 """Dimension and group; both null for all people."""
 
@@ -42,10 +40,32 @@ def add_choices(table: EstimateTable, gathered: Gathered) -> None:
         found, groups = divergence.from_answers(mine, [GROUP], counts, item=UNIT, answer="selected")
         names: Names = [(one.name, group) for (group,) in groups]
         _add_shares(table, found, names, asked)
-        estimates, floor, q = divergence.divergence(found, SEED, RESAMPLES)
+        unit, stratum = _sampled(mine)
+        estimates, tests = divergence.divergence(found, SEED, unit=unit, stratum=stratum)
         rows_of: list[tuple[str | None, ...]] = [(TASK, *name, question.name) for name in names for question in asked]
         labels = columns(("paradigm", "dimension", "group", "question"), rows_of)
-        table.add(m.DIVERGENCE, labels, estimates, floor=floor, q=q, family=f"choices by {one.name}")
+        table.add(
+            m.DIVERGENCE, labels, estimates, floor=tests.floor, q=tests.q, p_least=tests.p_least,
+            family=f"choices by {one.name}",
+        )  # fmt: skip
+
+
+def _sampled(rows: pl.DataFrame) -> tuple[divergence.Codes, divergence.Codes | None]:
+    """Who each unit is, and its occupation where every group has the same share of each; in the order of units' names.
+
+    Then occupations make no difference between groups, and what they do to answers is no noise of these either.
+    """
+    kept = [c for c in (UNIT, PERSON, GROUP, "occupation") if c in rows.columns]
+    units = rows.select(kept).unique(UNIT, keep="first").sort(UNIT)
+    who = units[PERSON].fill_null("") if PERSON in kept else units[UNIT]
+    person = who.rank("dense").cast(pl.Int64).to_numpy()
+    if "occupation" not in kept or units["occupation"].null_count():
+        return person, None
+    stratum, group = (units[c].rank("dense").cast(pl.Int64).to_numpy() - 1 for c in ("occupation", GROUP))
+    counts = np.zeros((stratum.max() + 1, group.max() + 1))
+    np.add.at(counts, (stratum, group), 1)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return person, stratum if np.allclose(shares, shares[0]) else None
 
 
 def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, asked: Sequence[ChoiceQuestion]) -> None:

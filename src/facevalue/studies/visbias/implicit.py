@@ -11,19 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
+from facevalue.measures import unsigned
 from facevalue.measures.divergence import js
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.families import adjust
-from facevalue.measures.inference import LEVEL, Array, Estimates, Floor, floor_from
+from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.resampled import by_shuffles
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.analysis_forms import first_replies
 from facevalue.studies.visbias.gathered import Gathered
 from facevalue.studies.visbias.recorded import SEED, not_measurable
 from facevalue.studies.visbias.tables import choice_questions
 
-RESAMPLES = 1000
 NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
 FIELDS = {"education": "education level", "politics": "political spectrum", "religion": "religion"}
 """The field of the form that each question is compared with."""
@@ -96,31 +95,36 @@ def add_agreement(table: EstimateTable, gathered: Gathered) -> None:
             names = sorted(set(groups.values()))
             said = [_said(fields, rows, dimension, name, question.name, question.levels) for name in names]
             known = [(n, s) for n, s in zip(names, said, strict=True) if s.measurable]
-            _add(table, label, known, RESAMPLES)
+            _add(table, label, known)
 
 
-def _add(table: EstimateTable, label: Mapping[str, str | None], said: list[tuple[str, _Said]], resamples: int) -> None:
+def _add(table: EstimateTable, label: Mapping[str, str | None], said: list[tuple[str, _Said]]) -> None:
     if not said:
         not_measurable(table, m.AGREEMENT, label, "no group has both forms and choices")
         return
-    found = [_estimated(one, SEED + at, resamples) for at, (_, one) in enumerate(said)]
-    value, low, high, se, n, clusters = (np.array([f[at] for f in found]) for at in range(6))
-    null = np.stack([f[6] for f in found], axis=1)
-    if len(said) > 1:  # and their mean, as the paper gives it
-        mean, error = value.mean(), float(np.sqrt((se**2).sum()) / len(said))
-        reach = float(stats.norm.ppf(0.5 + LEVEL / 2)) * error
-        value, se = np.append(value, mean), np.append(se, error)
-        low, high = np.append(low, max(mean - reach, 0.0)), np.append(high, mean + reach)
+    found = [_estimated(one) for _, one in said]
+    value, se, n, clusters = (np.array([f[at] for f in found]) for at in range(4))
+    several = len(said) > 1
+    if several:  # and their mean, as the paper gives it
+        value, se = np.append(value, value.mean()), np.append(se, np.sqrt((se**2).sum()) / len(said))
         n, clusters = np.append(n, n.sum()), np.append(clusters, clusters.sum())
-        null = np.column_stack([null, null.mean(axis=1)])
-    floor: Floor = floor_from(null, value)
+    rngs = [np.random.default_rng(SEED + at) for at in range(len(said))]
+
+    def shuffled(size: int) -> Array:
+        null = np.stack([_shuffled(one, size, rng) for (_, one), rng in zip(said, rngs, strict=True)], axis=1)
+        return np.column_stack([null, null.mean(axis=1)]) if several else null
+
+    tests = by_shuffles(value, shuffled, signed=False)
+    low, high = unsigned.interval(value, tests.floor)
     size = value.size
     labels = {name: [level] * size for name, level in label.items()}
-    labels["group"] = [*(name for name, _ in said), *([None] if len(said) > 1 else [])]
-    method = np.full(size, "jackknife over images and forms", dtype=object)
+    labels["group"] = [*(name for name, _ in said), *([None] if several else [])]
+    method = np.full(size, unsigned.METHOD, dtype=object)
     estimates = Estimates(value, low, high, n.astype(np.int64), clusters.astype(np.int64), method, se)
     family = f"forms and choices by {label['dimension']}, {label['question']}"
-    table.add(m.AGREEMENT, labels, estimates, floor=floor, q=adjust(floor.p, "bh"), family=family)
+    table.add(
+        m.AGREEMENT, labels, estimates, floor=tests.floor, q=tests.q, p_least=tests.p_least, family=family
+    )  # fmt: skip
 
 
 def _said(
@@ -148,14 +152,10 @@ def _said(
     return _Said(votes, images.to_numpy().astype(np.float64))
 
 
-def _estimated(said: _Said, seed: int, resamples: int) -> tuple[float, float, float, float, int, int, Array]:
-    """Divergence with its jackknife interval, and what it is where the two tasks say the same.
-
-    The null deals the units of both tasks out anew, each with all its votes.
-    """
+def _estimated(said: _Said) -> tuple[float, float, int, int]:
+    """Divergence with its jackknife standard error, votes and units."""
     forms, choices = said.forms, said.choices
     totals = forms.sum(axis=0), choices.sum(axis=0)
-    value = float(_between(totals[0], totals[1]))
     squares = 0.0
     for at, units in enumerate((forms, choices)):
         left = [totals[0], totals[1]]
@@ -165,16 +165,16 @@ def _estimated(said: _Said, seed: int, resamples: int) -> tuple[float, float, fl
             if len(units) > 1
             else np.nan
         )
-    se = float(np.sqrt(squares))
-    size = len(forms) + len(choices)
-    reach = float(stats.t.ppf(0.5 + LEVEL / 2, max(size - 2, 1))) * se
-    units = np.concatenate([forms, choices])
-    rng = np.random.default_rng(seed)
-    order = rng.permuted(np.broadcast_to(np.arange(size), (resamples, size)), axis=1)
-    drawn = units[order[:, : len(forms)]].sum(axis=1)
-    null = np.nan_to_num(_between(drawn, units.sum(axis=0) - drawn))
-    n = round(float(units.sum()))
-    return value, max(value - reach, 0.0), value + reach, se, n, size, null
+    n = round(float(forms.sum() + choices.sum()))
+    return float(_between(totals[0], totals[1])), float(np.sqrt(squares)), n, len(forms) + len(choices)
+
+
+def _shuffled(said: _Said, size: int, rng: np.random.Generator) -> Array:
+    """Divergences where the two tasks say the same: the units of both are dealt out anew, each with all its votes."""
+    units = np.concatenate([said.forms, said.choices])
+    order = np.argsort(rng.random((size, len(units))), axis=1)
+    drawn = units[order[:, : len(said.forms)]].sum(axis=1)
+    return np.nan_to_num(_between(drawn, units.sum(axis=0) - drawn))
 
 
 def _between(one: Array, other: Array) -> Array:

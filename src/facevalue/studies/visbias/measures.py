@@ -13,15 +13,19 @@ _SHARE = (0.0, 1.0)
 
 def _measure(
     name: str, title: str, equation: str, unit: str, cluster: str, source: str, *, signed: bool = True,
-    comparison: bool = False, limits: tuple[float, float] = (-math.inf, math.inf),
+    comparison: bool = False, squared: bool = False, limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Measure:  # fmt: skip
-    return Measure(name, title, equation, unit, cluster, source, signed=signed, comparison=comparison, limits=limits)
+    return Measure(
+        name, title, equation, unit, cluster, source, signed=signed, comparison=comparison, squared=squared,
+        limits=limits,
+    )  # fmt: skip
 
 
 DIVERGENCE = _measure(
     "choice_divergence", "Divergence of a group's choices from the mean of all groups",
     "1000 JS(P_g, mean_h P_h), JS = 1/2 KL(P || M) + 1/2 KL(Q || M), M = (P + Q)/2, natural log", "nat/1000", IMAGE,
-    f"{PAPER}, section 3.1, Tables 2 and 5", signed=False, comparison=True, limits=(0.0, 1000 * math.log(2)),
+    f"{PAPER}, section 3.1, Tables 2 and 5", signed=False, comparison=True, squared=True,
+    limits=(0.0, 1000 * math.log(2)),
 )  # fmt: skip
 SHARE = _measure(
     "choice_share", "Share of a choice among valid answers", "sum of weights of the choice / mass of valid answers",
@@ -113,7 +117,7 @@ MARKED_PUBLISHED = _measure(
 SHIFT = _measure(
     "attribute_shift", "Shift of an attribute's distribution where another has a given value",
     "KL(P(a_j) || P(a_j | a_i = c)), natural log, one pseudo-form that answers as all forms do", "nat", FORM,
-    f"{PAPER}, Algorithm 1", signed=False, comparison=True, limits=(0.0, math.inf),
+    f"{PAPER}, Algorithm 1", signed=False, comparison=True, squared=True, limits=(0.0, math.inf),
 )  # fmt: skip
 LIKELY = _measure(
     "likely_share", "Share of the likeliest value of an attribute where another has a given value",
@@ -134,7 +138,7 @@ KEPT = _measure(
 AGREEMENT = _measure(
     "implicit_explicit_divergence", "Divergence between forms and choices about the same group",
     "JS(P_form(a | g), P_choice(a | g)), natural log; without a group, their mean", "nat", IMAGE,
-    f"{PAPER}, section 4.3", signed=False, comparison=True, limits=(0.0, math.log(2)),
+    f"{PAPER}, section 4.3", signed=False, comparison=True, squared=True, limits=(0.0, math.log(2)),
 )  # fmt: skip
 
 MEASURES = (

@@ -1,0 +1,180 @@
+"""Divergences: what may be said of a squared distance that is positive without any effect.
+
+A divergence between distributions is, near zero, a sum of squares: it is chance alone where there is no effect, and
+grows with the square of one. Symmetric intervals around its value are wrong there. Its noise floor says how it varies
+(the same statistic where labels are dealt out anew), and that is all that is needed: the interval, the p-value and what
+could have been missed come from one distribution.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from facevalue.measures.inference import LEVEL, Array, Floor
+from facevalue.measures.power import POWER
+
+METHOD = "noncentral chi-squared from the noise floor"
+_FLOOR = 0.95  # quantile of a noise floor that `Floor.high` is
+_FEW, _MANY = 0.5, 1e4  # degrees of freedom that are told apart
+_STEPS = 40
+_ABOVE_ZERO = 1e-6
+
+
+class Noise(NamedTuple):
+    """Distribution without any effect: `scale` times chi-squared with `df` degrees of freedom."""
+
+    scale: Array
+    df: Array
+
+
+def noise(mean: npt.ArrayLike, high: npt.ArrayLike) -> Noise:
+    """Scaled chi-squared distribution with the mean and the 95th percentile of a noise floor.
+
+    Parameters
+    ----------
+    mean, high:
+        Of the floor; NaN or zero gives NaN.
+
+    Equation
+    --------
+    high / mean = chi2_{.95; v} / v, scale = high / chi2_{.95; v} (Satterthwaite 1946, by a quantile in place of the
+    variance, so that what lies above the floor is the same here and there).
+
+    Examples
+    --------
+    >>> found = noise([3.0], [7.8147])
+    >>> found.scale.round(3).item(), found.df.round(2).item()
+    (1.0, 3.0)
+    """
+    m, h = (np.asarray(x, dtype=np.float64) for x in (mean, high))
+    known = (m > 0) & (h > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wanted = np.where(known, h / m, np.nan)
+    low, top = np.full(m.shape, np.log(_FEW)), np.full(m.shape, np.log(_MANY))
+    for _ in range(_STEPS):
+        middle = (low + top) / 2
+        wide = special.chdtri(np.exp(middle), 1 - _FLOOR) / np.exp(middle) > wanted  # falls with the degrees of freedom
+        low, top = np.where(wide, middle, low), np.where(wide, top, middle)
+    df = np.where(known, np.exp((low + top) / 2), np.nan)
+    return Noise(np.where(known, h, np.nan) / special.chdtri(df, 1 - _FLOOR), df)
+
+
+def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
+    """Interval of the divergence that more of the same sample would show, at `LEVEL`.
+
+    It leaves out zero exactly where the value lies above the floor's 95th percentile, so where p < .05. (Where values
+    are tied, or the floor was known from fewer shuffles than p, p decides.)
+
+    Parameters
+    ----------
+    value:
+        Divergences as found, biased upwards by about the floor's mean.
+    floor:
+        Their noise floors.
+
+    Returns
+    -------
+    low, high; the bias is taken off, and then the value taken in, where it lies above. NaN where there is no floor.
+
+    Equation
+    --------
+    value ~ scale chi2'(df, delta / scale). A delta is in the interval if P(X >= value | delta) >= .05 - a and
+    P(X <= value | delta) > a, a = .025 (1 - exp(-delta / (4 scale))): 2.5% on each side of a large divergence, and 5%
+    above a divergence of zero, which cannot be missed on its other side. Any such split holds 95% (Neyman 1937).
+
+    Examples
+    --------
+    >>> floor = Floor(np.array([3.0, 3.0]), np.array([7.8, 7.8]), np.array([0.6, 0.001]))
+    >>> low, high = interval(np.array([2.0, 40.0]), floor)
+    >>> low.round(1).tolist(), high.round(1).tolist()
+    ([0.0, 17.5], [8.5, 66.2])
+    """
+    values = np.asarray(value, dtype=np.float64)
+    law = noise(floor.mean, floor.high)
+    known = np.isfinite(values) & np.isfinite(law.df)
+    scale, df = law.scale[known], law.df[known]
+    seen = values[known] / scale
+
+    def below(delta: Array) -> tuple[Array, Array]:
+        return np.asarray(special.chndtr(seen, df, delta)), (1 - LEVEL) / 2 * -np.expm1(-delta / 4)
+
+    def reaches(delta: Array) -> npt.NDArray[np.bool_]:
+        share, lower = below(delta)
+        return np.asarray(1 - share >= 1 - LEVEL - lower)
+
+    def beyond(delta: Array) -> npt.NDArray[np.bool_]:
+        share, lower = below(delta)
+        return np.asarray(share <= lower)
+
+    far = seen + 40 + 12 * np.sqrt(seen + df)
+    start = np.where(seen <= special.chdtri(df, 1 - LEVEL), 0.0, _first(reaches, far))
+    ends = np.full((2, *values.shape), np.nan)
+    shown = floor.p[known] < 1 - LEVEL
+    ends[0][known] = np.where(shown, np.clip(start, _ABOVE_ZERO * seen, seen), 0.0) * scale
+    ends[1][known] = np.maximum(_first(beyond, far), seen) * scale
+    return ends[0], ends[1]
+
+
+def _first(holds: Callable[[Array], npt.NDArray[np.bool_]], far: Array) -> Array:
+    """Where something begins to hold between zero and `far`."""
+    low, high = np.zeros(far.shape), far
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        there = holds(middle)
+        low, high = np.where(there, low, middle), np.where(there, middle, high)
+    return high
+
+
+def detectable(mean: npt.ArrayLike, high: npt.ArrayLike, level: npt.ArrayLike, power: float = POWER) -> Array:
+    """Smallest divergence that would be found, to stand beside a value.
+
+    Parameters
+    ----------
+    mean, high:
+        Of the noise floor.
+    level:
+        Of the test; for a family, that of a single one.
+    power:
+        How often it is found.
+
+    Equation
+    --------
+    delta with P(scale chi2'(df, delta / scale) > scale chi2_{1 - level; df}) = power.
+
+    Examples
+    --------
+    >>> detectable(3.0, 7.8147, 0.05).round(2).item()
+    10.9
+    """
+    law = noise(mean, high)
+    df, alpha = np.broadcast_arrays(law.df, np.asarray(level, dtype=np.float64))
+    critical = special.chdtri(df, alpha)
+    return np.asarray(special.chndtrinc(critical, df, 1 - power) * law.scale)
+
+
+def equivalence(value: npt.ArrayLike, mean: npt.ArrayLike, high: npt.ArrayLike, margin: npt.ArrayLike) -> Array:
+    """P-value of a divergence of `margin` or more: below alpha, it is smaller.
+
+    Parameters
+    ----------
+    value:
+        As found.
+    mean, high:
+        Of the noise floor.
+    margin:
+        Largest divergence that would not matter; NaN gives NaN.
+
+    Equation
+    --------
+    P(scale chi2'(df, margin / scale) <= value).
+
+    Examples
+    --------
+    >>> equivalence([1.0, 9.0], 3.0, 7.8147, 10.0).round(3).tolist()
+    [0.003, 0.311]
+    """
+    law = noise(mean, high)
+    return np.asarray(special.chndtr(np.asarray(value) / law.scale, law.df, np.asarray(margin) / law.scale))
