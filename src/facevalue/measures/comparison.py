@@ -118,23 +118,10 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     )  # fmt: skip
 
 
-def one_sample_p(sums: Array, counts: Array, seed: int, resamples: int = RESAMPLES) -> Array:
-    """Two-sided p-value of each cell's mean against zero, by the method of its interval in `inference.means`.
-
-    Parameters
-    ----------
-    sums, counts, seed, resamples:
-        As for `inference.means`, for paired shifts.
-    """
-    if inference.only_values():
-        return np.full(sums.shape[1], np.nan)
-    p = t_interval([(sums, counts)]).p
-    clusters = (counts > 0).sum(axis=0)
-    many = np.array([method_for(int(size), paired=True) == BOOTSTRAP for size in clusters]) & np.isfinite(p)
-    if many.any():
-        weights = inference.bootstrap_weights(len(sums), resamples, seed)
-        p[many] = studentised([(sums[:, many], counts[:, many])], [weights]).p
-    return p
+def joined(parts: Sequence[Comparison]) -> Comparison:
+    """Comparisons side by side."""
+    names = Comparison.__dataclass_fields__
+    return Comparison(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def difference(parts: Sequence[Part]) -> Array:

@@ -14,10 +14,12 @@ from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Slicing
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.between import compare_models
+from facevalue.studies.stylisticbias.gaps import compare_groups
 from facevalue.studies.stylisticbias.instrument import judge_instrument
 from facevalue.studies.stylisticbias.people import judge_faces, judge_framing
 from facevalue.studies.stylisticbias.scores import Faces, Scores
 from facevalue.studies.stylisticbias.shifts import LARGEST, POOLED, SEED, STUDY, Shifts, derived, labels_of
+from facevalue.studies.stylisticbias.sizes import judge_concentration, judge_sizes
 
 
 def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:
@@ -38,6 +40,8 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
         _shares(table, own, scores[model])
         judge_faces(table, own)
         judge_framing(table, own)
+        compare_groups(table, own)
+        judge_sizes(table, [own])
         judge_instrument(table, own, scores[model], orderings)
         parts.append(_dimensions(table.frame()))
     shifts = {model: own for model, own in shifts.items() if np.isfinite(own.delta).any()}  # refusers have no share
@@ -48,6 +52,9 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
         _shifts(table, pooled, None)
         judge_faces(table, pooled)
         judge_framing(table, pooled)
+        compare_groups(table, pooled)
+        judge_sizes(table, list(shifts.values()))
+        judge_concentration(table, list(shifts.values()))
         compare_models(table, shifts)
         parts.append(_dimensions(table.frame()))
     return pl.concat(parts)
@@ -133,7 +140,8 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Scores | None) -> None:
         by_attribute = s.cells(attribute * groups)
         _over_groups(table, by_attribute, len(attribute), attribute, dimension)
         _reversal(table, s.cells(variation * groups), variation, dimension)
-    _concentration(table, s.cells(variation))
+    if scores is not None:  # over several models |SBS| is averaged first
+        _concentration(table, s.cells(variation))
 
 
 def _grid(table: EstimateTable, s: Shifts, scores: Scores | None, variation: Slicing) -> None:

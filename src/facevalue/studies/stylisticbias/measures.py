@@ -12,13 +12,13 @@ UNIT = "identity"
 
 def _measure(
     name: str, title: str, equation: str, unit: str, source: str, *, paired: bool = False, signed: bool = True,
-    comparison: bool = False,
+    comparison: bool = False, reach: float = 1.0,
 ) -> Measure:  # fmt: skip
     limits = (-math.inf, math.inf)
     if unit == "share" or (unit == "probability" and (not signed or name == "phi")):
         limits = (0.0, 1.0)
     elif unit == "probability":
-        limits = (-1.0, 1.0)
+        limits = (-reach, reach)
     return Measure(name, title, equation, unit, UNIT, source, paired, signed, comparison, limits)
 
 
@@ -70,6 +70,10 @@ REVERSAL = _measure(
     "min(max_g SBS_g, -min_g SBS_g): positive where the sign differs between groups, and by how much at least",
     "probability", f"{OURS}; the property is from {PAPER}, section 5.2, Table 5", paired=True,
 )  # fmt: skip
+GAP = _measure(
+    "sbs_gap", "Gap between groups of faces", "SBS of one group - SBS of the other",
+    "probability", f"{PAPER}, Tables 4 (Y-E), 5 and 6; Welch's comparison of faces: {OURS}", comparison=True, reach=2.0,
+)  # fmt: skip
 VS = _measure(
     "vs", "Variation strength", "VS_d = 1/|S| sum_i std_g(phi_ig), ddof 1, on base faces",
     "probability", f"{PAPER}, section 4.4, Table 2", signed=False, comparison=True,
@@ -109,14 +113,44 @@ NA_SPREAD = _measure(
     "std_g of the groups' mean share of replies without an answer, ddof 1",
     "share", OURS, signed=False, comparison=True,
 )  # fmt: skip
+MEAN_ABS = _measure(
+    "mean_abs_sbs", "Mean |SBS| of single cues",
+    "mean over cues v and scenarios i of |SBS_vi|; over several models, of the mean over models of |SBS_vi|",
+    "probability", f"{PAPER}, section 4.4, Figures 4 and 5", paired=True, signed=False,
+)  # fmt: skip
+ABS_MODELS = _measure(
+    "abs_sbs_models", "|SBS| averaged over models", "mean over models of |SBS_v(model)|",
+    "probability", f"{PAPER}, Figure 2", paired=True, signed=False,
+)  # fmt: skip
 SLOPE = _measure(
     "model_slope", "Slope of one model's shifts on another's",
     "least-squares slope of SBS_i(model) on SBS_i(other model) over scenarios i",
     "1", f"{PAPER}, Figure 8", paired=True,
 )  # fmt: skip
+SLOPE_CORRECTED = _measure(
+    "model_slope_corrected", "Slope without what chance adds",
+    "(C_xy - N_xy) / (C_xx - N_xx), C covariance over scenarios of SBS_i, N its part from the choice of faces",
+    "1", OURS, paired=True,
+)  # fmt: skip
 CORRELATION = _measure(
     "model_correlation", "Correlation of two models' shifts", "Pearson r of SBS_i between models over scenarios i",
     "1", f"{PAPER}, Figure 8", paired=True,
+)  # fmt: skip
+CORRELATION_CORRECTED = _measure(
+    "model_correlation_corrected", "Correlation without what chance adds",
+    "(C_xy - N_xy) / sqrt((C_xx - N_xx)(C_yy - N_yy)), C covariance over scenarios of SBS_i, N its part from the "
+    "choice of faces",
+    "1", OURS, paired=True,
+)  # fmt: skip
+ATTENUATION = _measure(
+    "attenuation", "By how much smaller one model's shifts are",
+    "1 - mean |SBS_vi|(model) / mean |SBS_vi|(other model), over cues v and the scenarios i of a category",
+    "ratio", f"{PAPER}, section 5.4, Figures 5 and 8", paired=True,
+)  # fmt: skip
+ATTENUATION_CORRECTED = _measure(
+    "attenuation_corrected", "By how much smaller, without what chance adds",
+    "1 - sqrt((Q - N)(model) / (Q - N)(other model)), Q mean square of SBS_vi, N its part from the choice of faces",
+    "ratio", OURS, paired=True,
 )  # fmt: skip
 MODEL_VARIANCE = _measure(
     "model_variance", "Disagreement between models", "variance (ddof 1) of SBS_i across models",
@@ -124,7 +158,9 @@ MODEL_VARIANCE = _measure(
 )  # fmt: skip
 
 MEASURES = (
-    PHI, SBS, FRAMING, SBS_GROUPS, ABS_SBS, ABS_CORRECTED, STEPS_80, COHENS_D, ZERO_SHARE, LARGE_SHARE, REVERSAL, VS,
-    VS_CORRECTED, VS_SCENARIO, SIGNIFICANT,
-    POSITION, LETTER, NA_RATE, REFUSAL_RATE, NA_SPREAD, SLOPE, CORRELATION, MODEL_VARIANCE,
+    PHI, SBS, FRAMING, SBS_GROUPS, ABS_SBS, ABS_CORRECTED, MEAN_ABS, ABS_MODELS, STEPS_80, COHENS_D, ZERO_SHARE,
+    LARGE_SHARE, REVERSAL, GAP, VS, VS_CORRECTED, VS_SCENARIO, SIGNIFICANT,
+    POSITION, LETTER, NA_RATE, REFUSAL_RATE, NA_SPREAD,
+    SLOPE, SLOPE_CORRECTED, CORRELATION, CORRELATION_CORRECTED, ATTENUATION, ATTENUATION_CORRECTED,
+    MODEL_VARIANCE,
 )  # fmt: skip

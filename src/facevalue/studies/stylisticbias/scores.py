@@ -93,6 +93,12 @@ class Faces:
         codes = np.array([places.get(row, -1) for row in part.iter_rows()], dtype=np.int64)
         return Slicing(codes, {name: cells[name].to_list() for name in columns})
 
+    def level(self, dimension: str) -> list[str | None]:
+        """Level of each identity; None where its pictures have none."""
+        known = self.manifest.select("identity", dimension).drop_nulls().unique("identity", keep="first")
+        levels = dict(known.iter_rows())
+        return [levels.get(name) for name in self.identities]
+
     def groups(self, rows: npt.NDArray[np.int64], dimension: str) -> Slicing:
         """Partition images by an identity factor, labelled by `dimension` and `group`."""
         part = self.slicing(rows, dimension)
