@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias.between import compare_models
+from facevalue.studies.stylisticbias import between
 from facevalue.studies.stylisticbias.scores import Faces
 from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import scenarios
@@ -41,7 +41,14 @@ def answered(rng: np.random.Generator, faces: Faces, effects: Array, shared: Arr
 
 
 def audits(
-    number: int, faces: int, share: float, sizes: tuple[float, float], level: float = 0.0, rho: float = 0.8
+    number: int,
+    faces: int,
+    share: float,
+    sizes: tuple[float, float],
+    level: float = 0.0,
+    rho: float = 0.8,
+    *,
+    whole: bool = False,
 ) -> Iterator[tuple[dict[str, dict[str, object]], Array]]:
     """Audits of two models: what is said of them by measure, and their true effects of scenarios."""
     people = pictures(faces, 1)
@@ -59,7 +66,10 @@ def audits(
             shifts[f"m{model}"] = Shifts(people, phi, NAMES)
             truth.append(expected_shift(effects[model], level))
         table = EstimateTable("stylisticbias", "(all models)")
-        compare_models(table, shifts)
+        if whole:
+            between.compare_models(table, shifts)
+        else:  # what is slow and not looked at is left out
+            between._agreement(table, ("m0", "m1"), (shifts["m0"], shifts["m1"]), once=True)
         rows = table.frame().filter((pl.col("model") == "m0") & pl.col("category").is_null())
         yield {row["measure"]: row for row in rows.to_dicts()}, np.array(truth)
 
@@ -71,7 +81,7 @@ def expected_shift(effects: Array, level: float) -> Array:
     spread = np.sqrt(0.25 + 0.25 * ((loads**2).sum(axis=0) + 1) / 4)
     z = rng.normal(size=4000)[:, None] * spread
     base = (1 / (1 + np.exp(-level - z))).mean(axis=0)
-    return np.mean([(1 / (1 + np.exp(-level - z - e))).mean(axis=0) - base for e in effects], axis=0)
+    return np.array([(1 / (1 + np.exp(-level - z - e))).mean(axis=0) - base for e in effects]).mean(axis=0)
 
 
 def leaves_out_zero(row: dict[str, object]) -> bool:
@@ -104,7 +114,7 @@ def test_intervals_of_real_agreement_cover() -> None:
     for said, truth in audits(60, 24, 0.7, (0.6, 0.4)):
         own = [x - x.mean() for x in truth]
         true = {
-            CORRECTED[0]: float(np.corrcoef(truth)[0, 1]),
+            CORRECTED[0]: float(np.corrcoef(truth[0], truth[1])[0][1]),
             CORRECTED[1]: float((own[0] * own[1]).sum() / (own[1] ** 2).sum()),
         }
         inside += [float(said[n]["low"]) <= true[n] <= float(said[n]["high"]) for n in CORRECTED if said[n]["low"]]  # type: ignore[arg-type]
@@ -113,7 +123,7 @@ def test_intervals_of_real_agreement_cover() -> None:
 
 
 def test_attenuation_is_that_of_the_sizes_by_category() -> None:
-    ((said, _),) = audits(1, 40, 0.5, (0.6, 1.8), rho=1.0)
+    ((said, _),) = audits(1, 40, 0.5, (0.6, 1.8), rho=1.0, whole=True)
     published, corrected = said["attenuation"], said["attenuation_corrected"]
     assert published["low"] is None
     assert 0.3 < float(published["value"]) < 0.75  # type: ignore[arg-type]

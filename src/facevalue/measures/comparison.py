@@ -120,7 +120,7 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
 
 def joined(parts: Sequence[Comparison]) -> Comparison:
     """Comparisons side by side."""
-    names = Comparison.__dataclass_fields__
+    names = [name for name in Comparison.__dataclass_fields__ if getattr(parts[0], name) is not None]
     return Comparison(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 

@@ -22,6 +22,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.change import deal
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
+from facevalue.measures.slicing import Labels
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.shifts import ALPHA, SEED, Shifts, derived
 
@@ -182,9 +183,9 @@ class _Row:
             value, low, high, method, floor = np.nan, np.nan, np.nan, f"{NOT_MEASURABLE}: {self.noisy}", None
         n = np.array([int(self.sides.counts.sum())])
         clusters = np.array([int((self.sides.counts > 0).any(axis=(0, 2)).sum())])
-        labels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
-        ready = (np.array([x]) for x in (value, low, high))
-        found = Estimates(*ready, n, clusters, np.array([method], dtype=object))
+        labels: Labels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
+        value_, low_, high_ = (np.array([x]) for x in (value, low, high))
+        found = Estimates(value_, low_, high_, n, clusters, np.array([method], dtype=object))
         self.table.add(measure, labels, found, floor=floor)
 
     def add_jackknifed(
