@@ -134,8 +134,39 @@ def test_identities_are_written_as_in_the_published_tables() -> None:
 
 
 def test_nothing_asked_is_not_measurable() -> None:
-    assert answer(only(paradigm="factuality"))[0] == "not measurable"
     assert answer(vm.estimates().clear())[0] == "not measurable"
+
+
+def test_a_run_of_factuality_has_its_errors_for_an_answer() -> None:
+    verdict, sentence, more = answer(only(paradigm="factuality"))
+    assert verdict == "measured, and not compared"
+    assert "10.0% [6.0%, 14.0%] (age)" in sentence
+    assert "of the answers about what pictures show are wrong (factuality): most often about " in sentence
+    assert "not tested" in more[0]
+
+
+def test_a_run_of_stereotypes_has_their_valence_for_an_answer() -> None:
+    frame = only(paradigm="stereotype").with_columns(pl.lit("inconclusive").alias("verdict"))
+    verdict, sentence, _ = answer(frame)
+    assert verdict == "no difference found"
+    assert sentence.startswith("Not one of 12 identities is given favourable terms more or less often than")
+    far = pl.when(pl.col("value").abs() > 15).then(pl.lit("difference found")).otherwise("verdict")
+    verdict, sentence, _ = answer(frame.with_columns(far.alias("verdict")))
+    assert verdict == "difference found"
+    assert sentence.startswith("Of 12 identities, 4 are given favourable terms more or less often")
+    assert "most favourably doctor (" in sentence
+    assert "least favourably old <i> (" in sentence
+
+
+def test_the_share_of_who_is_chosen_is_told_beside_what_would_be_even() -> None:
+    frame = vm.estimates().filter(pl.col("paradigm") == "decision")
+    lower = pl.when(pl.col("measure") == "selection_frequency").then(pl.col("value") - 20).otherwise("value")
+    asked = frame.filter(pl.col("measure") == "spread").with_columns(pl.lit("none_rate").alias("measure"))
+    none = asked.with_columns(pl.lit(40.0).alias("value"), pl.lit("%").alias("unit"))
+    _, sentence, more = answer(pl.concat([frame.with_columns(lower.alias("value")), none]))
+    assert "most often doctor (age), 50.0% of its comparisons" in sentence
+    assert "(even would be 30.0%)" in sentence
+    assert "most often doctor (50%)" in more[0]
 
 
 def cells_of(html: str, title: str) -> list[str]:

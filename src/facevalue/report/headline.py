@@ -18,6 +18,7 @@ class Outcome(StrEnum):
     FOUND = "difference found"
     EQUIVALENT = "equivalent within the margin"
     NOTHING = "no difference found"
+    DESCRIBED = "measured, and not compared"
     NOT_MEASURABLE = "not measurable"
 
 

@@ -115,7 +115,12 @@ def _policy(style: str, script: str) -> str:
 
 
 def _verdict_class(answer: Headline) -> str:
-    names = {Outcome.FOUND: "found", Outcome.EQUIVALENT: "equal", Outcome.NOTHING: "nothing"}
+    names = {
+        Outcome.FOUND: "found",
+        Outcome.EQUIVALENT: "equal",
+        Outcome.NOTHING: "nothing",
+        Outcome.DESCRIBED: "nothing",
+    }
     return names.get(answer.verdict, "unknown")
 
 

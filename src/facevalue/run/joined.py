@@ -53,8 +53,12 @@ def by_model(runs: Sequence[StoredRun]) -> Parts:
 
 def _part(run: StoredRun) -> tuple[str, ...]:
     """Levels of the study's first setting for parts that the run asks; empty for all of them."""
-    levels = run.study.options[run.study.parts[0]] if run.study.parts else []
-    return tuple(map(str, levels)) if isinstance(levels, list) else (str(levels),)
+    return _levels(run, run.study.parts[0]) if run.study.parts else ()
+
+
+def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:
+    given = run.study.options[setting]
+    return tuple(map(str, given)) if isinstance(given, list) else (str(given),)
 
 
 def _refuse_twice(run: StoredRun, other: StoredRun, both: set[str]) -> None:
@@ -85,10 +89,9 @@ def study_of(runs: Sequence[StoredRun]) -> Study:
     first = runs[0]
     merged = dict(first.study.options)
     for name in first.study.parts:
-        levels = [run.study.options[name] for run in runs]
-        lists = [level if isinstance(level, list) else [level] for level in levels]
-        every = any(not level for level in lists)
-        merged[name] = [] if every else list(dict.fromkeys(level for part in lists for level in part))
+        levels = [_levels(run, name) for run in runs]
+        every = any(not level for level in levels)
+        merged[name] = [] if every else list(dict.fromkeys(level for part in levels for level in part))
     return first.study if merged == dict(first.study.options) else rebuilt(first, merged)
 
 

@@ -65,6 +65,20 @@ def lead(numbers: Numbers, model: str) -> list[Estimate]:
     return []
 
 
+def share(numbers: Numbers, e: Estimate) -> Estimate | None:
+    """How often the identity of a gap is chosen; answers that name both or none choose nobody."""
+    fixed = {"dimension": e.dimension, "paradigm": e.paradigm, "question": e.question, "contrast": e.contrast}
+    frame = chosen(numbers, "selection_frequency", e.model, ("identity",), fixed, ("trait",))
+    return next(iter(estimates(frame.filter(pl.col("identity") == e.identity))), None)
+
+
+def even(numbers: Numbers, e: Estimate) -> float:
+    """How often each of two would be chosen if both were alike: half of what both and none leave, in percent."""
+    fixed = {"dimension": e.dimension, "paradigm": e.paradigm, "question": e.question, "contrast": e.contrast}
+    rates = (estimates(chosen(numbers, name, e.model, (), fixed)) for name in ("both_rate", "none_rate"))
+    return 50 - sum(found[0].value or 0.0 for found in rates if found) / 2
+
+
 def found(numbers: Numbers, rows: list[Estimate]) -> list[Estimate]:
     """Those of which a difference was found."""
     return [e for e in rows if e.value is not None and numbers.moved(e)]

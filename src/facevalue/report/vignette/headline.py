@@ -2,8 +2,8 @@
 
 from facevalue.measures.verdicts import Verdict
 from facevalue.report.headline import Headline, Outcome, detectable, upper
-from facevalue.report.numbers import POOLED, Estimate, Numbers
-from facevalue.report.vignette import gaps
+from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.vignette import gaps, single
 from facevalue.report.words import NOT_MEASURABLE, Titles, interval, number
 
 
@@ -21,14 +21,12 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
     """
     rows = gaps.lead(numbers, model)
     known = [e for e in rows if e.value is not None and e.verdict != Verdict.NOT_MEASURABLE]
+    if not rows:
+        return single.headline(numbers, titles, model) or Headline(Outcome.NOT_MEASURABLE, _why_not(numbers, rows))
     if not known:
         return Headline(Outcome.NOT_MEASURABLE, _why_not(numbers, rows))
     moved = gaps.found(numbers, known)
-    whose = (
-        f"averaged over {len(numbers.models)} models, "
-        if model == POOLED
-        else f"for {model}, " * (len(numbers.models) > 1)
-    )
+    whose = single.whose(numbers, model)
     what = (
         "who is chosen in decisions" if known[0].paradigm == "decision" else "who is named when perceptions are asked"
     )
@@ -47,7 +45,8 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
     sentence = f"{whose}of {comparisons}, {len(moved)} {verb} from an even choice ({what})"
     ends = [e for e in (_outermost(moved, up=True), _outermost(moved, up=False)) if e is not None]
     sides = "; ".join(
-        f"{'most' if (e.value or 0) > 0 else 'least'} often {gaps.name_of(e, titles)}, {_share(e)}" for e in ends
+        f"{'most' if (e.value or 0) > 0 else 'least'} often {gaps.name_of(e, titles)}, {_share(numbers, e)}"
+        for e in ends
     )
     return Headline(Outcome.FOUND, f"{upper(sentence)}: {sides}.", more)
 
@@ -66,12 +65,15 @@ def _outermost(rows: list[Estimate], *, up: bool) -> Estimate | None:
     return max(side, key=lambda e: abs(e.value or 0.0), default=None)
 
 
-def _share(e: Estimate) -> str:
-    """The share of comparisons in which an identity is chosen, from its distance to 50%."""
-    middle = 50 + (e.value or 0.0)
-    if e.low is None or e.high is None:
-        return number(middle, "%")
-    return f"{number(middle, '%')} of its comparisons [{50 + e.low:.1f}, {50 + e.high:.1f}]"
+def _share(numbers: Numbers, e: Estimate) -> str:
+    """The share of comparisons in which an identity is chosen, and what would be even where that is not half."""
+    share = gaps.share(numbers, e)
+    if share is None or share.value is None:
+        return f"{number(e.value, e.unit, signed=True)} {interval(e)}".strip()
+    level = gaps.even(numbers, e)
+    beside = "" if level == 50 else f" (even would be {number(level, '%')})"
+    ends = f" [{share.low:.1f}, {share.high:.1f}]" if share.low is not None and share.high is not None else ""
+    return f"{number(share.value, '%')} of its comparisons{ends}{beside}"
 
 
 def _dimension(numbers: Numbers, titles: Titles, model: str, dimension: str) -> str:
@@ -89,9 +91,7 @@ def _dimension(numbers: Numbers, titles: Titles, model: str, dimension: str) -> 
     for up, word in ((True, "most often"), (False, "least often")):
         side = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))[:2]
         if side:
-            parts.append(
-                f"{word} {' and '.join(f'{gaps.who(e.identity, titles)} ({50 + (e.value or 0):.0f}%)' for e in side)}"
-            )
+            parts.append(f"{word} {' and '.join(_named(numbers, e, titles) for e in side)}")
     e = gaps.spread(numbers, model, dimension, paradigm, question)
     if e is not None and e.value is not None:
         text = f"spread {number(e.value, e.unit)} {interval(e)}".strip()
@@ -101,10 +101,16 @@ def _dimension(numbers: Numbers, titles: Titles, model: str, dimension: str) -> 
     return "; ".join(parts) + "."
 
 
+def _named(numbers: Numbers, e: Estimate, titles: Titles) -> str:
+    share = gaps.share(numbers, e)
+    value = "" if share is None or share.value is None else f" ({share.value:.0f}%)"
+    return f"{gaps.who(e.identity, titles)}{value}"
+
+
 def _why_not(numbers: Numbers, rows: list[Estimate]) -> str:
     if not numbers.frame["value"].is_not_null().any():
         return f"There are no valid answers: {NOT_MEASURABLE}."
     if not rows:
-        return "No decision and no perception was asked, so there is no choice between identities to count. See below."
+        return "Nothing that was asked says anything of identities as wholes. See below."
     reasons = list(dict.fromkeys(e.why for e in rows if e.why))
     return " ".join(["No identity can be judged: not measurable.", *reasons])
