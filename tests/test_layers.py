@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
     {"errors", "types", "parquet", "printable"},
-    {"given", "seals"},
+    {"given", "seals", "csv_text", "terminal"},
     {"design"},
     {"hashing"},
     {"prompts", "stimuli"},
@@ -75,6 +75,18 @@ def wrong_imports(own: str, source: str) -> list[str]:
     return wrong
 
 
+def printers(source: str) -> list[str]:
+    """Prints and CSV that let texts from strangers through; see facevalue.terminal and facevalue.csv_text."""
+    wrong = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            called, first = ast.unparse(node.func), ast.unparse(node.args[0]) if node.args else ""
+            safe = called == "click.echo" and first.startswith(("json.dumps(", "printable("))
+            if (called in ("Console", "print", "click.echo") and not safe) or called.endswith(".write_csv"):
+                wrong.append(f"line {node.lineno}: {called}")
+    return wrong
+
+
 def takes_names(call: ast.Call) -> bool:
     """Whether a reader of Polars is given bytes or a file, or told that its path is no pattern."""
     given = ast.unparse(call.args[0]) if call.args else ""
@@ -111,6 +123,16 @@ def test_no_data_becomes_code_and_no_module_is_too_long(path: Path) -> None:
     source = path.read_text()
     assert unsafe_calls(source) == []
     assert len(source.splitlines()) <= MOST_LINES
+
+
+SPEAKS = {"terminal.py", "csv_text.py", "cli/calibrate.py", "measures/coverage.py"}
+"""What prints for all others; and what writes tables of our own words and numbers."""
+
+
+def test_texts_of_strangers_reach_terminals_and_spreadsheets_in_one_way() -> None:
+    names = {str(path.relative_to(ROOT)): path for path in MODULES}
+    found = {name: printers(path.read_text()) for name, path in names.items() if name not in SPEAKS}
+    assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import click
 
 from facevalue import __version__
 from facevalue.errors import FaceValueError, UnknownNameError
+from facevalue.printable import printable
 
 _COMMANDS = {
     "studies": ("facevalue.cli.plan:studies", "List the studies that can be run."),
@@ -77,5 +78,5 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"Error: {message}", err=True)
+    click.echo(printable(f"Error: {message}"), err=True)
     sys.exit(code)

@@ -22,6 +22,7 @@ from facevalue.run.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
 from facevalue.store.files import make_folder, write_whole
+from facevalue.terminal import say
 from facevalue.types import Question, Stimulus
 
 if TYPE_CHECKING:
@@ -109,11 +110,11 @@ def attention(run: Path, trials: str, model: str | None, folder: Path, pictures:
         except DataError as error:
             raise DataError(f"Trial {one.trial}: {error}") from error
         done.append((one, _written(folder, one, found)))
-        click.echo(f"Trial {one.trial}: {', '.join(file for each in done[-1][1] for file in each.files)}")
+        say(f"Trial {one.trial}: {', '.join(file for each in done[-1][1] for file in each.files)}")
     name = f"{_LOCAL}{path}"
     write_whole(folder / "index.csv", _table(name, done).encode())
     write_whole(folder / "index.html", _page(opened, name, done).encode())
-    click.echo(f"All of them: {folder / 'index.html'}")
+    say(f"All of them: {folder / 'index.html'}")
 
 
 def _numbers(text: str, run: StoredRun) -> list[int]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.store.files import write_whole
+from facevalue.terminal import say, terminal
 
 if TYPE_CHECKING:
     from facevalue.studies.stylisticbias import calibration as faces
@@ -69,7 +69,7 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
     else:
         cases = [(condition, size) for condition in _CONDITIONS for size in numbers]
         tables, rows = (_faces if study == "stylisticbias" else _pairs)(cases, repetitions)
-    console = Console()
+    console = terminal()
     for number, table in enumerate(tables):
         if number:
             console.print()
@@ -79,7 +79,7 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
         for ending, frame in written.items():
             path = out.with_stem(out.stem + ending)
             write_whole(path, frame.write_csv(float_precision=4).encode())
-            click.echo(f"Table: {path}")
+            say(f"Table: {path}")
 
 
 Cases = list[tuple[str, int]]
@@ -88,7 +88,7 @@ Cases = list[tuple[str, int]]
 def _each(cases: Cases, audit: Callable[[str, int], tuple[Any, Any]]) -> tuple[list[Any], Any]:
     """Summaries of all cases, and the first audit of the first."""
     rows, first = [], None
-    for condition, size in track(cases, "Auditing", console=Console(stderr=True), transient=True):
+    for condition, size in track(cases, "Auditing", console=terminal(stderr=True), transient=True):
         row, shown = audit(condition, size)
         rows.append(row)
         first = first or shown
@@ -189,7 +189,7 @@ def _population(variant: str) -> "Population":
     readings = people.Readings(people.audited_study(), model, people.default_folder(), truth)
     wanted = readings.unread
     if wanted.height:
-        console = Console(stderr=True)
+        console = terminal(stderr=True)
         console.print(
             f"Reading the probabilities of {wanted.height * readings.questions:,} judgments of {wanted.height:,} "
             "pictures. They are kept, so that this is done once.",

@@ -10,9 +10,11 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
+from facevalue.csv_text import write_csv
 from facevalue.run.compare import DESCRIPTOR, Agreement, compare_runs
 from facevalue.run.stored import StoredRun
 from facevalue.store.files import write_whole
+from facevalue.terminal import terminal
 
 _FOLDER = click.Path(path_type=Path)
 _TITLES = {
@@ -44,12 +46,12 @@ def compare(real: Path, synthetic: Path, as_json: bool, out: Path | None) -> Non
     found = compare_runs(StoredRun.open(real), StoredRun.open(synthetic))
     if out is not None:
         buffer = io.BytesIO()
-        found.matched.cells.write_csv(buffer)
+        write_csv(found.matched.cells, buffer)
         write_whole(out, buffer.getvalue())
     if as_json:
         click.echo(json.dumps(found.json(), indent=2))
         return
-    show(found, Console(), (real.name, synthetic.name))
+    show(found, terminal(), (real.name, synthetic.name))
 
 
 def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 import polars as pl
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
@@ -16,6 +15,7 @@ from facevalue.parquet import read_table
 from facevalue.run import RunSettings
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
+from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 MODEL = "reference"
@@ -31,7 +31,7 @@ SHOWN = 8
 )
 def demo(out: Path) -> int:
     """Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds."""
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     study = studies.build("stylisticbias", OPTIONS)
     people = study.manifest["identity"].n_unique()
     console.print(

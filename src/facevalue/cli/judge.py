@@ -9,6 +9,7 @@ from facevalue.models import load
 from facevalue.models.registry import ModelOptions
 from facevalue.run.judged import FOLDER, Doubts, Verdict, ask
 from facevalue.run.stored import StoredRun, answers
+from facevalue.terminal import say
 
 
 @click.command()
@@ -31,7 +32,7 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     for _ in answers(opened):
         pass  # reading the replies is what raises the doubts
     if not doubts.found:
-        click.echo("Rules settle every field of every form: there is nothing to judge.")
+        say("Rules settle every field of every form: there is nothing to judge.")
         return 0
     judging = load(model, ModelOptions(concurrency=concurrency))
     try:
@@ -39,15 +40,15 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     finally:
         judging.close()
     asked = len(doubts.found) - found.before
-    click.echo(f"{len(doubts.found):,} different texts that no rule settles; {judging.name} was asked about {asked:,}.")
-    click.echo(
+    say(f"{len(doubts.found):,} different texts that no rule settles; {judging.name} was asked about {asked:,}.")
+    say(
         f"Got a category: {found.verdicts[Verdict.CATEGORY]:,}; none: {found.verdicts[Verdict.DECLINED]:,}; "
         f"an invented one, which is not used: {found.verdicts[Verdict.INVENTED]:,}."
     )
     silent = asked - found.failed - (sum(found.verdicts.values()) - found.before)
     if found.failed or silent:
         why = f" ({found.why})" if found.why else ""
-        click.echo(f"Without an answer: {found.failed + silent:,}{why}. The same command asks them again.", err=True)
+        say(f"Without an answer: {found.failed + silent:,}{why}. The same command asks them again.", err=True)
         return 1
-    click.echo(f"Kept in {run / FOLDER}: facevalue report {run}")
+    say(f"Kept in {run / FOLDER}: facevalue report {run}")
     return 0

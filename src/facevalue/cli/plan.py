@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +15,7 @@ from facevalue.run.plan import plan as make_plan
 from facevalue.studies import STUDIES, StudyEntry
 from facevalue.studies.base import Precision
 from facevalue.studies.intervened import intervened
+from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def studies() -> None:
     table.add_column("what it asks")
     for entry in STUDIES.values():
         table.add_row(entry.name, entry.title)
-    Console().print(table)
+    terminal().print(table)
 
 
 def _plan(
@@ -76,13 +76,13 @@ def _plan(
         return
     show(made, sampled=choices["sample"] is not None)
     if study.unshown:
-        Console().print(study.unshown, style="bold", highlight=False)
+        terminal().print(study.unshown, style="bold", highlight=False)
     if found is not None and study.precision is not None:
         _show_detection(found, study.precision)
 
 
 def _show_detection(found: "Detection", precision: Precision) -> None:
-    console = Console()
+    console = terminal()
     per = f"{found.clusters:,} {precision.cluster} with {found.items:.3g} {precision.item} each"
     console.print(f"\nWith {per}, this detects {found.what} {_from(found.detectable)}.", highlight=False)
     if len(found.reaches) > 1:
@@ -118,7 +118,7 @@ def _from(effect: float | None) -> str:
 
 def show(made: Plan, sampled: bool) -> None:
     """Print a plan for people."""
-    console = Console()
+    console = terminal()
     table = Table(title=f"{made.study}: what the whole study takes", title_justify="left", header_style="bold")
     table.add_column("block")
     table.add_column("stimuli", justify="right")

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from facevalue.csv_text import write_csv
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.store.files import write_whole
+from facevalue.terminal import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,11 +28,11 @@ def prompts(study: str, to: Path, portraits: bool) -> None:
     frame = STUDIES[study](portraits)
     buffer = io.BytesIO()
     if to.suffix == ".csv":
-        frame.write_csv(buffer)
+        write_csv(frame, buffer)
     else:
         frame.write_parquet(buffer)
     write_whole(to, buffer.getvalue())
-    click.echo(f"{frame.height:,} prompts: {to}")
+    say(f"{frame.height:,} prompts: {to}")
 
 
 def _vignette(portraits: bool) -> "pl.DataFrame":

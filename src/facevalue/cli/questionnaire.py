@@ -10,10 +10,12 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
+from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
 from facevalue.run.rated import FOLDER, keep
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store.files import write_whole
+from facevalue.terminal import say, terminal
 
 if TYPE_CHECKING:
     from facevalue.measures.inference import Estimates
@@ -81,10 +83,10 @@ def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None
         )
     (export_html if to.suffix == ".html" else export_csv)(pairs, to)
     if passed:
-        click.echo(f"{pairs.height:,} statements with a divergence above {least:g} nats: {to}")
+        say(f"{pairs.height:,} statements with a divergence above {least:g} nats: {to}")
         return
-    click.echo(f"No pair has a divergence above {least:g} nats ({found}).")
-    click.echo(f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}")
+    say(f"No pair has a divergence above {least:g} nats ({found}).")
+    say(f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}")
 
 
 def _read(run: Path, graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
@@ -102,17 +104,17 @@ def _read(run: Path, graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | No
     pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
     if to is not None:
         buffer = io.BytesIO()
-        pairs.write_csv(buffer)
+        write_csv(pairs, buffer)
         write_whole(to, buffer.getvalue())
     agreement = _agreement(found.agreement)
     if as_json:
         said = {"raters": kept["rater"].n_unique(), "left_out": list(uniform), "agreement": agreement}
         click.echo(json.dumps({**said, "items": pairs.select(_JSON).to_dicts()}, indent=2))
     else:
-        _show(pairs, agreement, uniform, Console())
+        _show(pairs, agreement, uniform, terminal())
     before = keep(run, ratings)
     instead = f", in place of {before:,} given before" if before else ""
-    click.echo(f"Kept in {run / FOLDER}{instead}: facevalue report {run}", err=as_json)
+    say(f"Kept in {run / FOLDER}{instead}: facevalue report {run}", err=as_json)
 
 
 _JSON = ("item", "statement", "task", "attribute", "choice", "outcome", "likely", "kl", "low_kl", "high_kl", "floor",

@@ -6,11 +6,11 @@ from itertools import groupby
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from facevalue.errors import UnknownNameError
 from facevalue.studies.reproduction import Cell, Reproduction, Value
+from facevalue.terminal import say, terminal
 
 _STUDIES = ("visbias", "vignette", "stylisticbias")
 _SHOWN = {False: "differs", None: "-", True: "same"}
@@ -31,7 +31,7 @@ def reproduce(study: str, data: Path | None, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(found.json(), indent=1, ensure_ascii=False))
         for notice in found.notices:
-            click.echo(notice, err=True)
+            say(notice, err=True)
     else:
         _print(found)
     return 0 if found.explained else 1
@@ -54,7 +54,7 @@ def _reproduction(study: str, data: Path | None) -> Reproduction:
 
 
 def _print(found: Reproduction) -> None:
-    console = Console()
+    console = terminal()
     for name, part in groupby(found.cells, key=lambda cell: cell.table):
         cells = sorted(part, key=lambda cell: list(_SHOWN).index(cell.same))
         console.print(_table(f"{found.titles[name]}: {_counts(cells)}", cells))

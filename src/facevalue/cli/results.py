@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 import polars as pl
-from rich.console import Console
 
+from facevalue.csv_text import write_csv
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.store.files import write_whole
+from facevalue.terminal import say, terminal
 
 _FOLDER = click.Path(path_type=Path)
 _MARGIN = click.option(
@@ -50,7 +51,7 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
         _keep(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
 
-    Console().print(summary(estimates, opened[0].study.measures))
+    terminal().print(summary(estimates, opened[0].study.measures))
     return _status(tallies)
 
 
@@ -64,7 +65,7 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
     if name not in known:
         raise UnknownNameError("measure", name, known)
     found = known[name]
-    console = Console()
+    console = terminal()
     console.print(f"[bold]{found.name}[/bold]: {found.title}", highlight=False)
     for label, text in (
         ("equation", found.equation),
@@ -108,9 +109,9 @@ def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] 
         _keep(estimates, runs[0].folder / "estimates.parquet")
     shown, said = with_kept(estimates, runs)
     for line in said:
-        click.echo(line)
+        say(line)
     write(out, gather(runs, shown, tallies))
-    click.echo(f"Report: {out}")
+    say(f"Report: {out}")
     return _status(tallies)
 
 
@@ -122,7 +123,7 @@ def export(run: Path, to: Path) -> None:
     from facevalue.run.export import export as write_table  # noqa: PLC0415
 
     rows = write_table(StoredRun.open(run), to)
-    click.echo(f"{rows:,} responses: {to}")
+    say(f"{rows:,} responses: {to}")
 
 
 def _margins(given: tuple[str, ...]) -> dict[str, float]:
@@ -147,7 +148,7 @@ def _keep(frame: pl.DataFrame, path: Path) -> None:
 
     buffer = io.BytesIO()
     if _writer(path) == ".csv":
-        frame.write_csv(buffer)
+        write_csv(frame, buffer)
     else:
         frame.write_parquet(buffer)
     write_whole(path, buffer.getvalue())

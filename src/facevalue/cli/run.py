@@ -21,6 +21,7 @@ from facevalue.run.stored import StoredRun, answers
 from facevalue.store.lock import RunLock
 from facevalue.studies import Study, StudyEntry
 from facevalue.studies.intervened import intervened
+from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 INTERRUPTED = 130
@@ -80,7 +81,7 @@ def execute(study: Study, model: Model, folder: Path, settings: RunSettings) -> 
     -------
     Exit status: 0 when everything was asked, 1 when nothing valid came back or requests failed, 130 when interrupted.
     """
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     requests = study.design.size * (1 if settings.exact else study.repeats)
     if settings.sample is None and requests > _LARGE and not model.name.startswith("sim/"):
         console.print(

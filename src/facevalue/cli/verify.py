@@ -6,6 +6,7 @@ import click
 
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store.shards import inspect, shard_paths
+from facevalue.terminal import say
 
 
 @click.command()
@@ -21,5 +22,5 @@ def verify(runs: tuple[Path, ...]) -> int:
         shards = [inspect(path) for path in shard_paths(folder)]
         rows = sum(chunk.height for chunk in answers(opened))
         what = "" if opened.facts.id else " Its format has no digests: damage that leaves a file readable is not seen."
-        click.echo(f"{folder}: sound. {rows:,} replies that count in {len(shards):,} shards.{what}")
+        say(f"{folder}: sound. {rows:,} replies that count in {len(shards):,} shards.{what}")
     return 0

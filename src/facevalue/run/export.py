@@ -1,10 +1,12 @@
 """One wide table for people who want one: factors, what was said, what it meant."""
 
+import contextlib
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 
+from facevalue.csv_text import write_csv
 from facevalue.errors import RunError
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses
@@ -42,7 +44,8 @@ def export(run: StoredRun, path: Path) -> int:
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error}") from error
     finally:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # on a disk that can't be written, nothing is left behind either
+            aside.unlink(missing_ok=True)
     return rows
 
 
@@ -76,12 +79,6 @@ def _csv(run: StoredRun, path: Path) -> int:
         for chunk in answers(run, columns=_KEPT):
             wide = _wide(run, chunk)
             wide = wide.with_columns(pl.col("probs").list.eval(pl.element().cast(pl.String)).list.join(" "))
-            wide = wide.with_columns(pl.col("text", "error").map_elements(_harmless, pl.String))
-            wide.write_csv(file, include_header=rows == 0)
+            write_csv(wide, file, header=rows == 0)
             rows += wide.height
     return rows
-
-
-def _harmless(cell: str) -> str:
-    """Spreadsheets run cells that begin like a formula; a model's reply must not be one."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -1,6 +1,5 @@
 """Progress for people: a bar in a terminal, plain lines elsewhere."""
 
-import sys
 import time
 
 from rich.console import Console
@@ -9,6 +8,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from facevalue.run.progress import Snapshot
 from facevalue.run.settings import RunSummary
+from facevalue.terminal import terminal
 
 _EVERY = 10.0  # seconds between plain lines
 
@@ -23,7 +23,7 @@ class RichProgress:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(file=sys.stderr)
+        self._console = console or terminal(stderr=True)
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._printed = 0.0
