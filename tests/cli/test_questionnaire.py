@@ -94,7 +94,7 @@ def test_verdicts_given_to_a_run_are_in_its_report(asked: Command) -> None:
     assert "in place of 3 given before" in again.err
     assert json.loads(again.out)["raters"] == 3
     kept = pl.read_parquet(PLACE)
-    assert kept.schema == {"rater": pl.String, "item": pl.String, "rating": pl.Int64}
+    assert kept.schema == {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}
     assert kept.height == 12
 
     report = asked("report", RUN)
@@ -106,6 +106,22 @@ def test_verdicts_given_to_a_run_are_in_its_report(asked: Command) -> None:
     assert "biased, mean 4.67 of 5 (3 raters)" in page
     assert "not biased, mean 1.33 of 5 (3 raters)" in page
     assert "alpha of the raters" in page
+
+
+def test_quick_responses_are_left_out_and_named_also_in_the_report(asked: Command) -> None:
+    asked("questionnaire", RUN, "--to", "asked.csv", "--least-kl", "0.3", "--most", "2")
+    rows = statements("asked.csv")
+    for name, told, seconds in (("ann", (5, 1), 90), ("bo", (4, 2), 500), ("cy", (4, 1), 300)):
+        lines = [f"{name},{row['item']},{rating},{seconds}" for row, rating in zip(rows, told, strict=True)]
+        Path(f"{name}.csv").write_text("\n".join(["rater,item,rating,duration", *lines]), encoding="utf-8")
+    given = [part for name in ("ann", "bo", "cy") for part in ("--ratings", f"{name}.csv")]
+    found = json.loads(asked("questionnaire", RUN, *given, "--json").out)
+    assert (found["raters"], found["left_out"], found["under_two_minutes"]) == (2, [], ["ann"])
+    said = "Left out, as published: 2 ratings by ann, submitted in under two minutes."
+    assert said in asked("questionnaire", RUN, *given).out
+    report = asked("report", RUN)
+    assert said in report.out
+    assert "Ratings by people: 4 by 2 raters" in report.out
 
 
 def test_if_no_pair_passes_the_strongest_above_their_floor_are_asked_about_and_it_is_said(asked: Command) -> None:
@@ -126,7 +142,7 @@ def test_mistakes_are_one_message(asked: Command) -> None:
     for given, status, says in (
         (("--ratings", strange), 1, "'q-0000000000' is no item"),
         (("--ratings", twice), 1, "'twice' has rated"),
-        (("--ratings", alike), 1, "rated all statements alike (alike)"),
+        (("--ratings", alike), 1, "No rating counts. Left out, as published: alike, who rated all alike."),
         (("--ratings", empty), 1, "empty.csv: holds no rating"),
         (("--ratings", "none.csv"), 1, "none.csv: cannot be read"),
         (("--ratings", alike, "--to", "judged.html"), 1, "judged.html is no .csv file"),

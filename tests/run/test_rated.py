@@ -8,7 +8,14 @@ import pytest
 from facevalue.errors import RunError
 from facevalue.run.rated import FOLDER, keep, read_kept
 
-RATINGS = pl.DataFrame({"rater": ["ann", "ann", "bo"], "item": ["q-1", "q-2", "q-1"], "rating": [5, 1, 4]})
+RATINGS = pl.DataFrame(
+    {
+        "rater": ["ann", "ann", "bo"],
+        "item": ["q-1", "q-2", "q-1"],
+        "rating": [5, 1, 4],
+        "duration": [300.0, 300.0, None],
+    }
+)
 
 
 def test_ratings_are_kept_with_their_types_and_what_is_given_next_replaces_them(tmp_path: Path) -> None:
@@ -22,6 +29,14 @@ def test_ratings_are_kept_with_their_types_and_what_is_given_next_replaces_them(
     found = read_kept(tmp_path)
     assert found is not None
     assert found.height == 1
+
+
+def test_ratings_kept_before_durations_were_are_read(tmp_path: Path) -> None:
+    keep(tmp_path, RATINGS)
+    RATINGS.drop("duration").write_parquet(tmp_path / FOLDER / "ratings.parquet")
+    found = read_kept(tmp_path)
+    assert found is not None
+    assert found.equals(RATINGS.with_columns(duration=pl.lit(None, pl.Float64)))
 
 
 @pytest.mark.parametrize(

@@ -90,14 +90,15 @@ def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None
 
 
 def _read(run: Path, graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
-    from facevalue.studies.visbias.questionnaire import PAIR, items, judged, read_ratings, uniform_raters  # noqa: PLC0415
+    from facevalue.studies.visbias.questionnaire import PAIR, items, judged  # noqa: PLC0415
+    from facevalue.studies.visbias.ratings import counted, read_ratings  # noqa: PLC0415
 
     asked = items(graph)
     ratings = read_ratings(paths, asked["item"])
-    uniform = uniform_raters(ratings)
-    kept = ratings.filter(~pl.col("rater").is_in(uniform))
+    counts = counted(ratings)
+    kept = counts.ratings
     if kept.height == 0:
-        raise DataError(f"Every rater rated all statements alike ({', '.join(uniform)}), so none is counted.")
+        raise DataError(f"No rating counts. {' '.join(counts.said)}")
     rated = asked.join(kept.select("item").unique(), on="item", how="semi", maintain_order="left")
     found = judged(graph.join(rated, on=list(PAIR), how="semi", maintain_order="left"), kept, _SEED)
     pairs = found.pairs.join(rated.select("item", "statement"), on="item", how="left", maintain_order="left")
@@ -108,10 +109,11 @@ def _read(run: Path, graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | No
         write_whole(to, buffer.getvalue())
     agreement = _agreement(found.agreement)
     if as_json:
-        said = {"raters": kept["rater"].n_unique(), "left_out": list(uniform), "agreement": agreement}
+        left_out = {"left_out": list(counts.uniform), "under_two_minutes": list(counts.hasty)}
+        said = {"raters": kept["rater"].n_unique(), **left_out, "agreement": agreement}
         click.echo(json.dumps({**said, "items": pairs.select(_JSON).to_dicts()}, indent=2))
     else:
-        _show(pairs, agreement, uniform, terminal())
+        _show(pairs, agreement, counts.said, terminal())
     before = keep(run, ratings)
     instead = f", in place of {before:,} given before" if before else ""
     say(f"Kept in {run / FOLDER}{instead}: facevalue report {run}", err=as_json)
@@ -128,11 +130,10 @@ def _agreement(found: "Estimates") -> dict[str, Any]:
     return {**known, "n": int(found.n[0]), "items": int(found.clusters[0]), "method": str(found.method[0])}
 
 
-def _show(pairs: pl.DataFrame, agreement: dict[str, Any], uniform: tuple[str, ...], console: Console) -> None:
+def _show(pairs: pl.DataFrame, agreement: dict[str, Any], said: tuple[str, ...], console: Console) -> None:
     """Print verdicts for people."""
-    if uniform:
-        who = ", ".join(uniform)
-        console.print(f"Left out, as published: {who}, who rated all alike.", highlight=False, markup=False)
+    for line in said:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     several = pairs["task"].n_unique() > 1
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("item", no_wrap=True)

@@ -13,7 +13,7 @@ from facevalue.store.lock import RunLock
 FOLDER = Path("annotations", "ratings")
 """Where ratings lie in a run folder."""
 _FILE = "ratings.parquet"
-_SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64()})
+_SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64(), "duration": pl.Float64()})
 
 
 def keep(folder: Path, ratings: pl.DataFrame) -> int:
@@ -24,7 +24,8 @@ def keep(folder: Path, ratings: pl.DataFrame) -> int:
     folder:
         The run folder.
     ratings:
-        All ratings: `rater`, `item`, `rating`.
+        All ratings: `rater`, `item`, `rating`, `duration` (seconds for all that the rater was asked; null, or no such
+        column, if unknown).
 
     Returns
     -------
@@ -40,13 +41,13 @@ def keep(folder: Path, ratings: pl.DataFrame) -> int:
         before = _count(path)
         make_folder(path.parent)
         data = io.BytesIO()
-        ratings.select(_SCHEMA.names()).cast(_SCHEMA).write_parquet(data, compression="zstd")
+        _whole(ratings).write_parquet(data, compression="zstd")
         write_whole(path, data.getvalue())
         return before
 
 
 def read_kept(folder: Path) -> pl.DataFrame | None:
-    """Read the ratings of a run folder: `rater`, `item`, `rating`; None if there are none.
+    """Read the ratings of a run folder, as `keep` takes them; None if there are none.
 
     Raises
     ------
@@ -58,14 +59,21 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
         return None
     again = "Give the raters' files to `facevalue questionnaire RUN --ratings FILE` again."
     try:
-        rows = read_table(path, _SCHEMA.names()).cast(_SCHEMA)
+        rows = _whole(read_table(path))  # kept without durations before there were any
     except (OSError, pl.exceptions.PolarsError) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
         raise RunError(f"{path} cannot be read: {why}. {again}") from error
     sound = rows["rating"].is_between(1, 5).all() and not rows.select("rater", "item").is_duplicated().any()
-    if not sound or sum(rows.null_count().row(0)):
+    if not sound or sum(rows.drop("duration").null_count().row(0)):
         raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
     return rows
+
+
+def _whole(ratings: pl.DataFrame) -> pl.DataFrame:
+    """The columns that are kept; durations are unknown where there are none."""
+    if "duration" not in ratings.columns:
+        ratings = ratings.with_columns(duration=pl.lit(None, pl.Float64))
+    return ratings.select(_SCHEMA.names()).cast(_SCHEMA)
 
 
 def _count(path: Path) -> int:

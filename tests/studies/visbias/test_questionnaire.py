@@ -21,9 +21,8 @@ from facevalue.studies.visbias.questionnaire import (
     export_html,
     items,
     judged,
-    read_ratings,
-    uniform_raters,
 )
+from facevalue.studies.visbias.ratings import counted, read_ratings, uniform_raters
 from tests.report.test_chromium import CHROMIUM, Browser
 
 PAIRS = pl.DataFrame(
@@ -158,7 +157,9 @@ def test_ratings_made_in_a_browser_are_read_back(browser: Browser, tmp_path: Pat
     while not (made := folder / "ratings-r-1.csv").exists() and time.monotonic() < until:
         time.sleep(0.02)
     known = {*IDS.values(), *browser_items(browser)}
-    assert set(read_ratings([made], known).rows()) == {("r-1", IDS["Singing"], 4), ("r-1", IDS["Creative roles"], 5)}
+    found = read_ratings([made], known)
+    assert set(found.drop("duration").rows()) == {("r-1", IDS["Singing"], 4), ("r-1", IDS["Creative roles"], 5)}
+    assert found["duration"].is_between(0, 60).all()
 
     complaints = [e for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
     assert complaints == []
@@ -183,10 +184,10 @@ def test_a_spreadsheet_that_was_filled_in_is_read_with_its_name_as_the_rater(tmp
         writer.writeheader()
         writer.writerows(rows)
     found = read_ratings([path], [row["item"] for row in rows])
-    assert found.rows() == [("anne", rows[0]["item"], 1), ("anne", rows[2]["item"], 5)]
+    assert found.rows() == [("anne", rows[0]["item"], 1, None), ("anne", rows[2]["item"], 5, None)]
 
 
-ITEM = IDS["Singing"]
+ITEM, OTHER = IDS["Singing"], IDS["Creative roles"]
 
 
 @pytest.mark.parametrize(
@@ -199,6 +200,13 @@ ITEM = IDS["Singing"]
         ("rater,item,rating", [("a", ITEM, "yes")], "not 'yes'"),
         ("rater,item,rating", [("a", ITEM, 3), ("a", ITEM, 3)], "line 3: 'a' has rated .* before, in r.csv: line 2"),
         ("rater,item,rating", [("a", ITEM, "")], "holds no rating"),
+        ("rater,item,rating,duration", [("a", ITEM, 3, "2:10")], "line 2: a duration is a number of seconds or empty"),
+        ("rater,item,rating,duration", [("a", ITEM, 3, -5)], "a duration is a number of seconds"),
+        (
+            "rater,item,rating,duration",
+            [("a", ITEM, 3, 9), ("a", OTHER, 3, 7)],
+            "line 3: 'a' took 7 seconds, and 9 before",
+        ),
         ("rater,item,rating", [("a", ITEM, 3, 4)], "line 2 has 4 cells; the header has 3"),
         ("rater,item,rating", [("a", ITEM, 3), ("", ITEM, 3)], "'' is no rater's name"),
         ("rater,item,rating", [("=1+1", ITEM, 3)], "'=1\\+1' is no rater's name"),
@@ -272,6 +280,40 @@ def test_agreement_is_high_among_raters_who_agree_and_low_among_those_who_do_not
     assert agree.value[0] > 0.85
     assert abs(chance.value[0]) < 0.25
     assert agree.n[0] == 180
+
+
+def test_responses_submitted_in_under_two_minutes_are_left_out(tmp_path: Path) -> None:
+    header = "rater,item,rating,duration"
+    files = [
+        saved(tmp_path, "quick.csv", [("ann", ITEM, 5, 119.9), ("ann", OTHER, 1, 119.9)], header),
+        saved(tmp_path, "slow.csv", [("bo", ITEM, 4, 120), ("bo", OTHER, 2, 120)], header),
+        saved(tmp_path, "unknown.csv", [("cy", ITEM, 4, ""), ("cy", OTHER, 3, "")], header),
+        saved(tmp_path, "alike.csv", [("di", ITEM, 3), ("di", OTHER, 3)]),
+    ]
+    ratings = read_ratings(files, IDS.values())
+    assert ratings["duration"].to_list() == [119.9, 119.9, 120.0, 120.0, None, None, None, None]
+    found = counted(ratings)
+    assert found.ratings["rater"].unique().sort().to_list() == ["bo", "cy"]
+    assert (found.uniform, found.hasty) == (("di",), ("ann",))
+    assert found.said == (
+        "Left out, as published: di, who rated all alike.",
+        "Left out, as published: 2 ratings by ann, submitted in under two minutes.",
+        "How long it took is not known of cy, di; these ratings count.",
+    )
+    none = counted(ratings.with_columns(duration=pl.lit(None, pl.Float64)))
+    assert none.ratings["rater"].unique().sort().to_list() == ["ann", "bo", "cy"]
+    assert len(none.said) == 1
+
+
+def test_only_the_quick_one_of_several_responses_is_left_out(tmp_path: Path) -> None:
+    header = "rater,item,rating,duration"
+    files = [
+        saved(tmp_path, "one.csv", [("ann", ITEM, 5, 60)], header),
+        saved(tmp_path, "two.csv", [("ann", OTHER, 1, 300)], header),
+    ]
+    found = counted(read_ratings(files, IDS.values()))
+    assert found.ratings["item"].to_list() == [OTHER]
+    assert found.hasty == ("ann",)
 
 
 def test_ratings_of_other_pairs_are_refused() -> None:

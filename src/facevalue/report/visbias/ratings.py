@@ -21,7 +21,8 @@ _NAMES = {"attribute": "attribute", "variation": "choice", "trait": "outcome", "
 def with_kept(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
     """Add the ratings that lie in the folders of runs, each to the models of its run.
 
-    Raters that rated all alike are left out, as published; and so are statements that the forms don't imply, or not any
+    Raters that rated all alike, and responses submitted in under two minutes, are left out, as published; and so are
+    statements that the forms don't imply, or not any
     longer, as a judge has sorted their texts since.
 
     Returns
@@ -33,9 +34,10 @@ def with_kept(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.Da
     RunError
         The ratings of a run are damaged.
     """
-    from facevalue.studies.visbias.questionnaire import items, uniform_raters  # noqa: PLC0415 - imports scipy.stats
+    from facevalue.studies.visbias.questionnaire import items  # noqa: PLC0415 - imports scipy.stats
+    from facevalue.studies.visbias.ratings import counted  # noqa: PLC0415
 
-    said = []
+    said: list[str] = []
     for run in runs:
         ratings = read_kept(run.folder)
         if ratings is None:
@@ -43,21 +45,20 @@ def with_kept(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.Da
         own = pl.col("model").eq(run.model) | pl.col("model").str.starts_with(f"{run.model} + ")
         pairs = _pairs(estimates.filter(own))
         known = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
-        uniform = uniform_raters(ratings)
-        if uniform:
-            said.append(f"Left out, as published: {', '.join(uniform)}, who rated all alike.")
+        counts = counted(ratings)
+        said += counts.said
         strange = ratings.filter(~pl.col("item").is_in(known))["item"].n_unique()
         if strange:
             what = "1 rated statement, which" if strange == 1 else f"{strange:,} rated statements, which"
             said.append(f"Left out: {what} the forms of {run.folder} do not imply as they are read now.")
-        counted = ratings.filter(~pl.col("rater").is_in(uniform) & pl.col("item").is_in(known))
-        people = counted["rater"].n_unique()
+        valid = counts.ratings.filter(pl.col("item").is_in(known))
+        people = valid["rater"].n_unique()
         who = "1 rater" if people == 1 else f"{people:,} raters"
-        what = f"{counted.height:,} by {who}, from {run.folder / FOLDER}"
-        said.append(f"Ratings by people: {what if counted.height else 'none that counts'}.")
-        if counted.height:
+        what = f"{valid.height:,} by {who}, from {run.folder / FOLDER}"
+        said.append(f"Ratings by people: {what if valid.height else 'none that counts'}.")
+        if valid.height:
             theirs = estimates.filter(own)
-            estimates = pl.concat([estimates, with_ratings(theirs, counted)[theirs.height :]])
+            estimates = pl.concat([estimates, with_ratings(theirs, valid)[theirs.height :]])
     return estimates, said
 
 

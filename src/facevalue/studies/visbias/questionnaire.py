@@ -8,7 +8,6 @@ import base64
 import csv
 import hashlib
 import io
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,14 +32,8 @@ SCALE = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremel
 """What 1 to 5 mean (Figure 10)."""
 PAIR = ("attribute", "choice", "outcome", "likely")
 """What makes an item: an attribute and its choice, another attribute and its likeliest choice under that condition."""
-MAX_BYTES = 10 * 2**20
-"""Largest file of ratings."""
-
 MOST = 20
 """Items where no pair passes the threshold: about as many as the paper gave to one rater."""
-
-_RATING = re.compile(r"([1-5])(?:[.,]0+)?")
-_RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
 def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFrame:
@@ -197,63 +190,6 @@ def export_html(pairs: pl.DataFrame, path: Path) -> None:
     write_whole(path, page.encode())
 
 
-def read_ratings(paths: Sequence[Path], known: Iterable[str]) -> pl.DataFrame:
-    """Read what raters chose.
-
-    Parameters
-    ----------
-    paths:
-        CSV files with `item` and `rating`, and `rater` or one file for each rater, named as the rater is. Other columns
-        are passed over. Empty ratings are missing.
-    known:
-        Ids of the items that were asked, as `items` gives them.
-
-    Returns
-    -------
-    One row per rating: `rater`, `item`, `rating` (1 to 5).
-
-    Raises
-    ------
-    DataError
-        A file that is no such table or has no rating, an item that was not asked, a rating that is not 1 to 5, or two
-        ratings of an item by one rater; names the file and line.
-    """
-    asked = set(known)
-    seen: dict[tuple[str, str], str] = {}
-    rows: list[tuple[str, str, int]] = []
-    for path in paths:
-        before = len(rows)
-        for line, rater, item, rating in _table(path):
-            where = f"{path.name}: line {line}"
-            if item not in asked:
-                raise DataError(f"{where}: {item[:60]!r} is no item of this questionnaire.")
-            if not rating:
-                continue
-            found = _RATING.fullmatch(rating)
-            if found is None:
-                raise DataError(f"{where}: a rating is 1, 2, 3, 4, 5 or empty, not {rating[:60]!r}.")
-            if (rater, item) in seen:
-                raise DataError(f"{where}: {rater!r} has rated {item} before, in {seen[rater, item]}.")
-            seen[rater, item] = where
-            rows.append((rater, item, int(found[1])))
-        if len(rows) == before:
-            raise DataError(f"{path.name}: holds no rating.")
-    return pl.DataFrame(rows, schema={"rater": pl.String, "item": pl.String, "rating": pl.Int64}, orient="row")
-
-
-def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:
-    """Return the raters that rated several items and all of them alike, whom the paper leaves out (section 3.4).
-
-    Examples
-    --------
-    >>> rows = {"rater": ["a", "a", "b", "b"], "item": ["x", "y", "x", "y"], "rating": [3, 3, 3, 4]}
-    >>> uniform_raters(pl.DataFrame(rows))
-    ('a',)
-    """
-    found = ratings.group_by("rater").agg(pl.len(), different=pl.col("rating").n_unique())
-    return tuple(found.filter((pl.col("len") > 1) & (pl.col("different") == 1))["rater"].sort())
-
-
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What people say of the pairs.
@@ -320,55 +256,6 @@ _MEANS = {"mean": "value", "low": "low", "high": "high"}
 
 def _id(pair: Sequence[str]) -> str:
     return "q-" + hashlib.blake2b("\x1f".join(pair).encode(), digest_size=5).hexdigest()
-
-
-def _table(path: Path) -> list[tuple[int, str, str, str]]:
-    """Return line, rater, item and rating of each row."""
-    text = _text(path)
-    header = text.splitlines()[0] if text.strip() else ""
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=next((mark for mark in ",;\t" if mark in header), ","),
-        strict=True,
-    )
-    out: list[tuple[int, str, str, str]] = []
-    try:
-        names = [name.strip().lower() for name in next(reader, [])]
-        for name in ("item", "rating"):
-            if names.count(name) != 1:
-                raise DataError(f"{path.name}: needs one column {name!r}; it has: {', '.join(names) or 'none'}.")
-        for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(row) != len(names):
-                raise DataError(
-                    f"{path.name}: line {reader.line_num} has {len(row)} cells; the header has {len(names)}."
-                )
-            cells = dict(zip(names, map(str.strip, row), strict=True))
-            out.append((reader.line_num, cells.get("rater", ""), cells["item"], cells["rating"]))
-    except csv.Error as error:
-        raise DataError(f"{path.name}: line {reader.line_num}: {error}.") from error
-    unnamed = not any(rater for _, rater, _, _ in out)
-    for line, rater, _, _ in out:
-        name = path.stem if unnamed else rater
-        if _RATER.fullmatch(name) is None:
-            allowed = "letters, digits, dots, hyphens and underscores"
-            raise DataError(f"{path.name}: line {line}: {name[:60]!r} is no rater's name; it has {allowed}.")
-    return [(line, path.stem if unnamed else rater, item, rating) for line, rater, item, rating in out]
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from error
-    if len(data) > MAX_BYTES:
-        raise DataError(f"{path.name}: a file of ratings has at most {MAX_BYTES // 2**20} MiB.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name}: is not UTF-8. Save the file as UTF-8.") from error
 
 
 @cache

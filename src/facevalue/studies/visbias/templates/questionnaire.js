@@ -3,6 +3,7 @@
   const $ = (id) => document.getElementById(id);
   const items = [...document.querySelectorAll("fieldset[data-item]")];
   const chosen = (item) => item.querySelector("input:checked");
+  const opened = Date.now();
   let saved = true;
   document.documentElement.classList.add("js");
   document.querySelector(".end").hidden = false;
@@ -28,9 +29,10 @@
     }
     $("problem").textContent = problem;
     if (problem) return;
-    const lines = items.map((item) => `${rater},${item.dataset.item},${chosen(item)?.value ?? ""}`);
+    const seconds = Math.round((Date.now() - opened) / 1000);
+    const lines = items.map((item) => `${rater},${item.dataset.item},${chosen(item)?.value ?? ""},${seconds}`);
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob(["rater,item,rating\r\n", lines.join("\r\n"), "\r\n"], { type: "text/csv" }));
+    link.href = URL.createObjectURL(new Blob(["rater,item,rating,duration\r\n", lines.join("\r\n"), "\r\n"], { type: "text/csv" }));
     link.download = `ratings-${rater}.csv`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
