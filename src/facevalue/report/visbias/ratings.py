@@ -70,7 +70,7 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     estimates:
         The study's estimates.
     ratings:
-        As `facevalue.studies.visbias.questionnaire.read_ratings` returns them.
+        As `facevalue.studies.visbias.ratings.read_ratings` returns them.
 
     Returns
     -------
