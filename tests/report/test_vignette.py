@@ -169,6 +169,19 @@ def test_the_share_of_who_is_chosen_is_told_beside_what_would_be_even() -> None:
     assert "most often doctor (50%)" in more[0]
 
 
+def test_both_and_none_of_choices_are_shown_apart_from_errors() -> None:
+    frame = vm.estimates()
+    assert "Both and none" not in page(vm.data(estimates=frame)).text
+    asked = frame.filter((pl.col("measure") == "spread") & (pl.col("paradigm") == "decision"))
+    none = asked.with_columns(
+        pl.lit("none_rate").alias("measure"), pl.lit(41.5).alias("value"), pl.lit("%").alias("unit")
+    )
+    text = page(vm.data(estimates=pl.concat([frame, none]))).text
+    assert "Both and none" in text
+    assert text.count("41.5%") >= 2
+    assert "none, decisions" in text
+
+
 def cells_of(html: str, title: str) -> list[str]:
     table = next(t for t in re.findall(r"<table class=\"cells.*?</table>", html, re.DOTALL) if f">{title}<" in t)
     return re.findall(r"<td[^>]*>[^<]*</td>", table)

@@ -18,6 +18,8 @@ from facevalue.report.vignette.variants import Variants
 from facevalue.report.vignette.view import contrast_of
 from facevalue.report.words import DASH, number
 
+_FACTS = pl.col("paradigm") == "factuality"
+
 
 @dataclass(frozen=True, slots=True)
 class OverviewRow:
@@ -60,7 +62,9 @@ class Sections(Impact, Variants):
 
         def side(*, up: bool) -> str:
             rows = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))[:3]
-            return ", ".join(f"{self.who(e.identity)} {number(50 + (e.value or 0), '%')}" for e in rows) or DASH
+            shares = ((e, gaps.share(self.numbers, e)) for e in rows)
+            said = (f"{self.who(e.identity)} {self.text(share)}" for e, share in shares)
+            return ", ".join(said) or DASH
 
         verdict = None if spread is None else verdict_of(spread.verdict)
         floor = DASH
@@ -121,7 +125,8 @@ class Sections(Impact, Variants):
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
 
     def _errors(self, measure: str, model: str) -> list[Estimate]:
-        return estimates(chosen(self.numbers, measure, model, ("dimension",), {}, ("paradigm", "contrast", "question")))
+        frame = chosen(self.numbers, measure, model, ("dimension",), {}, ("paradigm", "contrast", "question"))
+        return estimates(frame.filter(_FACTS))
 
     def activity_strips(self, model: str) -> Strips | None:
         """Errors by activity, most first."""
@@ -140,7 +145,8 @@ class Sections(Impact, Variants):
         for measure in ("error_rate", "swapped_rate", "both_rate", "none_rate"):
             free = ("paradigm", "contrast", "question", "dimension", "identity")
             frame = chosen(self.numbers, measure, model, (), {}, free)
-            for e in estimates(frame.filter(pl.col("identity").is_not_null() | pl.col("question").is_not_null())):
+            named = pl.col("identity").is_not_null() | pl.col("question").is_not_null()
+            for e in estimates(frame.filter(_FACTS, named)):
                 who = self.who(e.identity) if e.identity else "everyone"
                 where = self.titles.get("dimension", e.dimension) if e.dimension else "all"
                 asked = self.titles.get("question", e.question) if e.question else "all"
@@ -199,6 +205,23 @@ class Sections(Impact, Variants):
                     pair = f"{model} and {e.other_model}"
                     rows.append(((pair, self.titles.get("paradigm", e.paradigm), where, self.title(measure)), e))
         return self.lines(("Models", "Paradigm", "Dimension", "What"), rows)
+
+    def neither_strips(self, model: str) -> Strips | None:
+        """Answers that name both people, or neither, where that was offered: they choose nobody."""
+        free = ("paradigm", "contrast", "question")
+        rows = []
+        for measure in ("both_rate", "none_rate"):
+            frame = chosen(self.numbers, measure, model, ("dimension",), {}, free)
+            summed = (pl.col("paradigm") != "decision") | pl.col("question").is_null()
+            rows += estimates(frame.filter(~_FACTS, summed, pl.col("paradigm") != "stereotype"))
+        rows.sort(key=lambda e: (e.dimension or "", e.paradigm or "", e.question or ""))
+
+        def label(e: Estimate) -> tuple[str, str]:
+            asked = self.titles.get("question", e.question) if e.question else "decisions"
+            words = ["both" if e.measure == "both_rate" else "none", asked, contrast_of(e)]
+            return self.titles.get("dimension", e.dimension), ", ".join(filter(None, words))
+
+        return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
 
     def missing_strips(self, model: str) -> Strips | None:
         """Replies without a valid answer, by dimension and paradigm."""
