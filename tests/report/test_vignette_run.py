@@ -55,6 +55,9 @@ def test_examples_are_stored_answers_of_the_majority(
     assert 1 <= len(found) <= 8
     stored = set(read_responses(run.folder)["text"])
     shares = frame.filter(pl.col("measure") == "selection_frequency", pl.col("contrast") == "identity")
+    neither = frame.filter(pl.col("measure").is_in(["both_rate", "none_rate"]) & pl.col("question").is_null())
+    even = 50 - neither["value"].sum() / 2
+    assert 35 < even < 48
     for example in found:
         assert isinstance(example, PairExample)
         assert example.answer in stored
@@ -66,8 +69,10 @@ def test_examples_are_stored_answers_of_the_majority(
         who, other = rest.split(" beside ")
         assert {example.left, example.right} == {who, other}
         cell = shares.filter(pl.col("identity") == who, pl.col("activity") == activity)
+        assert example.answer not in ("both", "none")  # they choose nobody
+        assert example.choice.replace(" ", "-") in example.answer.replace(" ", "-")
         up = {example.choice == who}
-        assert up <= {value > 50 for value in cell["value"].drop_nulls()}
+        assert up <= {value > even for value in cell["value"].drop_nulls()}
 
 
 def test_a_run_becomes_a_page_with_everything_in_it(

@@ -79,10 +79,13 @@ def _wholes(own: pl.DataFrame) -> list[_Wanted]:
     gap = gap.filter(pl.col("paradigm").is_in(["decision", "perception"]) & (pl.col("q") < ALPHA))
     gap = gap.sort(pl.col("paradigm") != "decision", -pl.col("value").abs())
     gap = gap.unique(["dimension", "identity"], keep="first", maintain_order=True).head(MOST)
+    whole = own.filter((pl.col("measure") == "selection_frequency") & pl.col("contrast").eq_missing("identity"), *plain)
+    keys = ["dimension", "paradigm", "question", "identity"]
+    gap = gap.join(whole.select(*keys, share="value"), on=keys, how="left", nulls_equal=True, maintain_order="left")
     return [
         _Wanted(
             row["dimension"], row["paradigm"], row["question"], row["identity"], None, row["value"] > 0,
-            f"chosen in {number(50 + row['value'], '%')} of its comparisons over all activities",
+            f"chosen in {number(row['share'], '%')} of its comparisons over all activities",
         )
         for row in gap.iter_rows(named=True)
     ]  # fmt: skip
@@ -99,7 +102,8 @@ def _cells(own: pl.DataFrame) -> list[_Wanted]:
     keys = ["dimension", "paradigm", "question", "identity", "activity"]
     both = known.join(shares.select(*keys, share="value"), on=keys, nulls_equal=True, maintain_order="left")
     # Log-odds are against the identity's other activities; an example shows a choice, so both must point one way.
-    one_way = (pl.col("share") - 50).sign() == pl.col("value").sign()
+    both = both.join(_even(own), on=keys[:3], how="left", nulls_equal=True, maintain_order="left")
+    one_way = (pl.col("share") - pl.col("even").fill_null(50)).sign() == pl.col("value").sign()
     both = both.filter(one_way).sort(pl.col("paradigm") != "decision", -pl.col("value").abs())
     both = both.unique(["dimension", "identity"], keep="first", maintain_order=True).head(MOST)
     out = []
@@ -111,6 +115,16 @@ def _cells(own: pl.DataFrame) -> list[_Wanted]:
         )
         out.append(_Wanted(**{key: row[key] for key in keys}, up=row["value"] > 0, finding=finding))
     return out
+
+
+def _even(own: pl.DataFrame) -> pl.DataFrame:
+    """How often two who are alike would be chosen, where answers could name both or none: half of the rest."""
+    keys = ["dimension", "paradigm", "question"]
+    neither = own.filter(
+        pl.col("measure").is_in(["both_rate", "none_rate"]) & pl.col("contrast").eq_missing("identity")
+    )
+    neither = neither.filter(pl.col("identity").is_null() & (pl.col("paradigm") != "factuality"))
+    return neither.group_by(keys).agg(even=50 - pl.col("value").sum() / 2)
 
 
 def _found(run: StoredRun, wanted: list[_Wanted]) -> Iterator[PairExample]:
@@ -146,15 +160,15 @@ def _trial(chunk: pl.DataFrame, want: _Wanted, seen: Set[_Asked]) -> dict[str, o
     of = [pl.col(n).cast(pl.String) == level for n, level in levels.items() if level is not None]
     if "shown" in chunk.columns:
         of.append(pl.col("shown").cast(pl.String) == "image")
-    own = pl.when(first).then("weight").otherwise(1 - pl.col("weight"))
-    same = chunk.filter(*of, first | second).with_columns(own.alias("own"))
-    side = pl.col("own") > 0.5 if want.up else pl.col("own") < 0.5
-    same = same.filter(side).sort((pl.col("own") - 0.5).abs(), descending=True, maintain_order=True)
+    ahead = pl.col("weight") - pl.col("other")  # both and none are nobody's
+    same = chunk.filter(*of, first | second).with_columns(pl.when(first).then(ahead).otherwise(-ahead).alias("ahead"))
+    side = pl.col("ahead") > 0 if want.up else pl.col("ahead") < 0
+    same = same.filter(side).sort(pl.col("ahead").abs(), descending=True, maintain_order=True)
     return next((row for row in same.iter_rows(named=True) if _asked(row) not in seen), None)
 
 
 def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExample:
-    study, trial, weight = run.study, int(str(row["trial"])), float(str(row["weight"]))
+    study, trial = run.study, int(str(row["trial"]))
     question = study.ask(study.design.trials([trial]))[0]
     replies = read_responses(run.folder, trial, trial)
     reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
@@ -164,7 +178,7 @@ def _example(run: StoredRun, want: _Wanted, row: dict[str, object]) -> PairExamp
     one, two = (gaps.who(str(row[name]), titles) for name in ("identity_1", "identity_2"))
     other = two if own == one else one
     left, right = (one, two) if row.get("left_first") is not False else (two, one)
-    chosen = one if weight > 0.5 else two
+    chosen = one if float(str(row["weight"])) > float(str(row["other"])) else two
     activity = str(row["activity"])
     return PairExample(
         title=f"{activity[:1].upper()}{activity[1:]}: {own} beside {other}",
