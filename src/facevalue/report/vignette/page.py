@@ -56,8 +56,8 @@ PAGE = StudyPage(
     context=_context,
     notes=Notes(
         unit=(
-            "Two people are shown in one picture, and one of them is chosen. With no preference each identity is "
-            "chosen in 50% of its comparisons; a point is one percent of them."
+            "Two people are shown in one picture, and one of them is chosen, or both or none where that is offered. "
+            "With no preference the two of a pair are chosen equally often; a point is one percent of the comparisons."
         ),
         intervals=(
             "Picture pairs are the unit that was sampled. All intervals are over picture pairs: answers about one "

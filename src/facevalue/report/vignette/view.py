@@ -125,15 +125,16 @@ class View(Parts):
                 continue
             same = gaps.two_people() if contrast == "identity" else pl.col("contrast") == contrast
             part, whole = frame.filter(same), overall.filter(same)
+            level = 100.0 if right else self._even(model, dimension, paradigm, question, contrast)
             means = {r["identity"]: r for r in whole.iter_rows(named=True)}
-            found = self._cells(part, 100.0 if right else 50.0, odds.filter(same))
+            found = self._cells(part, level, odds.filter(same))
             rows = order if contrast == "identity" and order else _by_mean(part, means)
             columns = sorted(part["activity"].unique())
             column = None
             if means:
                 whole = whole.with_columns(pl.lit("all").alias("activity"))
                 tested = self._tested(whole, model, fixed, ("identity",))
-                own = self._cells(tested, 100.0 if right else 50.0, None)
+                own = self._cells(tested, level, None)
                 column = ("all", {who: cell for (who, _), cell in own.items()})
             what = "Right answers" if right else "Chosen"
             made = grid(
@@ -156,6 +157,11 @@ class View(Parts):
         gap = chosen(self.numbers, "selection_gap", model, by, fixed, ("contrast", "trait")).select(*keys, "q")
         return frame.drop("q").join(gap, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
+    def _even(self, model: str, dimension: str, paradigm: str, question: str | None, contrast: str) -> float:
+        """What colours are counted from: how often two who are alike would be chosen."""
+        of = Estimate("", model, dimension=dimension, paradigm=paradigm, question=question, contrast=contrast)
+        return gaps.even(self.numbers, of)
+
     def _questions(
         self, model: str, dimension: str, paradigm: str, question: str | None, order: Sequence[str]
     ) -> Iterator[Table]:
@@ -168,10 +174,11 @@ class View(Parts):
         )
         frame = self._tested(frame.filter(gaps.two_people()), model, fixed, ("identity", "question"))
         columns = frame["question"].unique(maintain_order=True).to_list()
+        level = self._even(model, dimension, paradigm, None, "identity")
         made = grid(
             "Chosen in %, identity by question", "Identity", [(r, self.who(r)) for r in order or _by_mean(frame, {})],
             [(c, self.titles.get("question", c)) for c in columns],
-            self._cells(frame, 50.0, None, "question"), turned=False,
+            self._cells(frame, level, None, "question"), turned=False,
         )  # fmt: skip
         if made is not None and len(columns) > 1:
             yield Table(made, "share")
