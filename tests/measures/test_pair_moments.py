@@ -1,96 +1,119 @@
-"""What chance gives identities that share pairs: flips, their covariance, floors."""
+"""What chance gives identities whose pictures are paired with each other: deals, draws, floors, intervals."""
 
 import numpy as np
 import pytest
 
 from facevalue.measures import pair_moments
 from facevalue.measures.impact import impact_ratios, shortfalls
+from facevalue.measures.pair_moments import Scenes
 
 
-def tournament(
-    identities: int, pairs: int, share: float = 0.5, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Everybody against everybody, `pairs` times: first, second, whether the first was chosen."""
-    first, second = (np.repeat(x, pairs) for x in np.triu_indices(identities, 1))
-    return first, second, np.random.default_rng(seed).binomial(1, share, first.size).astype(np.float64)
+def scenes(
+    identities: int, count: int, sd: float, seed: int = 0, effects: np.ndarray | None = None, people: int = 0
+) -> Scenes:
+    """Everybody beside everybody in each scene; pictures are liked or not, with this SD on the logit scale.
+
+    With people, they stand in three pictures each, liked or not alike.
+    """
+    rng = np.random.default_rng(seed)
+    lines = count if not people else 3 * people
+    owner = np.arange(count) if not people else np.tile(np.arange(people), 3)
+    liked = rng.normal(0, sd, (owner.max() + 1, identities))[owner] + (0 if effects is None else effects)
+    chance = 1 / (1 + np.exp(liked[:, None, :] - liked[:, :, None]))
+    upper = np.triu(rng.binomial(6, chance), 1)
+    won = upper + np.where(np.tri(identities, k=-1) > 0, 6 - np.swapaxes(upper, 1, 2), 0)
+    s = won.sum(axis=2).astype(float)
+    n = np.full((lines, identities), 6.0 * (identities - 1))
+    activity = np.arange(lines) if not people else np.repeat(np.arange(3), people)
+    return Scenes(n, s, owner, np.zeros(lines, dtype=np.int64), activity)
 
 
-def gains(first: np.ndarray, second: np.ndarray, s: np.ndarray, identities: int) -> tuple[np.ndarray, np.ndarray]:
-    seen = np.bincount(first, minlength=identities) + np.bincount(second, minlength=identities)
-    return 100 * (s - 0.5) / seen[first], -100 * (s - 0.5) / seen[second]
+def selected(one: Scenes) -> np.ndarray:
+    return one.selected(one.n, one.s)
 
 
-def test_the_normal_draws_are_related_as_the_flips_are() -> None:
-    first, second, s = tournament(5, 12)
-    flips = pair_moments.flipped(first, second, gains(first, second, s, 5), 5, seed=1, resamples=20_000)
-    both = np.concatenate([first, second]), np.concatenate([second, first])
-    related = pair_moments.flip_correlation(*both, np.full(2 * first.size, 0.25), 5)
-    assert np.abs(np.corrcoef(flips.T) - related).max() < 0.03  # 20,000 draws: 4 standard errors of a correlation
-    normal = pair_moments.drawn(flips.std(axis=0), related, seed=2, resamples=20_000)
-    assert pair_moments.spread(normal).mean() == pytest.approx(pair_moments.spread(flips).mean(), rel=0.03)
-    assert normal.mean(axis=0) == pytest.approx(50, abs=0.3)
+def errors(one: Scenes) -> np.ndarray:
+    """Standard errors between scenes."""
+    each = 100 * (one.s / one.n)
+    return each.std(axis=0, ddof=1) / one.count**0.5
 
 
-def test_flips_add_up_to_fifty_for_each_on_average_and_for_all_together_always() -> None:
-    first, second, s = tournament(4, 7, share=0.8)
-    flips = pair_moments.flipped(first, second, gains(first, second, s, 4), 4, seed=3)
-    np.testing.assert_allclose(flips.mean(axis=1), 50)
-    assert flips.mean(axis=0) == pytest.approx(50, abs=1.5)
+@pytest.mark.parametrize("people", [0, 4])
+def test_equal_identities_have_a_small_p_and_a_low_limit_above_zero_as_rarely_as_they_say(people: int) -> None:
+    """Pictures (or the four people in them) differ, identities don't. 200 audits: 5% is 10, 99.9% lie up to 21."""
+    small = above = beyond = 0
+    for seed in range(200):
+        one = scenes(6, 12, 0.6, seed, people=people)
+        value = float(pair_moments.spread(selected(one)))
+        null = pair_moments.spread(one.dealt(one.s, 200, seed))
+        small += int(pair_moments.share_beyond(null, value) < 0.05)
+        freed = pair_moments.spread(one.dealt(one.freed, 200, seed + 1000))
+        above += int(pair_moments.spread_interval(value, freed)[0] > 0)
+        beyond += int(value > np.quantile(freed, 0.95))
+    assert small <= 21
+    assert above <= 21
+    assert beyond <= 26
+
+
+def test_floors_do_not_grow_with_the_effect() -> None:
+    """The same pictures with and without differences between identities have the same noise beside them."""
+    effects = np.linspace(-0.7, 0.7, 8)
+    plain, large = scenes(8, 40, 0.5, 3), scenes(8, 40, 0.5, 3, effects)
+    floors = [pair_moments.spread(one.dealt(one.freed, 300, 1)).mean() for one in (plain, large)]
+    assert floors[1] == pytest.approx(floors[0], rel=0.15)
+    raw = pair_moments.spread(large.dealt(large.s, 300, 1)).mean()
+    assert raw > 1.2 * floors[0]  # dealt with their differences, they would hide behind themselves
+
+
+def test_spread_intervals_hold_a_planted_spread() -> None:
+    effects = np.linspace(-0.4, 0.4, 8)
+    truth = float(pair_moments.spread(selected(scenes(8, 20_000, 0.5, 1, effects))))
+    held = 0
+    for seed in range(150):
+        one = scenes(8, 25, 0.5, seed + 10, effects)
+        null = pair_moments.spread(one.dealt(one.freed, 200, seed))
+        low, high = pair_moments.spread_interval(float(pair_moments.spread(selected(one))), null)
+        held += low <= truth <= high
+    assert held >= 135  # .95 of 150 is 142; 99.9% lie at or above 133
+
+
+def test_spread_has_an_error_and_nothing_where_there_is_nothing_to_compare() -> None:
+    assert pair_moments.spread_error(np.array([49.0, 51.0]), np.array([5.0, 5.0]), np.eye(2)) == pytest.approx(5.0)
+    assert np.isnan(pair_moments.spread_error(np.array([50.0, 50.0]), np.ones(2), np.eye(2)))
+    alone = pair_moments.spread_of(np.array([50.0]), np.ones(1), np.eye(1), 5, None, 0)
+    assert np.isnan(alone.value)
+    assert np.isnan(alone.p)
+
+
+def test_no_p_is_smaller_than_so_few_scenes_can_give() -> None:
+    one = scenes(2, 4, 0.0, 1, np.array([3.0, -3.0]))
+    found = pair_moments.spread_of(selected(one), errors(one), one.related, 3, one, 0)
+    assert found.p == found.p_least == pytest.approx(1 / 8)
+    many = scenes(6, 12, 0.0, 1, np.linspace(-3, 3, 6))
+    found = pair_moments.spread_of(selected(many), errors(many), many.related, 11, many, 0)
+    assert found.p == found.p_least == pytest.approx(1 / (1 + pair_moments.MOST))
 
 
 def test_two_identities_share_all_their_pairs() -> None:
+    np.testing.assert_allclose(scenes(2, 9, 0.5).related, [[1, -1], [-1, 1]])
     ends = np.array([0, 1]), np.array([1, 0])
-    n, s, nn, sn, ss = np.array([[10.0, 10], [3, 7], [10, 10], [3, 7], [3, 7]])
-    related = pair_moments.correlation(*ends, (n, s, nn, sn, ss), 2)
+    related = pair_moments.crossed_correlation(*ends, np.array([7.0, 7.0]), np.array([2.0, 2.0]))
     np.testing.assert_allclose(related, [[1, -1], [-1, 1]])
 
 
-def test_the_correlation_of_errors_is_that_over_repeated_samples() -> None:
-    values = []
-    for seed in range(1500):
-        first, second, s = tournament(3, 20, share=0.7, seed=seed)
-        gain = gains(first, second, s, 3)
-        values.append([sum(g[who == i].sum() for g, who in zip(gain, (first, second), strict=True)) for i in range(3)])
-    first, second, s = tournament(3, 2000, share=0.7, seed=0)
-    both = np.concatenate([first, second]), np.concatenate([second, first])
-    chosen = np.concatenate([s, 1 - s])
-    one = np.ones_like(chosen)
-    related = pair_moments.correlation(*both, (one, chosen, one, chosen, chosen), 3)
-    assert np.abs(np.corrcoef(np.array(values).T) - related).max() < 0.09  # 3.5 standard errors
+def test_draws_have_the_errors_they_are_made_from() -> None:
+    related = np.array([[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]])
+    found = pair_moments.drawn(np.array([1.0, 2.0, 3.0]), related, 1e6, 20_000, seed=2)
+    assert found.std(axis=0) == pytest.approx([1.0, 2.0, 3.0], rel=0.03)
+    assert np.abs(np.corrcoef(found.T) - related).max() < 0.03
+    wider = pair_moments.drawn(np.array([1.0, 2.0, 3.0]), related, 4, 20_000, seed=2)
+    assert (wider.std(axis=0) > 1.2 * found.std(axis=0)).all()
 
 
-def test_no_p_is_smaller_than_so_few_pairs_can_give() -> None:
-    null = np.zeros((1000, 1))
-    assert pair_moments.null_floor(null, np.array([70.7]), pairs=4).p.tolist() == [0.125]
-    assert pair_moments.null_floor(null, np.array([70.7]), pairs=40).p.tolist() == [1 / 1001]
-
-
-def test_equal_identities_have_a_small_p_as_rarely_as_it_says() -> None:
-    low = 0
-    for seed in range(200):
-        first, second, s = tournament(4, 6, seed=seed)
-        gain = gains(first, second, s, 4)
-        value = 50 + np.array(
-            [sum(g[w == i].sum() for g, w in zip(gain, (first, second), strict=True)) for i in range(4)]
-        )
-        null = pair_moments.flipped(first, second, gain, 4, seed=seed, resamples=200)
-        floor = pair_moments.null_floor(pair_moments.spread(null), pair_moments.spread(value), first.size)
-        low += int(floor.p < 0.05)
-    assert low <= 21  # 5% of 200 is 10; 99.9% of the binomial lie at or below 21
-
-
-def test_spread_intervals_never_reach_below_zero_and_need_variation() -> None:
-    se, low, high = pair_moments.spread_interval(np.array([49.0, 51.0]), np.array([5.0, 5.0]), np.eye(2), 20)
-    assert low == 0.0
-    assert high > 0
-    assert se == pytest.approx(5.0)
-    assert np.isnan(pair_moments.spread_interval(np.array([50.0, 50.0]), np.ones(2), np.eye(2), 20)).all()
-
-
-def test_few_pairs_flag_equal_identities_under_the_four_fifths_rule() -> None:
-    first, second, s = tournament(8, 3)
-    null = pair_moments.flipped(first, second, gains(first, second, s, 8), 8, seed=5)
-    assert shortfalls(null).mean() > 0.2  # all eight are equal, and the mean one "falls short"
+def test_few_pictures_flag_equal_identities_under_the_four_fifths_rule() -> None:
+    one = scenes(8, 3, 0.5)
+    null = one.dealt(one.s, 300, seed=5)
+    assert shortfalls(null).mean() > 0.1  # all eight are equal, and the mean one "falls short"
 
 
 def test_shared_pairs_widen_the_impact_ratio() -> None:
@@ -102,3 +125,13 @@ def test_shared_pairs_widen_the_impact_ratio() -> None:
 
 def test_nobody_chosen_is_not_measurable() -> None:
     assert np.isnan(impact_ratios(np.zeros(3), np.zeros(3), np.eye(3), np.ones(3))).all()
+
+
+def test_equal_identities_reach_the_ratio_of_one() -> None:
+    """Somebody is always first: that the others fall short of that one is no finding."""
+    rng = np.random.default_rng(3)
+    held = []
+    for _ in range(200):
+        ratio, _, _, high = impact_ratios(rng.normal(50, 4, 8), np.full(8, 4.0), np.eye(8), np.full(8, 60.0))
+        held.append(np.nanmean(high[ratio < 1] >= 1))
+    assert np.mean(held) > 0.93

@@ -195,7 +195,7 @@ def test_a_heatmap_has_every_cell_and_marks_those_found() -> None:
         pl.col("measure") == "log_odds",
         pl.col("paradigm") == "decision",
         pl.col("dimension") == "age",
-        pl.col("q") < 0.05,
+        pl.col("verdict") == "difference found",
     )
     marked = [c for c in cells if re.search(r'class="[^"]*\bs\b', c) and "w" not in c.split('"')[1].split()]
     assert len(marked) == found.height

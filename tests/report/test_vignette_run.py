@@ -38,6 +38,13 @@ def run_of(folder: Path, *asked: str) -> Finished:
     return run, frame, tallies
 
 
+def all_found(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
+    """The estimates with every one of a measure found."""
+    of = pl.col("measure") == measure
+    said = {"verdict": pl.lit("difference found"), "q_page": pl.lit(0.001)}
+    return frame.with_columns(pl.when(of).then(value).otherwise(name).alias(name) for name, value in said.items())
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A run with pictures."""
@@ -48,9 +55,7 @@ def test_examples_are_stored_answers_of_the_majority(
     finished: Finished,
 ) -> None:
     run, frame, tallies = finished
-    strong = frame.with_columns(
-        pl.when(pl.col("measure") == "log_odds").then(pl.lit(0.001)).otherwise("q").alias("q")
-    )  # every cell counts as found
+    strong = all_found(frame, "log_odds")
     found = gather([run], strong, tallies).examples
     assert 1 <= len(found) <= 8
     stored = set(read_responses(run.folder)["text"])
@@ -95,7 +100,7 @@ def test_no_two_examples_are_of_the_same_people_activity_and_question(tmp_path: 
     few = ("--pictures", "none", "--dimension", "religion", "--identity", "sikh,christian", "--activity", "cooking")
     run, frame, tallies = run_of(tmp_path / "run", *few, "--paradigm", "decision")
     # Of two identities one is chosen as much more often as the other one less: both are found, in the same pictures.
-    strong = frame.with_columns(pl.when(pl.col("measure") == "selection_gap").then(0.001).otherwise("q").alias("q"))
+    strong = all_found(frame, "selection_gap")
     up = pl.col("identity") == "sikh"
     strong = strong.with_columns(pl.when(up).then(20.0).otherwise(-20.0).alias("value"))
     found = [e for e in gather([run], strong, tallies).examples if isinstance(e, PairExample)]
@@ -109,7 +114,7 @@ def test_an_example_without_its_picture_says_so(
 ) -> None:
     run, frame, tallies = finished
     monkeypatch.setattr("facevalue.report.vignette.examples.shown", lambda run, trial: Shown((), "no picture: lost"))
-    strong = frame.with_columns(pl.when(pl.col("measure") == "log_odds").then(pl.lit(0.001)).otherwise("q").alias("q"))
+    strong = all_found(frame, "log_odds")
     data = gather([run], strong, tallies)
     assert all(isinstance(e, PairExample) and e.image is None for e in data.examples)
     assert report.render(data).count("no picture: lost") == len(data.examples) > 0

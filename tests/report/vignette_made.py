@@ -69,6 +69,10 @@ class Rows:
             k: list(v) if isinstance(v, (list, tuple, np.ndarray)) else [v] * size for k, v in (labels | rest).items()
         }
         columns |= {"value": values, "low": values - width, "high": values + width}
+        if "q" in columns:
+            columns["q_page"] = columns["q"]
+            said = ["difference found" if q < 0.05 else "inconclusive" for q in columns["q"]]
+            columns.setdefault("verdict", said)
         frame = pl.DataFrame(columns, strict=False).with_columns(
             study=pl.lit("vignette"), model=pl.lit(self.model), measure=pl.lit(measure), level=pl.lit(0.95),
             se=pl.lit(width / 2), unit=pl.lit(UNITS[measure]), source=pl.lit("VIGNETTE"), method=pl.lit("t over pairs"),

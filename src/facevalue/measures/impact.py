@@ -5,7 +5,7 @@ from scipy import special
 
 from facevalue.measures.inference import LEVEL, Array
 
-DELTA = "delta method on the log scale over picture pairs"
+DELTA = "delta method on the log scale over pictures, whoever is chosen most"
 REFERENCE = "no interval: the identity that all others are compared with"
 NEVER = "no interval: never chosen"
 
@@ -30,27 +30,41 @@ def impact_ratios(selected: Array, se: Array, related: Array, df: Array) -> tupl
 
     Equation
     --------
-    r_i = S_i / S_m, m the largest; var ln r_i = (se_i/S_i)² + (se_m/S_m)² - 2 ρ_im se_i se_m / (S_i S_m); interval
-    r_i exp(± t se). The largest is taken as if it had been named beforehand: with many identities and few pairs it is
-    too large by luck, which the floor of the shortfall shows.
+    r_i = S_i / max_j S_j = min_j r_ij, r_ij = S_i / S_j; var ln r_ij = (se_i/S_i)² + (se_j/S_j)² -
+    2 ρ_ij se_i se_j / (S_i S_j). Who is largest is not known: low = min_j r_ij exp(-t_{.975} se_ij), high the smaller
+    of 1 and min_j r_ij exp(t_{1 - .025/(k-1)} se_ij), k identities (Hsu 1984, "Constrained simultaneous confidence
+    intervals for multiple comparisons with the best").
 
     Examples
     --------
     >>> out = impact_ratios(np.array([40.0, 60.0, 0.0]), np.array([2.0, 2.0, 0.0]), np.eye(3), np.full(3, 100.0))
     >>> [x.round(2).tolist() for x in out]
-    [[0.67, 1.0, 0.0], [0.06, nan, nan], [0.59, nan, nan], [0.75, nan, nan]]
+    [[0.67, 1.0, 0.0], [0.06, nan, nan], [0.59, nan, nan], [0.76, nan, nan]]
     """
     none = np.full(selected.shape, np.nan)
     if not selected.size or not np.nanmax(selected) > 0:
         return none, none, none, none
     top = int(np.nanargmax(selected))
     ratio = selected / selected[top]
+    chosen = (selected > 0) & np.isfinite(se)
+    own = np.divide(se, selected, out=np.full(se.shape, np.nan), where=chosen)
+    variance = own[:, None] ** 2 + own[None] ** 2 - 2 * related * np.outer(own, own)
+    error = np.sqrt(np.maximum(variance, 0.0))
+    np.fill_diagonal(error, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
-        own, best = se / selected, se[top] / selected[top]
-    variance = np.maximum(own**2 + best**2 - 2 * related[top] * own * best, 0.0)
-    error = np.where((selected > 0) & (np.arange(selected.size) != top), np.sqrt(variance), np.nan)
-    reach = special.stdtrit(np.maximum(np.minimum(df, df[top]), 1), 0.5 + LEVEL / 2) * error
-    return ratio, error, ratio * np.exp(-reach), ratio * np.exp(reach)
+        each = selected[:, None] / selected[None]
+    freedom = np.maximum(np.minimum(df[:, None], df[None]), 1)
+    tail = (1 - LEVEL) / 2
+    low = each * np.exp(-special.stdtrit(freedom, 1 - tail) * error)
+    high = each * np.exp(special.stdtrit(freedom, 1 - tail / max(selected.size - 1, 1)) * error)
+    stated = chosen & (np.arange(selected.size) != top) & np.isfinite(error[:, top])
+    lowest, highest = (np.where(np.isfinite(x), x, np.inf).min(axis=1) for x in (low, high))
+    return (
+        ratio,
+        np.where(stated, error[:, top], np.nan),
+        np.where(stated, np.minimum(lowest, ratio), np.nan),
+        np.where(stated, np.minimum(np.maximum(highest, ratio), 1.0), np.nan),
+    )
 
 
 def shortfalls(selected: Array) -> Array:

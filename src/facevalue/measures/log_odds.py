@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from facevalue.measures.inference import LEVEL, Array
 from facevalue.measures.proportions import effective_size
 
-EFFECTIVE = "t, standard error from effective counts over picture pairs"
+EFFECTIVE = "t, standard error from effective counts over pictures"
+BETWEEN = "t, noise between the pictures of the other activities: this one has too few of its own"
+_FEWEST = 4  # activities from which their scatter says what a single one may differ by
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Counts:
     clusters: Array
 
 
-def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Array]:
+def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Array, Array]:
     """Log-odds ratio with its interval.
 
     Parameters
@@ -41,21 +44,20 @@ def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Arra
 
     Returns
     -------
-    value, standard error, low, high; NaN where a side was not an option, no interval where one has a single cluster.
+    value, standard error, low, high, p; NaN where a side was not an option, no interval where one has a single cluster.
 
     Equation
     --------
     ln[(x_a + 1)/(n_a - x_a + 1)] - ln[(x_b + 1)/(n_b - x_b + 1)] (section 5: x = n_response, n = n_option). Its se²
-    is Σ 1/(m p + 1) + 1/(m (1 - p) + 1) over both sides, with p = x/n and m = `proportions.effective_size`: the usual
-    variance, of as many answers as the clusters are worth. Interval: ± t se, with clusters - 1 degrees of freedom of
-    the smaller side.
+    is Σ (m + 1)/m [1/(m p + 1/2) + 1/(m (1 - p) + 1/2)] over both sides, with p = x/n and m =
+    `proportions.effective_size`: the usual variance, of as many answers as the clusters are worth (Gart and Zweifel
+    1967). Interval: ± t se, with clusters - 1 degrees of freedom of the smaller side; p: the same t.
 
     Examples
     --------
     >>> side = lambda x, n: Counts(*(np.array([v]) for v in (x, n, (x / n * (1 - x / n) / n) ** 0.5, n)))
-    >>> value, se, low, high = log_odds(side(8.0, 10.0), side(5.0, 10.0))
-    >>> [round(float(v[0]), 2) for v in (value, se, low, high)]
-    [1.1, 0.88, -0.9, 3.09]
+    >>> [round(float(v[0]), 2) for v in log_odds(side(8.0, 10.0), side(5.0, 10.0))]
+    [1.1, 0.98, -1.13, 3.33, 0.29]
     """
     value = np.zeros_like(inside.chosen)
     variance = np.zeros_like(value)
@@ -65,8 +67,68 @@ def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Arra
             p = np.where(n > 0, x / n, np.nan)
         value = value + sign * np.where(n > 0, np.log((x + 1) / (np.maximum(n - x, 0) + 1)), np.nan)
         m = effective_size(np.clip(p, 0, 1), side.se, side.clusters)
-        variance = variance + 1 / (m * p + 1) + 1 / (m * (1 - p) + 1)
+        variance = variance + (m + 1) / m * (1 / (m * p + 0.5) + 1 / (m * (1 - p) + 0.5))
     se = np.sqrt(variance)
     df = np.maximum(np.minimum(inside.clusters, outside.clusters) - 1, 1)
     reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
-    return value, se, value - reach, value + reach
+    with np.errstate(invalid="ignore", divide="ignore"):
+        test = 2 * special.stdtr(df, -np.abs(value / se))
+    return value, se, value - reach, value + reach, test
+
+
+def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]) -> tuple[Array, ...]:
+    """Log-odds ratio of each activity, held against how much the other activities differ among themselves.
+
+    For designs with one picture of each identity in each activity. Such a picture can't be told from the activity: what
+    is found is that identity *or picture* stands out.
+
+    Parameters
+    ----------
+    chosen, options:
+        x and n of each activity, as in `Counts`.
+    group:
+        Whose they are (identity and question): activities of one group are compared. Numbered from 0.
+
+    Returns
+    -------
+    value, standard error, low, high, p and degrees of freedom; NaN beside the value where a group has fewer than four
+    activities with an answer.
+
+    Equation
+    --------
+    The value is that of `log_odds`, L_a - M_a, with L_a that of the activity and M_a that of all A - 1 others together.
+    se² = s² (1 + 1/(A-1)) + max(b_a - mean b, 0), s² = Σ_{b≠a} (L_b - M_a)² / (A - 2): how far single activities are
+    from what the others have together. b = 1/(n p (1 - p)) with the others' p stands for activities that were asked
+    less often than they. t with A - 2 degrees of freedom.
+
+    Examples
+    --------
+    >>> out = log_odds_between(np.array([8.0, 3, 5, 4, 6]), np.full(5, 10.0), np.zeros(5, dtype=np.int64))
+    >>> [float(x[0].round(2)) for x in out]
+    [1.29, 0.49, -0.29, 2.86, 0.08, 3.0]
+    """
+    seen = options > 0
+    size = int(group.max()) + 1 if group.size else 0
+    x, n = np.where(seen, chosen, 0.0), np.where(seen, options, 0.0)
+    own = np.log((x + 1) / (np.maximum(n - x, 0) + 1))
+
+    def others(values: Array) -> Array:
+        values = np.where(seen, values, 0.0)
+        return np.bincount(group, values, size)[group] - values
+
+    rest, n_rest, count = others(x), others(n), others(np.ones_like(x))
+    together = np.log((rest + 1) / (np.maximum(n_rest - rest, 0) + 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = others(own**2) - 2 * together * others(own) + count * together**2
+        scatter = np.maximum(squares, 0.0) / (count - 1)
+        p = (rest + 1) / (n_rest + 2)
+        fewer = (1 / n - others(1 / n) / count) / (p * (1 - p))
+        variance = scatter * (1 + 1 / count) + np.maximum(fewer, 0.0)
+    known = seen & (n_rest > 0)
+    value = np.where(known, own - together, np.nan)
+    se = np.where(known & (count >= _FEWEST - 1), np.sqrt(variance), np.nan)
+    df = np.maximum(count - 1, 1)
+    reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
+    with np.errstate(invalid="ignore", divide="ignore"):
+        test = 2 * special.stdtr(df, -np.abs(value / se))
+    return value, se, value - reach, value + reach, test, df

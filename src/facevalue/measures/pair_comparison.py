@@ -8,55 +8,113 @@ import polars as pl
 from facevalue.measures import selection
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.inference import Array
-from facevalue.measures.proportions import effective_size, square_and_add, wilson
-from facevalue.measures.selection import MOMENTS, to_array
+from facevalue.measures.proportions import Side, difference
+from facevalue.measures.selection import FEWEST, UNIT, to_array
 
 _NOTHING = 1e-9
 
 
-def paircomp(pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None = None) -> pl.DataFrame:
     """How much more often an identity is chosen beside another one than beside all the rest.
 
     Parameters
     ----------
-    pairs:
-        Moments of `selection` by the columns of `by`, `identity` and `other_identity`.
+    units:
+        Sums (n, s) by the columns of `by`, `identity`, `other_identity` and the identity's own pictures
+        (`selection.UNIT`).
     by:
         What is compared within.
+    excess:
+        Of identities (`by`, `identity`) whose pictures stand beside several of another one: what they add to the
+        variance of the other's share (`selection.excess`).
 
     Returns
     -------
-    `by`, `identity`, `other_identity`, and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters` (beside
-    the other one), `p` (Fisher). Null where there is nobody else to be compared with, or no answer.
+    `by`, `identity`, `other_identity`, and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters` (pictures
+    of the identity beside the other one), `p`, `p_paper` (Fisher). Null where there is nobody else to be compared with,
+    or no answer; no interval and no p of fewer than three pictures.
 
     Equation
     --------
-    S(i1 | i2) - S(i1 | not i2) (section 5), both pooled over activities. The pairs of both sides differ, so that the
-    interval is square-and-add without correlation (`proportions.square_and_add`). Fisher's exact test on
+    S(i1 | i2) - S(i1 | not i2) (section 5), both pooled over activities. The same pictures of i1 are on both sides: the
+    interval is square-and-add (`proportions.difference`) with standard errors over them and the correlation of what
+    each picture adds to either share, (s_u - R n_u) / n. Published beside it: Fisher's exact test on
     [[chosen, not chosen] beside i2, [chosen, not chosen] beside the rest].
 
     Examples
     --------
-    >>> same = {name: [2.0, 6.0] for name in ("s", "sn", "ss")} | {name: [10.0] * 2 for name in ("n", "nn", "clusters")}
-    >>> who = {"identity": ["old"] * 2, "other_identity": ["young", "adult"]}
-    >>> out = paircomp(pl.DataFrame({**who, **same, "asked": [10.0] * 2}), []).sort("other_identity")
-    >>> out.select("other_identity", pl.col("value", "low", "high").round(1)).rows()
-    [('adult', 40.0, -10.0, 70.4), ('young', -40.0, -70.4, 10.0)]
+    >>> who = {"identity": ["old"] * 6, "other_identity": ["young", "adult"] * 3, "unit": list("aabbcc")}
+    >>> sums = pl.DataFrame({**who, "n": [6.0] * 6, "s": [1.0, 4, 2, 4, 2, 6]}).with_columns(stratum=pl.lit("male"))
+    >>> out = paircomp(sums, []).sort("other_identity")
+    >>> out.select("other_identity", pl.col("value", "low", "high").round(1), "clusters").rows()
+    [('adult', 50.0, 5.9, 68.2, 3), ('young', -50.0, -68.2, -5.9, 3)]
     """
     key = [*by, "identity"]
-    own = selection.add(pairs, [*key, "other_identity"])
-    total = own.group_by(key, maintain_order=True).agg(pl.col(MOMENTS).sum().name.prefix("all_"))
-    both = own.join(total, on=key, nulls_equal=True, maintain_order="left")
-    beside = {name: to_array(both[name]) for name in MOMENTS}
-    rest = {name: np.maximum(to_array(both[f"all_{name}"]) - beside[name], 0.0) for name in MOMENTS}
-    first, second = _share(beside), _share(rest)
-    value, low, high = square_and_add(_limits(first), _limits(second))
-    tables = [x for side in (beside, rest) for x in (side["s"], np.maximum(side["n"] - side["s"], 0.0))]
-    p = np.where(np.isfinite(value), fisher_exact(*tables), np.nan)
+    couple = [*key, "other_identity"]
+    own = units.filter(pl.col("n") > _NOTHING)
+    own = selection.add(own, [*couple, *UNIT], ("n", "s"))
+    total = own.group_by([*key, *UNIT], maintain_order=True).agg(_n=pl.col("n").sum(), _s=pl.col("s").sum())
+    squares = {"_nn": pl.col("_n") ** 2, "_sn": pl.col("_s") * pl.col("_n"), "_ss": pl.col("_s") ** 2}
+    sums = total.group_by(key, maintain_order=True).agg(
+        all_n=pl.col("_n").sum(), all_s=pl.col("_s").sum(), all_u=pl.len(),
+        **{name: square.sum() for name, square in squares.items()},
+    )  # fmt: skip
+    both = own.group_by(couple, maintain_order=True).agg(n=pl.col("n").sum(), s=pl.col("s").sum())
+    both = both.join(sums, on=key, nulls_equal=True, maintain_order="left")
+    n2, s2 = pl.col("all_n") - pl.col("n"), pl.col("all_s") - pl.col("s")
+    both = both.with_columns(n1="n", n2=pl.when(n2 > _NOTHING).then(n2), r1=pl.col("s") / pl.col("n"), s2=s2)
+    both = both.with_columns(r2=pl.col("s2") / pl.col("n2"))
+    rows = own.join(total, on=[*key, *UNIT], nulls_equal=True)
+    rows = rows.join(both.select(*couple, "n1", "n2", "r1", "r2"), on=couple, nulls_equal=True)
+    rest_n, rest_s = pl.col("_n") - pl.col("n"), pl.col("_s") - pl.col("s")
+    rows = rows.with_columns(
+        e1=(pl.col("s") - pl.col("r1") * pl.col("n")) / pl.col("n1"),
+        e2=(rest_s - pl.col("r2") * rest_n) / pl.col("n2"),
+        at=(pl.col("_s") - pl.col("r2") * pl.col("_n")) / pl.col("n2"),
+        only=(rest_n <= _NOTHING).cast(pl.Float64),
+    )
+    found = rows.group_by(couple, maintain_order=True).agg(
+        clusters=pl.len(), only=pl.col("only").sum(), v1=(pl.col("e1") ** 2).sum(),
+        v2=(pl.col("e2") ** 2 - pl.col("at") ** 2).sum(), cross=(pl.col("e1") * pl.col("e2")).sum(),
+    )  # fmt: skip
+    both = both.join(found, on=couple, nulls_equal=True, maintain_order="left")
+    r2 = pl.col("r2")
+    everywhere = (pl.col("_ss") - 2 * r2 * pl.col("_sn") + r2**2 * pl.col("_nn")) / pl.col("n2") ** 2
+    both = both.with_columns(v2=(pl.col("v2") + everywhere).clip(lower_bound=0.0), u2=pl.col("all_u") - pl.col("only"))
+    column = {x: to_array(both[x]) for x in ("n", "s", "n2", "s2", "r1", "r2", "v1", "v2", "cross", "clusters", "u2")}
+    first = _side(column["r1"], column["v1"], column["clusters"])
+    second = _side(column["r2"], column["v2"], column["u2"])
+    covariance = column["cross"] * np.sqrt(_correction(column["clusters"]) * _correction(column["u2"]))
+    if excess is not None and excess.height:
+        more = _partners(both, couple, by, excess)
+        first, second = (
+            Side(x.share, np.hypot(x.se, y), x.clusters) for x, y in zip((first, second), more, strict=True)
+        )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value, low, high, p = difference(first, second, covariance / (first.se * second.se))
+    tables = [np.maximum(x, 0.0) for side in (("s", "n"), ("s2", "n2")) for x in _two(column, *side)]
     numbers = {"value": 100 * value, "low": 100 * low, "high": 100 * high, "p": p}
-    numbers["se"] = 100 * np.hypot(first["se"], second["se"])
-    frame = both.select(*key, "other_identity", "n", pl.col("clusters").cast(pl.Int64))
+    numbers["se"] = 100 * np.sqrt(np.maximum(first.se**2 + second.se**2 - 2 * covariance, 0.0))
+    numbers["p_paper"] = np.where(np.isfinite(value), fisher_exact(*tables), np.nan)
+    frame = both.select(*couple, "n", pl.col("clusters").cast(pl.Int64))
     return frame.with_columns(*(pl.Series(name, x).fill_nan(None) for name, x in numbers.items()))
+
+
+def _two(column: dict[str, Array], chosen: str, options: str) -> tuple[Array, Array]:
+    return column[chosen], column[options] - column[chosen]
+
+
+def _partners(both: pl.DataFrame, couple: list[str], by: Sequence[str], excess: pl.DataFrame) -> tuple[Array, Array]:
+    """Standard errors that the other pictures add to either share."""
+    key = [*by, "identity"]
+    theirs = excess.select(*by, pl.col("identity").alias("other_identity"), "excess")
+    rows = both.select(*couple, "n", "all_n").join(
+        theirs, on=[*by, "other_identity"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    each = pl.col("excess").fill_null(0.0) * pl.col("n") ** 2
+    rest = (each.sum().over(key) - each) / (pl.col("all_n") - pl.col("n")) ** 2
+    found = rows.select(one=pl.col("excess").fill_null(0.0).sqrt(), rest=rest.clip(lower_bound=0.0).sqrt())
+    return to_array(found["one"]), to_array(found["rest"])
 
 
 def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -65,20 +123,21 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     Parameters
     ----------
     sums:
-        A row per picture pair and term: `cluster` (of the pair), `pair` (of terms), `valence` (high or low), `n`, `s`,
-        and the columns of `by`.
+        A row per picture of the identity and term: `cluster` (of the picture, or person), `pair` (of terms), `valence`
+        (high or low), `n`, `s`, and the columns of `by`.
     by:
         What the score is about. Several term pairs within it are averaged, those with answers to both of their terms.
 
     Returns
     -------
-    `by` and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters`, `p` (Fisher, on the counts added up).
+    `by` and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters`, `p`, `p_paper` (Fisher, on the counts
+    added up); no interval and no p of fewer than three pictures.
 
     Equation
     --------
     1/K Σ_k (S_high,k - S_low,k), S the selection frequency (section 5; K = 1 for one term pair). High and low are asked
-    of the same picture pairs: the interval is square-and-add with the correlation of Σ_k S_high,k and Σ_k S_low,k,
-    which follows from what each picture pair adds to them, u_g = Σ_k (s_gk - S_k n_gk) / n_k.
+    of the same pictures: the interval is square-and-add with the correlation of Σ_k S_high,k and Σ_k S_low,k, which
+    follows from what each picture adds to them, u_g = Σ_k (s_gk - S_k n_gk) / n_k.
 
     Examples
     --------
@@ -112,37 +171,36 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         clusters=pl.len().cast(pl.Int64),
     )
     column = {name: to_array(found[name]) for name in found.columns if name not in by}
-    side_of = {}
-    for side in sides:
-        groups = column[f"seen_{side}"]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            se = np.sqrt(np.where(groups > 1, groups / (groups - 1), np.nan) * column[f"square_{side}"])
-        side_of[side] = {"share": np.clip(column[f"part_{side}"], 0, 1), "se": se, "clusters": groups}
+    first, second = (
+        _side(np.clip(column[f"part_{side}"], 0, 1), column[f"square_{side}"], column[f"seen_{side}"]) for side in sides
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         together = column["cross"] / np.sqrt(column["square_high"] * column["square_low"])
     related = np.where(np.isfinite(together), together, 0.0)
-    first, second = side_of["high"], side_of["low"]
-    value, bottom, top = square_and_add(_limits(first), _limits(second), related)
-    variance = first["se"] ** 2 + second["se"] ** 2 - 2 * related * first["se"] * second["se"]
+    value, bottom, top, p = difference(first, second, related)
+    variance = first.se**2 + second.se**2 - 2 * related * first.se * second.se
     tables = [
         column[f"s_{side}"] if chosen else column[f"n_{side}"] - column[f"s_{side}"]
         for side in sides
         for chosen in (True, False)
     ]
-    p = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
+    published = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
     numbers = {"value": value, "low": bottom, "high": top, "se": np.sqrt(np.maximum(variance, 0.0))}
     frame = found.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
     asked = sums.select(by).unique(maintain_order=True)
-    frame = frame.with_columns(*(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()), pl.Series("p", p))
+    frame = frame.with_columns(
+        *(pl.Series(k, 100 * x).fill_nan(None) for k, x in numbers.items()),
+        pl.Series("p", p).fill_nan(None), pl.Series("p_paper", published),
+    )  # fmt: skip
     both = asked.join(frame, on=list(by), how="left", nulls_equal=True, maintain_order="left")
     return both.with_columns(pl.col("n", "clusters").fill_null(0))
 
 
-def _share(moments: dict[str, Array]) -> dict[str, Array]:
-    share, se = selection.ratio(moments)
-    return {"share": share, "se": se, "clusters": moments["clusters"]}
+def _side(share: Array, squares: Array, units: Array) -> Side:
+    """A share with its standard error over units; none of fewer than three."""
+    return Side(share, np.sqrt(_correction(units) * squares), units)
 
 
-def _limits(side: dict[str, Array]) -> tuple[Array, Array, Array]:
-    size = effective_size(side["share"], side["se"], side["clusters"])
-    return side["share"], *wilson(side["share"], size, side["clusters"] - 1)
+def _correction(units: Array) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(units >= FEWEST, units / (units - 1), np.nan)

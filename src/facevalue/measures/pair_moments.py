@@ -1,143 +1,193 @@
 """How selection frequencies of identities move together, since they share pairs, and what chance alone gives them."""
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, special
+from scipy import special
 
 from facevalue.measures.inference import LEVEL, Array, Floor, only_values
 
 Codes = npt.NDArray[np.int64]
-FLIPS = 1000
-MOST_PAIRS = 3000
-"""Pairs up to which each one is flipped; beyond, their sums are drawn from the normal with the same covariance."""
-_BLOCK = 2**21  # signs held at once: bounds the work space at 16 MB
+DRAWS = 1000
+"""Of a floor, and of a test at first."""
+MOST = 20_000
+"""Of a test that has fewer than `ENOUGH` hits until then."""
+ENOUGH = 20
+_BLOCK = 2**20  # numbers held at once: bounds the work space at some 50 MB
 
 
-def flip_correlation(first: Codes, second: Codes, squares: Array, identities: int) -> Array:
-    """Correlation of selection frequencies if every pair's choice were turned round by the toss of a coin.
+class Spread(NamedTuple):
+    """A spread with its interval, floor and test."""
 
-    Parameters
+    value: float
+    se: float
+    low: float
+    high: float
+    floor: float
+    floor_high: float
+    p: float
+    p_least: float
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """Answers by scene: pictures of all identities that are paired with each other and with no others.
+
+    A line is a scene's pictures of one activity. A scene has several where one person stands for all of them.
+
+    Attributes
     ----------
-    first, second:
-        Identities of each row; each couple of identities is there in both orders.
-    squares:
-        Σ (s - n/2)² over the pairs of that couple.
-    identities:
-        How many there are.
+    n, s:
+        Valid answers about each picture, and how much of them chose it, shape (lines, identities).
+    scene, stratum, activity:
+        Of each line, numbered from 0; lines are ordered by activity.
+    """
 
-    Returns
-    -------
-    Shape (identities, identities): -Q_ij / sqrt(Q_i Q_j), Q_i = Σ_j Q_ij, 1 on the diagonal.
+    n: Array
+    s: Array
+    scene: Codes
+    stratum: Codes
+    activity: Codes
 
-    Notes
-    -----
-    A pair adds d to one identity and -d to the other, and turned round the opposite: so the covariance is the
-    Laplacian of the graph of pairs. Exact where activities are asked equally often.
+    @property
+    def identities(self) -> int:
+        """How many there are."""
+        return self.n.shape[1]
+
+    @cached_property
+    def count(self) -> int:
+        """How many scenes."""
+        return int(np.unique(self.scene).size)
+
+    def selected(self, n: Array, s: Array) -> Array:
+        """Selection frequencies in percent of answers of the shape (..., lines, identities)."""
+        starts = np.flatnonzero(np.r_[True, np.diff(self.activity) != 0])
+        options, chosen = (np.add.reduceat(x, starts, axis=-2) for x in (n, s))
+        seen = options > 0
+        rate = np.divide(chosen, options, out=np.zeros_like(chosen), where=seen)
+        count = seen.sum(axis=-2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(count > 0, 100 * rate.sum(axis=-2) / count, np.nan)
+
+    @cached_property
+    def _residuals(self) -> tuple[Array, Array]:
+        """How far each line is from its identity's own rate, and that of everybody, shape (lines, identities)."""
+        size = int(self.stratum.max()) + 1
+        own_n, own_s = np.zeros((2, size, self.identities))
+        np.add.at(own_n, self.stratum, self.n)
+        np.add.at(own_s, self.stratum, self.s)
+        rate = np.divide(own_s, own_n, out=np.zeros_like(own_s), where=own_n > 0)
+        total = own_n.sum(axis=1)
+        everyone = np.divide(own_s.sum(axis=1), total, out=np.zeros(size), where=total > 0)
+        return self.s - rate[self.stratum] * self.n, np.broadcast_to(everyone[self.stratum, None], self.s.shape)
+
+    @cached_property
+    def freed(self) -> Array:
+        """The answers had nobody been preferred: differences between identities taken out, their scatter kept."""
+        residual, everyone = self._residuals
+        scenes = np.array([np.unique(self.scene[self.stratum == h]).size for h in self.stratum])
+        wider = np.sqrt(scenes / np.maximum(scenes - 1, 1))[:, None]
+        return everyone * self.n + wider * residual
+
+    @cached_property
+    def related(self) -> Array:
+        """Correlation of the errors of the identities' frequencies, shape (identities, identities)."""
+        residual, _ = self._residuals
+        each = np.zeros((int(self.scene.max()) + 1, self.identities))
+        np.add.at(each, self.scene, residual / np.maximum(self.n.sum(axis=0), 1e-12))
+        return correlated(each.T @ each)
+
+    def dealt(self, s: Array, draws: int, seed: int) -> Array:
+        """Selection frequencies with identities dealt anew to the pictures of each scene, shape (draws, identities).
+
+        Had nobody been preferred, it would not matter which of a scene's pictures shows whom. All pictures of one
+        person as one identity go together.
+        """
+        rng = np.random.default_rng(seed)
+        scenes = int(self.scene.max()) + 1
+        step = max(1, _BLOCK // self.n.size)
+        out = np.empty((draws, self.identities))
+        for start in range(0, draws, step):
+            size = min(step, draws - start)
+            order = rng.random((size, scenes, self.identities)).argsort(axis=2)[:, self.scene]
+            n, chosen = (np.take_along_axis(x[None], order, axis=2) for x in (self.n, s))
+            out[start : start + size] = self.selected(n, chosen)
+        return out
+
+    @property
+    def least(self) -> float:
+        """Smallest p of a test by dealing: all deals that only rename identities look alike."""
+        return float(np.exp(-special.gammaln(self.identities + 1) * (self.count - 1)))
+
+
+def correlated(covariance: Array) -> Array:
+    """Correlations of a covariance matrix; those of what does not vary are zero.
 
     Examples
     --------
-    >>> flip_correlation(np.array([0, 1]), np.array([1, 0]), np.array([2.0, 2.0]), 2).round(6).tolist()
+    >>> correlated(np.array([[4.0, -2.0], [-2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    shared = np.zeros((identities, identities))
-    np.add.at(shared, (first, second), squares)
-    return _scaled(-shared, shared.sum(axis=1))
-
-
-def correlation(
-    first: Codes,
-    second: Codes,
-    moments: tuple[Array, Array, Array, Array, Array],
-    identities: int,
-    of_second: tuple[Array, Array] | None = None,
-) -> Array:
-    """Correlation of the sampling errors of selection frequencies.
-
-    Parameters
-    ----------
-    first, second:
-        Identities of each row; each couple of identities is there in both orders.
-    moments:
-        Σ n, Σ s, Σ n², Σ s n and Σ s² over the pairs of that couple, s of the first.
-    identities:
-        How many there are.
-    of_second:
-        Σ s t and Σ t n, t what chose the second; by default t = n - s.
-
-    Equation
-    --------
-    Σ e_i e_j / sqrt(Σ e_i² Σ e_j²) with e_i = s - R_i n, e_j = t - R_j n over the pairs that both are in, and R the
-    share that chose: the correlation of the linearised estimates.
-    """
-    n, s, nn, sn, ss = moments
-    st, tn = (sn - ss, nn - sn) if of_second is None else of_second
+    scale = np.sqrt(np.maximum(np.diag(covariance), 0))
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate = np.bincount(first, s, identities) / np.bincount(first, n, identities)
-    rate = np.nan_to_num(rate)
-    own, other = rate[first], rate[second]
-    both = np.zeros((identities, identities))
-    np.add.at(both, (first, second), st - other * sn - own * tn + own * other * nn)
-    return _scaled(both, np.bincount(first, ss - 2 * own * sn + own**2 * nn, identities).astype(np.float64))
-
-
-def _scaled(shared: Array, total: Array) -> Array:
-    scale = np.sqrt(np.maximum(total, 0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        out = np.nan_to_num(shared / np.outer(scale, scale))
+        out = np.nan_to_num(covariance / np.outer(scale, scale))
     np.fill_diagonal(out, 1.0)
     return np.clip(out, -1.0, 1.0)
 
 
-def flipped(
-    first: Codes, second: Codes, gains: tuple[Array, Array], identities: int, seed: int, resamples: int = FLIPS
-) -> Array:
-    """Selection frequencies with every pair's choice turned round, or not, by the toss of a coin.
+def crossed_correlation(first: Codes, second: Codes, n: Array, se: Array) -> Array:
+    """Correlation of errors where pictures stand beside several pictures of the same other identity.
 
     Parameters
     ----------
-    first, second:
-        Identities of each pair.
-    gains:
-        What a pair adds to the frequency of either identity, in percent, above an even choice.
-    identities:
-        How many there are.
-    seed, resamples:
-        Of the tossing.
+    first, second, n:
+        Answers of each couple of identities, which is there in both orders.
+    se:
+        Standard errors of all identities.
+
+    Equation
+    --------
+    M diag(se²) M', M_ii = 1, M_ij = -n_ij / n_i: what is added to one identity is taken from those beside it.
+
+    Examples
+    --------
+    >>> crossed_correlation(np.array([0, 1]), np.array([1, 0]), np.ones(2), np.ones(2)).round(6).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    size = se.size
+    moved = np.zeros((size, size))
+    np.add.at(moved, (first, second), -n / np.bincount(first, n, size)[first])
+    np.fill_diagonal(moved, 1.0)
+    return correlated(moved * np.nan_to_num(se) ** 2 @ moved.T)
+
+
+def drawn(se: Array, related: Array, df: float, draws: int, seed: int, centre: float = 50.0) -> Array:
+    """Selection frequencies had nobody been preferred, drawn from t with the errors of those found.
+
+    Parameters
+    ----------
+    se, related:
+        Standard errors in percent, and their correlations.
+    df:
+        Degrees of freedom of the standard errors.
+    draws, seed:
+        Of the drawing.
+    centre:
+        What everybody has then.
 
     Returns
     -------
-    Shape (resamples, identities), in percent; one row of NaN where only values are taken.
+    Shape (draws, identities), in percent.
     """
-    if only_values():
-        return np.full((1, identities), np.nan)
-    rows = np.concatenate([first, second]), np.tile(np.arange(first.size), 2)
-    adds = sparse.csr_array((np.concatenate(gains), rows), shape=(identities, first.size))
-    coins = _coins(max(first.size, MOST_PAIRS), resamples, seed)[: first.size]
-    out = np.empty((resamples, identities))
-    step = max(1, _BLOCK // max(first.size, 1))
-    for start in range(0, resamples, step):
-        some = slice(start, start + step)
-        out[some] = 50.0 + (adds @ coins[:, some].astype(np.float64)).T
-    return out
-
-
-@lru_cache(maxsize=1)
-def _coins(pairs: int, resamples: int, seed: int) -> npt.NDArray[np.int8]:
-    """Tosses, 1 or -1, of so many pairs: drawn once for all sets of pairs, as each takes the first ones (3 MB)."""
-    tosses = np.random.default_rng(seed).integers(0, 2, size=(pairs, resamples), dtype=np.int8)
-    return tosses * np.int8(2) - np.int8(1)
-
-
-def drawn(chance: Array, related: Array, seed: int, resamples: int = FLIPS) -> Array:
-    """The same for many pairs, as normal draws with the standard deviations and correlations of the flips."""
-    if only_values():
-        return np.full((1, chance.size), np.nan)
-    values, vectors = np.linalg.eigh(related * np.outer(chance, chance))
+    values, vectors = np.linalg.eigh(related * np.outer(se, se))
     root = vectors * np.sqrt(np.maximum(values, 0))
-    normal = np.random.default_rng(seed).standard_normal((resamples, chance.size))
-    return np.clip(50.0 + normal @ root.T, 0.0, 100.0)
+    rng = np.random.default_rng(seed)
+    normal = rng.standard_normal((draws, se.size)) @ root.T
+    scale = np.sqrt(max(df, 1.0) / rng.chisquare(max(df, 1.0), size=(draws, 1)))
+    return np.clip(centre + scale * normal, 0.0, 100.0)
 
 
 def spread(selected: Array) -> Array:
@@ -147,32 +197,107 @@ def spread(selected: Array) -> Array:
     return selected.std(axis=-1, ddof=1)
 
 
-def spread_interval(selected: Array, se: Array, related: Array, df: float) -> tuple[float, float, float]:
-    """Standard error, low and high of `spread`, by the delta method; it never is below zero.
+def spread_error(selected: Array, se: Array, related: Array) -> float:
+    """Standard error of `spread` by the delta method.
 
     Equation
     --------
-    se² = g' Σ g, g_i = (S_i - mean S) / ((k - 1) spread), Σ the covariance of the S_i. As spreads are biased upwards,
-    this says how far the value would move with other pairs; how much of it is chance is said by its floor.
+    se² = g' Σ g, g_i = (S_i - mean S) / ((k - 1) spread), Σ the covariance of the S_i.
     """
     size = float(spread(selected))
     if not size > 0 or not np.isfinite(se).all():
-        return np.nan, np.nan, np.nan
+        return float("nan")
     slope = (selected - selected.mean()) / ((selected.size - 1) * size)
-    error = float(np.sqrt(max(slope @ (related * np.outer(se, se)) @ slope, 0.0)))
-    reach = float(special.stdtrit(max(df, 1.0), 0.5 + LEVEL / 2)) * error
-    return error, max(size - reach, 0.0), size + reach
+    return float(np.sqrt(max(slope @ (related * np.outer(se, se)) @ slope, 0.0)))
 
 
-def null_floor(null: Array, value: npt.ArrayLike, pairs: int) -> Floor:
-    """Mean and 95th percentile of a null of shape (resamples, estimates), and p of the values.
+def spread_interval(value: float, null: Array) -> tuple[float, float]:
+    """Interval of the spread without what chance adds to it.
 
-    No p is below 2^(1 - pairs): so probable it is that coins turn all pairs one way, or the other.
+    Parameters
+    ----------
+    value:
+        The spread found.
+    null:
+        Spreads of answers without any preference.
+
+    Returns
+    -------
+    low, high. Zero is in it as often as it should be where there is no difference; the value itself always is, though
+    near zero most of it may be chance.
+
+    Equation
+    --------
+    spread² = c X, X noncentral chi-square with ν degrees of freedom and λ = τ²/c, τ the spread to be known; c ν and
+    2 c² ν are mean and variance of null spreads² (Patnaik 1949). Limits: τ with P(X <= spread²/c) = .975 and .025.
+
+    Examples
+    --------
+    >>> null = np.sqrt(np.random.default_rng(0).chisquare(11, 4000) / 11)
+    >>> [round(x, 2) for x in spread_interval(1.2, null)], [round(x, 1) for x in spread_interval(9.0, null)]
+    ([0.0, 1.45], [8.3, 9.5])
     """
+    squares = null**2
+    mean, variance = float(squares.mean()), float(squares.var())
+    if not (mean > 0 and variance > 0):
+        return float("nan"), float("nan")
+    c, nu = variance / (2 * mean), 2 * mean**2 / variance
+    x, tail = value**2 / c, (1 - LEVEL) / 2
+    limits = [
+        0.0 if special.chdtr(nu, x) <= p else float(np.sqrt(c * special.chndtrinc(x, nu, p))) for p in (1 - tail, tail)
+    ]
+    return min(limits[0], value), max(limits[1], value)
+
+
+def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:
+    """Mean and 95th percentile of a null of shape (draws, estimates), with p of the values."""
+    return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), np.broadcast_to(p, np.shape(value)))
+
+
+def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
+    """Share of a null of shape (draws, ...) that reaches a value, the value itself among them."""
     values = np.asarray(value, dtype=np.float64)
-    if only_values():
-        none = np.full(values.shape, np.nan)
-        return Floor(none, none, none)
     hits = (null >= values - 1e-9).sum(axis=0)
-    p = np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
-    return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), np.maximum(p, 2.0 ** (1 - max(pairs, 1))))
+    return np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
+
+
+def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Scenes | None, seed: int) -> Spread:
+    """Take the spread of selection frequencies with all that goes with it.
+
+    Parameters
+    ----------
+    selected, se, related, df:
+        Frequencies of all identities in percent, standard errors, correlations and degrees of freedom.
+    scenes:
+        Answers by scene; None where pictures are paired across scenes: then the null is `drawn`.
+    seed:
+        Of the drawing.
+
+    Notes
+    -----
+    p: identities are dealt anew to the pictures of each scene (`Scenes.dealt`), 1,000 times, and on to 20,000 until 20
+    deals reach the value (Besag and Clifford 1991). The floor and the interval are of the same deals with differences
+    between identities taken out first, so that they don't grow with what was found.
+    """
+    none = float("nan")
+    if selected.size < 2 or not np.isfinite(se).all() or only_values():
+        value = float(spread(selected)) if selected.size else none
+        return Spread(value, none, none, none, none, none, none, none)
+    value, error = float(spread(selected)), spread_error(selected, se, related)
+    if scenes is None:
+        null = spread(drawn(se, related, df, DRAWS * 10, seed))
+        p, least = float(share_beyond(null, value)), 1.0 / (1 + null.size)
+    else:
+        null = spread(scenes.dealt(scenes.freed, DRAWS, seed + 1))
+        p, least = _dealt_p(scenes, value, seed)
+    low, high = spread_interval(value, null)
+    return Spread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, least)
+
+
+def _dealt_p(scenes: Scenes, value: float, seed: int) -> tuple[float, float]:
+    hits = draws = 0
+    while draws < MOST and hits < ENOUGH:
+        found = spread(scenes.dealt(scenes.s, DRAWS, seed + 2 + draws))
+        hits += int((found >= value - 1e-9).sum())
+        draws += DRAWS
+    return max((1.0 + hits) / (1.0 + draws), scenes.least), max(1.0 / (1 + MOST), scenes.least)

@@ -1,4 +1,6 @@
-"""Intervals of proportions, and of differences between them, from samples of clusters."""
+"""Intervals and tests of proportions, and of differences between them, from samples of clusters."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -6,9 +8,11 @@ from scipy import special
 
 from facevalue.measures.inference import LEVEL, Array
 
-WILSON = "Wilson, effective sample size over picture pairs"
-SQUARE_AND_ADD = "square-and-add from Wilson limits over picture pairs"
+WILSON = "Wilson, effective sample size over pictures"
+SQUARE_AND_ADD = "square-and-add from Wilson limits over pictures"
 _FLAT = 1e-7  # standard errors below this are rounding
+_LEAST = 1e-15  # p-values below this are not told apart
+_HALVINGS = 40
 
 
 def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
@@ -37,7 +41,9 @@ def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayL
     return np.where(np.isfinite(p) & np.isfinite(error) & (size > 1), out, np.nan)
 
 
-def wilson(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
+def wilson(
+    share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, level: npt.ArrayLike = LEVEL
+) -> tuple[Array, Array]:
     """Wilson's interval of shares known from an effective number of answers.
 
     Parameters
@@ -67,13 +73,13 @@ def wilson(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, level: 
     """
     p, n, freedom = (np.asarray(x, dtype=np.float64) for x in (share, size, df))
     with np.errstate(invalid="ignore", divide="ignore"):
-        k = special.stdtrit(np.maximum(freedom, 1), 0.5 + level / 2) ** 2 / n
+        k = special.stdtrit(np.maximum(freedom, 1), 0.5 + np.asarray(level) / 2) ** 2 / n
         spread = np.sqrt(k * p * (1 - p) + k**2 / 4)
         low, high = (p + k / 2 - spread) / (1 + k), (p + k / 2 + spread) / (1 + k)
     return np.clip(low, 0.0, p), np.clip(high, p, 1.0)
 
 
-def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: float = 0.5) -> Array:
+def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: npt.ArrayLike = 0.5) -> Array:
     """Two-sided p-values of shares against a null share: below 0.05 exactly where the 95% interval leaves it out.
 
     Parameters
@@ -92,8 +98,8 @@ def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: 
     >>> score_p([0.5, 0.6, 1.0], [100, 100, 4], [99, 99, 3]).round(3).tolist()
     [1.0, 0.048, 0.139]
     """
-    p, n, freedom = (np.asarray(x, dtype=np.float64) for x in (share, size, df))
-    statistic = np.abs(p - null) * np.sqrt(n / (null * (1 - null)))
+    p, n, freedom, p0 = (np.asarray(x, dtype=np.float64) for x in (share, size, df, null))
+    statistic = np.abs(p - p0) * np.sqrt(n / (p0 * (1 - p0)))
     return np.minimum(2 * special.stdtr(np.maximum(freedom, 1), -statistic), 1.0)
 
 
@@ -137,3 +143,57 @@ def square_and_add(
 
     value = p1 - p2
     return value, value - reach(p1 - low1, high2 - p2), value + reach(high1 - p1, p2 - low2)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A share and how well it is known; arrays of one length.
+
+    Attributes
+    ----------
+    share:
+        In [0, 1].
+    se:
+        Standard error over clusters.
+    clusters:
+        Clusters behind it.
+    """
+
+    share: Array
+    se: Array
+    clusters: Array
+
+    def limits(self, level: npt.ArrayLike = LEVEL) -> tuple[Array, Array, Array]:
+        """Share with Wilson's limits."""
+        size = effective_size(self.share, self.se, self.clusters)
+        return self.share, *wilson(self.share, size, self.clusters - 1, level)
+
+
+def difference(first: Side, second: Side, correlation: npt.ArrayLike = 0.0) -> tuple[Array, Array, Array, Array]:
+    """Difference of two shares with its interval and the test that agrees with it.
+
+    Returns
+    -------
+    value, low, high, p. NaN where a share is; no interval and no p where a standard error is missing.
+
+    Equation
+    --------
+    `square_and_add` of Wilson's limits. p is one minus the level at which the interval ends at zero: below 0.05 exactly
+    where the 95% interval leaves it out.
+
+    Examples
+    --------
+    >>> one, other = (Side(*(np.array([x]) for x in (p, 0.05, 100.0))) for p in (0.6, 0.45))
+    >>> [float(x[0].round(3)) for x in difference(one, other)]
+    [0.15, 0.008, 0.283, 0.038]
+    """
+    value, low, high = square_and_add(first.limits(), second.limits(), correlation)
+    known = np.isfinite(low) & np.isfinite(high)
+    least, most = np.full(value.shape, np.log(_LEAST)), np.zeros(value.shape)
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        level = 1 - np.exp(middle)
+        _, bottom, top = square_and_add(first.limits(level), second.limits(level), correlation)
+        outside = (bottom > 0) | (top < 0)
+        most, least = np.where(outside, middle, most), np.where(outside, least, middle)
+    return value, low, high, np.where(known, np.exp((least + most) / 2), np.nan)

@@ -1,8 +1,9 @@
-"""Selection frequencies from moments of picture pairs: VIGNETTE, section 5, with the intervals it does not give.
+"""Selection frequencies from sums per sampled picture: VIGNETTE, section 5, with the intervals it does not give.
 
-A pair is summed up by two numbers within a cell: `n`, the expected number of its valid answers, and `s`, how much of
-them chose. A cell is summed up by the moments of its pairs. Moments of different pairs add up, so that a run of any
-length is reduced chunk by chunk, and every table is made of the same few sums.
+What is sampled is the picture, or the person in it where somebody stands in several pictures. One picture stands in
+pairs with all others, so that pairs are not independent. A cell is summed up by its *units*: for each picture of those
+that the cell is about, `n`, the expected number of valid answers about it, and `s`, how much of them chose it. Sums of
+different pairs add up, so that a run of any length is reduced chunk by chunk.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +15,14 @@ import polars as pl
 from facevalue.measures.inference import Array
 from facevalue.measures.proportions import WILSON, effective_size, wilson
 
+SUMS = ("n", "s", "asked")
+"""Expected valid answers, how much of them chose, and answers asked for."""
+UNIT = ("stratum", "unit")
+"""What was sampled, and the part of the sample it is from (gender): units of different strata are other units."""
 MOMENTS = ("clusters", "n", "s", "nn", "sn", "ss", "asked")
 """Sums over the pairs of a cell: how many answered, n, s, n², s n, s², and the number of answers asked for."""
-STRATUM = "activity"
-SINGLE = 0.25
-"""Share of activities with one pair up to which those with more may speak for them."""
+FEWEST = 3
+"""Units from which there is an interval."""
 _NOTHING = 1e-9  # mass that is no answer
 _ROUNDING = 1e-12  # relative: smaller sums of squares are differences of equal numbers
 
@@ -45,9 +49,9 @@ def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     return out.agg(**products, ss=(s * s).sum(), asked=pl.col("asked").sum().cast(pl.Float64))
 
 
-def add(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Add up the moments of cells that hold different pairs, each in the order of its rows."""
-    return frame.group_by(by, maintain_order=True).agg(pl.col(MOMENTS).sum())
+def add(frame: pl.DataFrame, by: Sequence[str], columns: Sequence[str] = SUMS) -> pl.DataFrame:
+    """Add up what belongs to one cell, in the order of the rows."""
+    return frame.group_by(by, maintain_order=True).agg(pl.col(columns).sum())
 
 
 def mirrored() -> list[pl.Expr]:
@@ -57,38 +61,49 @@ def mirrored() -> list[pl.Expr]:
     return [(n - s).alias("s"), (nn - sn).alias("sn"), (nn - 2 * sn + ss).alias("ss")]
 
 
-def cells(frame: pl.DataFrame, by: Sequence[str], whole: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Selection frequency of each cell with its interval.
+def cells(
+    frame: pl.DataFrame,
+    by: Sequence[str],
+    whole: pl.DataFrame | None = None,
+    partners: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Selection frequency of each cell with its interval over units.
 
     Parameters
     ----------
     frame:
-        Moments: the columns of `by`, `activity` (null where there is none) and `MOMENTS`. Rows that a cell puts
-        together must hold different pairs: never several questions about the same.
+        Rows of sums: the columns of `by`, `activity` (null where there is none), `UNIT` and `SUMS`. What a cell puts
+        together must be different answers: never several questions about the same pair without `question` in `by`.
     by:
-        What names a cell. Unless `activity` is among it, activities are strata and weigh the same.
+        What names a cell, one column or more. Unless `activity` is among it, activities weigh the same.
     whole:
-        Moments of the same cells over all activities together, with the columns of `by` but no strata. Needed where a
-        pair answers for several activities, which then are no separate samples.
+        Sums by unit over all activities together, with the columns of `by`, `UNIT` and `SUMS`: for cells whose rows
+        in `frame` have no unit, as where a pair answers for two activities.
+    partners:
+        Of cells that are an identity's (`identity` in `by`): moments by `other_identity` of pairs whose other pictures
+        stand in several of the identity's own units. They are sampled, too.
 
     Returns
     -------
-    The columns of `by`; `value`, `low`, `high` and `se` in percent; `n` (expected valid answers), `clusters` (pairs),
-    `df` (degrees of freedom of `se`), `size` (effective number of answers), `chance` (in percentage points: the
-    standard deviation of the value if every pair's choice were turned round by the toss of a coin), `s` (how much of
-    n chose), `bound_low` and `bound_high` (in percent: had all missing answers gone one way). Null is not
-    measurable: a cell without valid answers has value null and n 0; one with a single pair has no interval.
+    The columns of `by`; `value`, `low`, `high` and `se` in percent; `n` (expected valid answers), `clusters` (units),
+    `df` (degrees of freedom of `se`), `size` (effective number of answers), `s` (how much of n chose), `bound_low` and
+    `bound_high` (in percent: had all missing answers gone one way). Null is not measurable: a cell without valid
+    answers has value null and n 0; one of fewer than three units has no interval.
 
     Equation
     --------
-    S = 1/A Σ_a 100 s_a / n_a over the activities with an answer (section 5).
-    se² = 1/A² Σ_a v_a with v_a = G_a/(G_a - 1) Σ_g (s_g - R_a n_g)² / n_a², R_a = s_a/n_a: stratified, over pairs
-    within activities (Cochran, Sampling Techniques, 1977, sections 5.3 and 6.4). An activity with one pair takes the
-    pooled variance within the others. Where more than a quarter of the activities have one pair only (and the others
-    do not leave twice the degrees of freedom that there are between activities), se² is the variance between the
-    activities' R_a, over A: not too small, since it holds the differences between activities besides (Cochran, section
-    5A.12). Where pairs answer for several activities, se² is that over all pairs without strata, times
-    n Σ_a (1/n_a) / A² (Kish) for activities that are not asked equally often. Intervals: `proportions.wilson`.
+    S = 1/A Σ_a 100 s_a / n_a over the activities with an answer (section 5). A unit u adds c_u = 1/A Σ_a s_ua / n_a,
+    with weight w_u = 1/A Σ_a n_ua / n_a. se² = Σ_h G_h/(G_h - 1) Σ_u (c_u - R_h w_u)², R_h = Σ c_u / Σ w_u: between
+    units within layers h (Cochran, Sampling Techniques, 1977, sections 5.3 and 6.4). Layers are strata and
+    activities where each has two units or more and no unit is in two of them; else strata; else there is one. Degrees
+    of freedom: V² / Σ_h V_h²/(g_h - 1), with V_h = Σ_u w_u² and g_h = V_h² / Σ_u w_u⁴ (Satterthwaite, for units that
+    weigh unlike).
+
+    With `whole`, c_u = s_u / n and w_u = n_u / n, and se² is multiplied by n Σ_a (1/n_a) / A² (Kish) for activities
+    that are not asked equally often. With `partners`, se_i² grows by Σ_j max(se_j² - P_j, 0) (n_ij / n_i)², P_j the
+    variance over pairs as if they were independent: a picture that stands beside several of i's own adds to all of them
+    (Aronow, Samii and Assenova 2015, "Cluster-robust variance estimation for dyadic data"). Intervals:
+    `proportions.wilson`.
 
     Raises
     ------
@@ -97,96 +112,198 @@ def cells(frame: pl.DataFrame, by: Sequence[str], whole: pl.DataFrame | None = N
 
     Examples
     --------
-    >>> pairs = pl.DataFrame({"activity": ["cooking"] * 2 + ["sleeping"] * 2, "n": [1.0] * 4, "s": [1.0, 0, 1, 1],
-    ...                       "asked": [1] * 4, "identity": ["old"] * 4})
-    >>> out = cells(moments(pairs, ["identity", "activity"]), ["identity"])
+    >>> pictures = pl.DataFrame({"activity": ["cooking", "hiking", "rowing"], "n": [6.0] * 3, "s": [2.0, 3, 4],
+    ...                          "asked": [6] * 3, "identity": ["old"] * 3, "stratum": ["male"] * 3})
+    >>> out = cells(pictures.with_columns(unit="activity"), ["identity"])
     >>> out.select("identity", "value", pl.col("se").round(1), "n", "clusters", "df").row(0)
-    ('old', 75.0, 25.0, 4.0, 4, 2.0)
+    ('old', 50.0, 9.6, 18.0, 3, 2.0)
     """
     by = list(by)
     if "question" in frame.columns and "question" not in by and _mixed(frame, by):
         raise ValueError("A cell would put several questions about one pair together; name `question` in `by`.")
-    strata = add(frame, list(dict.fromkeys([*by, STRATUM])))
-    out = _stratified(strata, by)
-    if whole is not None:
-        total = add(whole, by).select(*by, *(pl.col(name).alias(f"whole_{name}") for name in MOMENTS))
-        out = out.join(total, on=by, how="left", nulls_equal=True, maintain_order="left")
-    out = out.with_columns(_variance(shared=whole is not None))
+    out = _values(frame, by)
+    units = _contributions(frame.filter(pl.col("unit").is_not_null()), by)
+    variance = between(units, by).with_columns(kish=pl.lit(value=False))
+    if whole is not None and whole.height:
+        totals = add(whole, [*by, *UNIT]).filter(pl.col("n") > _NOTHING)
+        total = pl.col("n").sum().over(by)
+        totals = totals.with_columns(w=pl.col("n") / total, c=pl.col("s") / total, spans=pl.lit(1), activity=None)
+        variance = pl.concat([variance, between(totals, by, layered=False).with_columns(kish=pl.lit(value=True))])
+    out = out.join(variance, on=by, how="left", nulls_equal=True, maintain_order="left")
+    uneven = pl.when("kish").then("uneven").otherwise(1.0)
+    out = out.with_columns(variance=pl.col("variance") * uneven)
+    if partners is not None and partners.height:
+        out = out.with_columns(_beside(out, partners, by))
+    few = pl.col("clusters").fill_null(0) < FEWEST
+    out = out.with_columns(
+        clusters=pl.col("clusters").fill_null(0).cast(pl.Int64),
+        se=pl.when(~few).then(100 * pl.col("variance").sqrt()),
+        df=pl.col("df").fill_null(1.0).clip(lower_bound=1.0),
+    )
     return _with_interval(out).select(*by, *_COLUMNS)
 
 
-_COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "chance", "s", "bound_low", "bound_high")
+_COLUMNS = ("value", "low", "high", "se", "n", "clusters", "df", "size", "s", "bound_low", "bound_high")
 
 
 def _mixed(frame: pl.DataFrame, by: list[str]) -> bool:
     questions = frame.select(*by, "question").unique()
-    return questions.height > (questions.select(by).unique().height if by else 1)
+    return questions.height > questions.select(by).unique().height
 
 
-def _stratified(strata: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Sums over strata from which values and all variances follow."""
-    clusters, n, s, nn = (pl.col(name) for name in ("clusters", "n", "s", "nn"))
-    seen = n > _NOTHING
-    rate = s / n
-    squares = _squares(pl.col("ss"), pl.col("sn"), nn, rate)
-    flips = (pl.col("ss") - pl.col("sn") + nn / 4).clip(lower_bound=0)
-    frame = strata.with_columns(rate=rate, squares=squares, flips=flips, seen=seen, many=seen & (clusters > 1))
-    many, single = pl.col("many"), pl.col("seen") & ~pl.col("many")
-    kept = pl.col("seen")
+def _values(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Values, counts and bounds of cells; `uneven` is Kish's factor."""
+    strata = add(frame, list(dict.fromkeys([*by, "activity"])))
+    n, s, seen = pl.col("n"), pl.col("s"), pl.col("n") > _NOTHING
     asked = pl.col("asked") > 0
-    return frame.group_by(by, maintain_order=True).agg(
-        strata=kept.sum().cast(pl.Float64),
-        value=pl.col("rate").filter(kept).mean(),
+    return strata.group_by(by, maintain_order=True).agg(
+        value=(s / n).filter(seen).mean(),
         n=n.sum(),
         s=s.sum(),
-        listed=clusters.filter(kept).sum(),
-        free=(clusters - 1).filter(kept).sum(),
-        own=(clusters / (clusters - 1) * pl.col("squares") / n**2).filter(many).sum(),
-        pooled=pl.col("squares").filter(many).sum() / (clusters - 1).filter(many).sum(),
-        size=nn.filter(many).sum() / clusters.filter(many).sum(),
-        singles=single.sum().cast(pl.Float64),
-        alone=(nn / n**2).filter(single).sum(),
-        between=pl.col("rate").filter(kept).var(),
-        flips=(pl.col("flips") / n**2).filter(kept).sum(),
-        uneven=(1 / n).filter(kept).sum(),
+        uneven=n.sum() * (1 / n).filter(seen).sum() / seen.sum() ** 2,
         bound_low=100 * (s / pl.col("asked")).filter(asked).mean(),
         bound_high=100 * ((s + (pl.col("asked") - n).clip(lower_bound=0)) / pl.col("asked")).filter(asked).mean(),
     )
 
 
-def _squares(ss: pl.Expr, sn: pl.Expr, nn: pl.Expr, rate: pl.Expr) -> pl.Expr:
-    """Σ (s - R n)² from moments; what is left over by rounding is none."""
-    squares = ss - 2 * rate * sn + rate**2 * nn
-    return pl.when(squares > _ROUNDING * (ss + rate**2 * nn)).then(squares).otherwise(0.0)
+def _contributions(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """What each unit adds to its cell: `c`, its weight `w`, and how many activities it `spans`."""
+    within = list(dict.fromkeys([*by, "activity"]))
+    rows = add(frame, [*within, *UNIT]).filter(pl.col("n") > _NOTHING)
+    rows = rows.with_columns(_n=pl.col("n").sum().over(within), _of=pl.col("activity").n_unique().over(by))
+    share = 1 / (pl.col("_n") * pl.col("_of"))
+    activity = {} if "activity" in by else {"activity": pl.col("activity").first()}
+    return rows.group_by([*by, *UNIT], maintain_order=True).agg(
+        w=(pl.col("n") * share).sum(), c=(pl.col("s") * share).sum(), spans=pl.len(), **activity
+    )
 
 
-def _variance(*, shared: bool) -> list[pl.Expr]:
-    """Variance, degrees of freedom, pairs, and variance under flips, whichever holds."""
-    strata, free = pl.col("strata"), pl.col("free")
-    alone = pl.when(pl.col("alone") > 0).then(pl.col("alone") * pl.col("pooled") / pl.col("size")).otherwise(0)
-    own = pl.col("own") + alone
-    enough = (pl.col("singles") <= SINGLE * strata) | (free >= 2 * (strata - 1))
-    stratified = (free > 0) & enough
-    variance = pl.when(stratified).then(own / strata**2).otherwise(pl.col("between") / strata)
-    df = pl.when(stratified).then(free).otherwise(strata - 1)
-    clusters, flips = pl.col("listed"), pl.col("flips") / strata**2
-    if shared:
-        n, s, nn, sn, ss, groups = (pl.col(f"whole_{x}") for x in ("n", "s", "nn", "sn", "ss", "clusters"))
-        uneven = pl.col("uneven") * n / strata**2
-        squares = _squares(ss, sn, nn, s / n)
-        together = groups < clusters
-        over = pl.when(groups > 1).then(groups / (groups - 1) * squares / n**2 * uneven)
-        variance = pl.when(together).then(over).otherwise(variance)
-        df = pl.when(together).then(groups - 1).otherwise(df)
-        turned = (ss - sn + nn / 4).clip(lower_bound=0) / n**2 * uneven
-        flips = pl.when(together).then(turned).otherwise(flips)
-        clusters = pl.when(together).then(groups).otherwise(clusters)
-    return [
-        (100 * variance.sqrt()).alias("se"),
-        df.clip(lower_bound=1).alias("df"),
-        clusters.fill_null(0).cast(pl.Int64).alias("clusters"),
-        (100 * flips.sqrt()).alias("chance"),
-    ]
+def between(units: pl.DataFrame, by: Sequence[str], *, layered: bool = True) -> pl.DataFrame:
+    """Variance between units within layers, of the sum of what they add; see `cells`.
+
+    Parameters
+    ----------
+    units:
+        A row per unit: `by`, `UNIT`, `activity`, `c`, `w`, `spans`.
+    by:
+        What names a cell.
+    layered:
+        Whether activities may be layers.
+
+    Returns
+    -------
+    `by`, `variance` (null where no layer has two units), `df`, `clusters`.
+    """
+    by = list(by)
+    fine = [*by, "stratum", *([] if "activity" in by else ["activity"])]
+    alone = (pl.len().over(fine) < 2).any().over(by) | (pl.col("spans").max().over(by) > 1)
+    coarse = (pl.len().over([*by, "stratum"]) < 2).any().over(by)
+    units = units.with_columns(_alone=alone if layered else pl.lit(value=True), _coarse=coarse)
+    layers = (
+        pl.when(pl.col("_alone")).then(None).otherwise(pl.col("activity")).alias("_activity"),
+        pl.when(pl.col("_coarse")).then(None).otherwise(pl.col("stratum")).alias("_stratum"),
+    )
+    layer = [*by, "_activity", "_stratum"]
+    units = units.with_columns(layers)
+    rate = pl.col("c").sum().over(layer) / pl.col("w").sum().over(layer)
+    units = units.with_columns(_e=pl.col("c") - rate * pl.col("w"), _scale=pl.col("c").abs() + rate.abs() * pl.col("w"))
+    square = pl.when(pl.col("_e").abs() > 1e-7 * pl.col("_scale")).then(pl.col("_e") ** 2).otherwise(0.0)
+    w2 = pl.col("w") ** 2
+    found = units.group_by(layer, maintain_order=True).agg(
+        _g=pl.len(), _v=square.sum(), _w2=w2.sum(), _w4=(w2 * w2).sum()
+    )
+    g = pl.col("_g")
+    found = found.with_columns(_v=pl.col("_v") * g / (g - 1), _d=pl.col("_w2") ** 2 / pl.col("_w4") - 1)
+    several = (g >= 2).all()
+    agg = {
+        "variance": pl.when(several).then(pl.col("_v").sum()),
+        "df": pl.when(several).then(pl.col("_w2").sum() ** 2 / (pl.col("_w2") ** 2 / pl.col("_d")).sum()),
+        "clusters": g.sum(),
+    }
+    return found.group_by(by, maintain_order=True).agg(**agg)
+
+
+def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Variance of shares that comes from pictures standing in several pairs, beyond that of independent pairs.
+
+    Parameters
+    ----------
+    variances:
+        `by` (with `identity`) and `variance`.
+    partners:
+        As in `cells`.
+    by:
+        What names a cell.
+
+    Returns
+    -------
+    `by`, `excess` (0 or more) and `total`, the answers in all pairs of the cell.
+    """
+    sums = add(partners, by, MOMENTS).filter(pl.col("n") > _NOTHING)
+    rate = pl.col("s") / pl.col("n")
+    squares = pl.col("ss") - 2 * rate * pl.col("sn") + rate**2 * pl.col("nn")
+    joined = sums.with_columns(_pairs=squares / pl.col("n") ** 2).join(variances, on=list(by), nulls_equal=True)
+    more = (pl.col("variance") - pl.col("_pairs")).fill_null(0.0).clip(lower_bound=0.0)
+    return joined.select(*by, more.alias("excess"), pl.col("n").alias("total"))
+
+
+def _beside(found: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Series:
+    """Variance with that of the other pictures, which stand beside several of an identity's own."""
+    rows = add(partners, [*by, "other_identity"], MOMENTS).filter(pl.col("n") > _NOTHING)
+    own = excess(found.select(*by, "variance"), partners, by)
+    rest = [name for name in by if name != "identity"]
+    theirs = own.select(*rest, pl.col("identity").alias("other_identity"), "excess")
+    rows = rows.join(theirs, on=[*rest, "other_identity"], nulls_equal=True)
+    rows = rows.join(own.select(*by, "total"), on=by, nulls_equal=True)
+    added = rows.group_by(by).agg(_more=(pl.col("excess") * (pl.col("n") / pl.col("total")) ** 2).sum())
+    joined = found.join(added, on=by, how="left", nulls_equal=True, maintain_order="left")
+    return (joined["variance"] + joined["_more"].fill_null(0.0)).alias("variance")
+
+
+def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Shares of answers that are about both pictures of a pair alike, with their interval over pictures.
+
+    Parameters
+    ----------
+    units:
+        Sums by `by` and `UNIT`, a pair's answers in the row of either picture; of one where both are the same unit.
+    pairs:
+        Moments of pairs by `by` and `pair`: whether it is of two units.
+    by:
+        What names a cell.
+
+    Returns
+    -------
+    `by`, `value`, `low`, `high`, `se` in percent, `n`, `clusters` (units), `df`, `size`.
+
+    Equation
+    --------
+    Share R = Σ s / Σ n over pairs; se² = [G/(G-1) Σ_u (s_u - R n_u)² - Σ_p (s_p - R n_p)²] / n², the second sum over
+    pairs of two units, which were counted with both; at least that of independent pairs (Aronow, Samii and Assenova
+    2015, "Cluster-robust variance estimation for dyadic data").
+    """
+    by = list(by)
+    sums = add(units, [*by, *UNIT]).filter(pl.col("n") > _NOTHING)
+    total = add(pairs, by, MOMENTS).select(*by, "n", "s")
+    two = add(pairs.filter("pair"), by, MOMENTS).select(*by, "nn", "sn", "ss")
+    rate = pl.col("s") / pl.col("n")
+    total = total.join(two, on=by, how="left", nulls_equal=True, maintain_order="left")
+    squares = pl.col("ss") - 2 * rate * pl.col("sn") + rate**2 * pl.col("nn")
+    total = total.with_columns(_rate=rate, _pairs=squares.fill_null(0.0).clip(lower_bound=0.0))
+    each = sums.join(total.select(*by, "_rate"), on=by, nulls_equal=True)
+    each = each.group_by(by).agg(
+        _units=((pl.col("s") - pl.col("_rate") * pl.col("n")) ** 2).sum(), clusters=pl.len().cast(pl.Int64)
+    )
+    out = total.join(each, on=by, how="left", nulls_equal=True, maintain_order="left")
+    g = pl.col("clusters").fill_null(0)
+    variance = (pl.col("_units") * g / (g - 1) - pl.col("_pairs")).clip(lower_bound=pl.col("_pairs"))
+    out = out.with_columns(
+        value=pl.when(pl.col("n") > _NOTHING).then(pl.col("_rate")),
+        clusters=g,
+        df=(g - 1.0).clip(lower_bound=1.0),
+        se=pl.when(g >= FEWEST).then(100 * (variance / pl.col("n") ** 2).sqrt()),
+    )
+    return _with_interval(out).select(*by, "value", "low", "high", "se", "n", "clusters", "df", "size")
 
 
 def _with_interval(frame: pl.DataFrame) -> pl.DataFrame:
@@ -198,7 +315,7 @@ def _with_interval(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def ratio(moments: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Share that chose in each cell, all pairs together, and its standard error over pairs.
+    """Share that chose in each cell, all clusters together, and its standard error over clusters.
 
     Parameters
     ----------
@@ -207,7 +324,7 @@ def ratio(moments: Mapping[str, Array]) -> tuple[Array, Array]:
 
     Returns
     -------
-    share in [0, 1] (NaN without an answer) and its standard error (NaN of a single pair).
+    share in [0, 1] (NaN without an answer) and its standard error (NaN of a single cluster).
     """
     n, s, groups = moments["n"], moments["s"], moments["clusters"]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -224,5 +341,9 @@ def to_array(series: pl.Series) -> Array:
 
 
 def method(frame: pl.DataFrame, name: str = WILSON) -> npt.NDArray[np.object_]:
-    """How each row's interval was made, or that there is none."""
-    return np.where(to_array(frame["clusters"]) > 1, name, "no interval: fewer than two clusters").astype(object)
+    """How each row's interval was made, or that there is none, and why."""
+    clusters = to_array(frame["clusters"])
+    return np.where(clusters >= FEWEST, name, TOO_FEW).astype(object)
+
+
+TOO_FEW = "no interval: fewer than three pictures (or people) of what it is about, too few to tell them from it"

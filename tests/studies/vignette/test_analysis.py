@@ -96,7 +96,10 @@ def test_fishers_test_of_a_frequency_compares_an_identity_with_all_others(table:
         counts[who][1] += 1 - chosen
     found = pick(table, "selection_frequency", contrast="identity", paradigm="decision", identity="old")
     others = [sum(x[i] for who, x in counts.items() if who != "old") for i in (0, 1)]
-    assert found["p"][0] == pytest.approx(stats.fisher_exact(np.array([counts["old"], others]).astype(int)).pvalue)
+    assert found["p"][0] is None
+    assert found["p_paper"][0] == pytest.approx(
+        stats.fisher_exact(np.array([counts["old"], others]).astype(int)).pvalue
+    )
     assert found["n"][0] == sum(counts["old"])
 
 
@@ -110,7 +113,7 @@ def test_log_odds_are_those_of_plain_python(table: pl.DataFrame) -> None:
     found = pick(table, "log_odds", contrast="identity", paradigm="decision", identity="old", activity="cooking")
     assert found["value"].to_list() == [pytest.approx(math.log(odds[True] / odds[False]))]
     expected = stats.fisher_exact(np.array([counts[True], counts[False]]).astype(int)).pvalue
-    assert found["p"][0] == pytest.approx(expected)
+    assert found["p_paper"][0] == pytest.approx(expected)
 
 
 def test_paircomp_is_that_of_plain_python(table: pl.DataFrame) -> None:
@@ -164,7 +167,7 @@ def test_spread_is_the_deviation_between_identities_and_stands_beside_its_floor(
     found = pick(table, "spread", **labels).row(0, named=True)
     assert found["value"] == pytest.approx(stdev(pick(table, "selection_frequency", identity="*", **labels)["value"]))
     assert 0 < found["floor"] < found["floor_high"]
-    assert found["clusters"] == 36
+    assert found["clusters"] == 24
     single = pick(table, "spread", question="*", **labels)
     assert set(single["family"]) == {"spreads by question, decision (identity)"}
     expected = stats.false_discovery_control(single["p"].to_numpy())

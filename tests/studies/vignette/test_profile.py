@@ -132,7 +132,7 @@ def test_planted_preferences_give_their_patterns() -> None:
             answered(lambda row: 0.5 if "old" not in (row["identity_1"], row["identity_2"]) else
                      (0.9 if (row["identity_1"] == "old") == (row["question"] in ("struggle", "dislike")) else 0.1),
                      PERCEPTION, seed=2),
-            answered(prefers({"old": 1.5}), TERMS[:1], activities=[None] * 12, contrast="portrait", seed=3),
+            answered(prefers({"old": 1.5}), TERMS[:1], activities=[f"picture {k}" for k in range(12)], seed=3),
         ]
     )  # fmt: skip
     found = patterns(estimates(frame))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from facevalue.errors import DataError
-from facevalue.measures.selection import MOMENTS
+from facevalue.measures.selection import SUMS
 from facevalue.studies.vignette.tallies import Tables, core_variant, tally
-from tests.studies.vignette.framed import STIMULUS, answers, chunks
+from tests.studies.vignette.framed import answers, chunks
 
 FRAME = answers(repeats=2, exact=True)
 
@@ -39,49 +39,46 @@ def test_one_row_at_a_time_gives_the_same_tables() -> None:
     same(tally([some]), tally(chunks(some, 1)))
 
 
-def by_hand(frame: pl.DataFrame) -> dict[tuple[Any, ...], dict[tuple[Any, ...], list[float]]]:
-    """n, s and asked of each picture pair within each cell of `selected`, in plain Python."""
-    cells: dict[tuple[Any, ...], dict[tuple[Any, ...], list[float]]] = defaultdict(
-        lambda: defaultdict(lambda: [0.0] * 3)
-    )
+def by_hand(frame: pl.DataFrame) -> dict[str, dict[tuple[Any, ...], list[float]]]:
+    """n, s and asked of each picture, as `selected` and `own` have them, in plain Python."""
+    cells: dict[str, dict[tuple[Any, ...], list[float]]] = {
+        name: defaultdict(lambda: [0.0] * 3) for name in ("selected", "own")
+    }
     for row in frame.iter_rows(named=True):
         mass = row["mass"] if row["weight"] is not None else 0.0
         chosen = (row["weight"] or 0.0) * mass
-        pair = tuple(row[name] for name in STIMULUS)
+        mine = [row["activity"] or row[f"activity_{k}"] or "portrait" for k in (1, 2)]
         if row["contrast"] == "activity":
-            sides = [(row["identity"], row["activity_1"], chosen), (row["identity"], row["activity_2"], mass - chosen)]
+            who = row["identity"]
+            sides = [(who, row["activity_1"], who, chosen), (who, row["activity_2"], who, mass - chosen)]
         else:
             activity = row["activity"] or row.get(f"activity_{row['about']}")
+            sides = [
+                (row["identity_1"], activity, mine[0], chosen),
+                (row["identity_2"], activity, mine[1], mass - chosen),
+            ]
             if row["paradigm"] == "factuality":
-                sides = [(row[f"identity_{row['about']}"], activity, chosen)]
-            else:
-                sides = [(row["identity_1"], activity, chosen), (row["identity_2"], activity, mass - chosen)]
+                k = int(row["about"])
+                sides = [(row[f"identity_{k}"], activity, mine[k - 1], chosen)]
         summed = row["paradigm"] in ("decision", "factuality")
-        for who, activity, s in sides:
+        crossed = row["contrast"] == "identity-activity" and row["paradigm"] != "factuality"
+        for who, activity, unit, s in sides:
             for question in (row["question"], None) if summed else (row["question"],):
-                key = (row["gender"], row["contrast"], row["paradigm"], question, who, activity)
-                sums = cells[key][pair]
-                for i, x in enumerate((mass, s, 1.0)):
-                    sums[i] += x
+                key = (row["gender"], row["contrast"], row["paradigm"], question, who)
+                into = [cells["selected"][*key, activity, None if crossed else unit]]
+                for sums in [*into, cells["own"][*key, unit]] if crossed else into:
+                    for i, x in enumerate((mass, s, 1.0)):
+                        sums[i] += x
     return cells
 
 
-def test_moments_are_those_of_plain_python() -> None:
-    expected = by_hand(FRAME)
-    names = ("gender", "contrast", "paradigm", "question", "identity", "activity")
-    assert WHOLE.selected.height == len(expected)
-    for row in WHOLE.selected.iter_rows(named=True):
-        pairs = expected[tuple(row[name] for name in names)].values()
-        moments = [
-            sum(n > 0 for n, _, _ in pairs),
-            sum(n for n, _, _ in pairs),
-            sum(s for _, s, _ in pairs),
-            sum(n * n for n, _, _ in pairs),
-            sum(s * n for n, s, _ in pairs),
-            sum(s * s for _, s, _ in pairs),
-            sum(k for _, _, k in pairs),
-        ]
-        assert [row[name] for name in MOMENTS] == pytest.approx(moments)
+def test_sums_by_picture_are_those_of_plain_python() -> None:
+    names = ("gender", "contrast", "paradigm", "question", "identity")
+    for table, more in (("selected", ("activity", "unit")), ("own", ("unit",))):
+        expected, found = by_hand(FRAME)[table], getattr(WHOLE, table)
+        assert found.height == len(expected)
+        for row in found.iter_rows(named=True):
+            assert [row[x] for x in SUMS] == pytest.approx(expected[tuple(row[name] for name in (*names, *more))])
 
 
 def test_a_couple_of_identities_is_there_in_both_orders_and_mirrored() -> None:
@@ -95,8 +92,9 @@ def test_a_couple_of_identities_is_there_in_both_orders_and_mirrored() -> None:
 
 
 def test_wrong_answers_and_right_ones_make_all() -> None:
-    wrong = WHOLE.wrong_whole.group_by("gender").agg(pl.col("s").sum()).sort("gender")
-    who = WHOLE.facts_whole.filter(pl.col("question") == "who").sort("gender")
+    wrong = WHOLE.wrong.group_by("gender").agg(pl.col("s").sum()).sort("gender")
+    who = WHOLE.selected.filter(pl.col("question") == "who").group_by("gender").agg(pl.col("n", "s").sum())
+    who = who.sort("gender")
     assert (wrong["s"] + who["s"]).to_list() == pytest.approx(who["n"].to_list())
 
 
@@ -104,6 +102,8 @@ def test_what_is_missing_and_what_was_answered_make_all_that_was_asked() -> None
     missing = WHOLE.missing.filter(pl.col("identity").is_null())
     assert missing["n"].sum() == FRAME.height
     assert missing["s"].sum() == pytest.approx(FRAME.height - FRAME["mass"].sum())
+    alone = WHOLE.missing.filter((pl.col("contrast") == "activity") & pl.col("identity").is_not_null())
+    assert alone["n"].sum() == (FRAME["contrast"].cast(pl.String) == "activity").sum()
 
 
 def test_only_the_papers_own_way_of_asking_counts() -> None:
@@ -140,7 +140,21 @@ def test_questions_of_the_control_stay_out_of_the_sum_over_questions() -> None:
     assert_frame_equal(plain, both, check_row_order=False)
 
 
-def test_pictures_of_one_couple_are_different_clusters() -> None:
+def test_what_was_sampled_is_the_person_else_the_picture_else_the_activity() -> None:
+    def units(frame: pl.DataFrame) -> set[str]:
+        return set(tally([frame]).selected["unit"])
+
+    alone = answers(contrasts=("identity",))
+    assert units(alone) == {"cooking", "sleeping", "running"}
+    pictures = alone.with_columns(image_1=pl.col("identity_1").cast(pl.String) + "1", image_2=pl.lit("b"))
+    assert units(pictures) == {"old1", "young1", "b"}
+    assert units(pictures.with_columns(person=pl.lit("4"))) == {"4"}
+    crossed = [tally([x]).pairs["crossed"].all() for x in (alone, pictures, pictures.with_columns(person=pl.lit("4")))]
+    assert crossed == [False, True, False]
+    assert tally([answers(contrasts=("identity-activity",))]).pairs["crossed"].all()
+
+
+def test_pictures_of_one_couple_are_different_pairs() -> None:
     once = answers(contrasts=("portrait",))
     twice = pl.concat([once.with_columns(pair_of_pictures=pl.lit(name)) for name in ("a.png", "b.png")])
     assert tally([twice]).pairs["clusters"].sum() == 2 * tally([once]).pairs["clusters"].sum()

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from facevalue.report.numbers import ALPHA, Estimate, Numbers
+from facevalue.measures.verdicts import Verdict
+from facevalue.report.numbers import Estimate, Numbers
 from facevalue.report.vignette.grids import Cell
 from facevalue.report.words import MINUS, number, share_of_chance
 
@@ -98,8 +99,7 @@ def cell(row: Mapping[str, object], *, neutral: float, odds: Mapping[str, object
     if not isinstance(value, float):
         return Cell(None, 0.0, found=False, title="")
     test = odds if odds is not None else row
-    q = test.get("q")
-    found = isinstance(q, float) and q < ALPHA
+    q, found = test.get("q_page"), test.get("verdict") == Verdict.DIFFERENCE
     title = _title(row, odds, q) if titled or found else ""
     return Cell(value, value - neutral, found=found, title=title)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from facevalue.measures.verdicts import Verdict
 from facevalue.report.data import PairExample, PromptExample
-from facevalue.report.numbers import ALPHA
 from facevalue.report.pictures import smaller
 from facevalue.report.stored_examples import said
 from facevalue.report.vignette import gaps
@@ -22,6 +22,8 @@ MOST = 8
 _CHUNKS = 8
 """Chunks of a million answers that are searched for them."""
 _LONGEST = 640
+
+_FOUND = pl.col("verdict") == Verdict.DIFFERENCE.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def _wholes(own: pl.DataFrame) -> list[_Wanted]:
         return []
     plain = [pl.col(n).is_null() for n in ("gender", "activity", "trait") if n in own.columns]
     gap = own.filter((pl.col("measure") == "selection_gap") & pl.col("contrast").eq_missing("identity"), *plain)
-    gap = gap.filter(pl.col("paradigm").is_in(["decision", "perception"]) & (pl.col("q") < ALPHA))
+    gap = gap.filter(pl.col("paradigm").is_in(["decision", "perception"]) & _FOUND)
     gap = gap.sort(pl.col("paradigm") != "decision", -pl.col("value").abs())
     gap = gap.unique(["dimension", "identity"], keep="first", maintain_order=True).head(MOST)
     whole = own.filter((pl.col("measure") == "selection_frequency") & pl.col("contrast").eq_missing("identity"), *plain)
@@ -97,7 +99,7 @@ def _cells(own: pl.DataFrame) -> list[_Wanted]:
         return []
     cell = pl.col("identity").is_not_null() & pl.col("activity").is_not_null() & pl.col("dimension").is_not_null()
     asked = pl.col("paradigm").is_in(["decision", "perception"])
-    known = own.filter((pl.col("measure") == "log_odds") & cell & asked & (pl.col("q") < ALPHA))
+    known = own.filter((pl.col("measure") == "log_odds") & cell & asked & _FOUND)
     shares = own.filter((pl.col("measure") == "selection_frequency") & cell & pl.col("contrast").eq_missing("identity"))
     keys = ["dimension", "paradigm", "question", "identity", "activity"]
     both = known.join(shares.select(*keys, share="value"), on=keys, nulls_equal=True, maintain_order="left")
@@ -108,7 +110,7 @@ def _cells(own: pl.DataFrame) -> list[_Wanted]:
     both = both.unique(["dimension", "identity"], keep="first", maintain_order=True).head(MOST)
     out = []
     for row in both.iter_rows(named=True):
-        chance = share_of_chance(row["q"])
+        chance = share_of_chance(row["q_page"])
         finding = (
             f"chosen in {number(row['share'], '%')} of its comparisons in this activity; log odds "
             f"{number(row['value'], 'log odds', signed=True)}, q {chance if chance.startswith('<') else f'= {chance}'}"

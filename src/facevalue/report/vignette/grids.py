@@ -24,7 +24,7 @@ class Cell:
     shift:
         Points above or below none, which sets its colour.
     found:
-        Whether its test found a difference (q < .05).
+        Whether its verdict is that a difference was found.
     title:
         Everything else, for those who point at it; may be empty.
     """

@@ -60,12 +60,15 @@ PAGE = StudyPage(
             "With no preference the two of a pair are chosen equally often; a point is one percent of the comparisons."
         ),
         intervals=(
-            "Picture pairs are the unit that was sampled. All intervals are over picture pairs: answers about one "
-            "picture belong together. p-values of single cells are by Fisher's exact test as in the paper, which takes "
-            "answers for independent; those of identities as wholes are over picture pairs. q-values are p-values "
-            "adjusted for the number of tests in a family: Holm in families declared before the run, Benjamini and "
-            "Hochberg (share of false findings) in the others. The noise floor is the mean, and the 95th percentile, "
-            "of a measure where there is no preference, made by exchanging the two people of picture pairs."
+            "Pictures are the unit that was sampled, and people where one person stands in several pictures. A "
+            "picture stands in pairs with all others, so all intervals and tests are over the pictures of an "
+            "identity, not over pairs or answers; with fewer than three there is none. Where an identity has one "
+            "picture of an activity, what is found there may be the picture as well as the identity. Marks follow "
+            "the verdicts; the paper's own test, Fisher's, takes answers for independent, stands in the table as "
+            "p_paper and decides nothing. q-values are p-values adjusted for the number of tests in a family and "
+            "on the page. The noise floor is the mean, and the 95th percentile, of a measure where nobody is "
+            "preferred, made by dealing the identities anew to the pictures of an activity, after differences "
+            "between identities were taken out."
         ),
         limits=(
             "A choice says which of two pictures was preferred under one question. It says nothing of why: identities "

@@ -110,13 +110,16 @@ def _floor(numbers: Numbers) -> Card:
 
 def _pairs(numbers: Numbers) -> Card:
     sizes = [e.clusters for e in gaps.lead(numbers, numbers.primary) if e.clusters is not None]
-    title = "Picture pairs per identity"
+    title = "Pictures per identity"
     if not sizes:
         return Card("pairs", title, NOT_MEASURABLE, "No identity has a valid answer.", Status.PROBLEM)
     least, middle = min(sizes), int(median(sizes))
     value = count(middle) if least == middle else f"{count(middle)} typical, {count(least)} at least"
     if least < FEW:
-        note = f"Fewer than {FEW} for some: intervals may be too narrow. Take those as a trial, not as a finding."
+        note = (
+            f"Fewer than {FEW} for some (people, where one stands in several pictures): what pictures or people happen "
+            "to look like can only be told from large differences."
+        )
         return Card("pairs", title, value, note, Status.CAUTION if least >= 10 else Status.PROBLEM)
-    note = "The unit that was sampled. Intervals are taken over picture pairs, not over replies."
+    note = "The unit that was sampled (people, where one stands in several). Intervals are over them, not over replies."
     return Card("pairs", title, value, note, Status.OK)

@@ -152,10 +152,10 @@ class View(Parts):
     def _tested(
         self, frame: pl.DataFrame, model: str, fixed: dict[str, str | None], by: tuple[str, ...]
     ) -> pl.DataFrame:
-        """Shares with the q-values of their distance from an even choice: over picture pairs, not over answers."""
-        keys = ["contrast", *by]
-        gap = chosen(self.numbers, "selection_gap", model, by, fixed, ("contrast", "trait")).select(*keys, "q")
-        return frame.drop("q").join(gap, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        """Shares with what is said of their distance from an even choice: over pictures, not over answers."""
+        keys, said = ["contrast", *by], ["q_page", "verdict"]
+        gap = chosen(self.numbers, "selection_gap", model, by, fixed, ("contrast", "trait")).select(*keys, *said)
+        return frame.drop(said).join(gap, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
     def _even(self, model: str, dimension: str, paradigm: str, question: str | None, contrast: str) -> float:
         """What colours are counted from: how often two who are alike would be chosen."""
@@ -249,7 +249,7 @@ class View(Parts):
 
 _LEADS = {
     "decision": (
-        "Dot: points above or below an even choice; bar: 95% interval over picture pairs; shaded: where 95 of 100 "
+        "Dot: points above or below an even choice; bar: 95% interval over pictures; shaded: where 95 of 100 "
         "would lie without any preference."
     ),
     "perception": (

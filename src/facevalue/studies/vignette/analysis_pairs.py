@@ -1,18 +1,20 @@
 """Estimates of who is preferred to whom, and where: log-odds, PairComp, polarity."""
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures import selection
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.inference import Array
-from facevalue.measures.log_odds import EFFECTIVE, Counts, log_odds
+from facevalue.measures.log_odds import BETWEEN, EFFECTIVE, Counts, log_odds, log_odds_between
 from facevalue.measures.pair_comparison import paircomp, polarity
 from facevalue.measures.proportions import SQUARE_AND_ADD
-from facevalue.measures.selection import MOMENTS, ratio, to_array
+from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.analysis_selection import heatmap
-from facevalue.studies.vignette.moments import STIMULUS
+from facevalue.studies.vignette.moments import CONTROL, unit
 from facevalue.studies.vignette.recorded import record
 from facevalue.studies.vignette.tallies import Tables
 
@@ -22,34 +24,78 @@ _FAMILY = ["contrast", "paradigm", "question", "dimension"]
 def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     """Add log-odds by identity and activity, and those that the authors' code keeps."""
     within = [*_FAMILY, "identity"]
-    cells = heatmap(tables)
-    total = cells.group_by(within, maintain_order=True).agg(pl.col(MOMENTS).sum().name.prefix("all_"))
-    both = cells.join(total, on=within, nulls_equal=True, maintain_order="left").sort([*within, "activity"])
+    keys = [*within, "activity"]
+    both = selection.cells(heatmap(tables), keys).sort(keys)
     if not both.height:
         return
-    own = {name: to_array(both[name]) for name in MOMENTS}
-    rest = {name: np.maximum(to_array(both[f"all_{name}"]) - own[name], 0.0) for name in MOMENTS}
-    value, se, low, high = log_odds(_counts(own), _counts(rest))
-    four = (x for side in (own, rest) for x in (side["s"], np.maximum(side["n"] - side["s"], 0.0)))
-    p = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
-    numbers = {"value": value, "se": se, "low": low, "high": high}
-    frame = both.select(*within, "activity", "n", "s", "clusters")
-    frame = frame.with_columns(*(pl.Series(name, x).fill_nan(None) for name, x in numbers.items()))
-    record(table, m.LOG_ODDS, frame, EFFECTIVE, p=p, family="identity x activity")
-    record(table, m.LOG_ODDS_RELEASED, frame.filter(pl.col("s") > 0), EFFECTIVE)
+    group = both.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    x, n, se, df = (to_array(both[name]) for name in ("s", "n", "se", "df"))
+    value, error, low, high, p, freedom = log_odds_between(x, n, group)
+    inside, outside = _counts(x, n, se / 100, df, group)
+    own = log_odds(inside, outside)
+    replicated = np.isfinite(own[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
+    error, low, high, p = (
+        np.where(replicated, a, b) for a, b in zip((*own[1:4], own[4]), (error, low, high, p), strict=True)
+    )
+    numbers = {"value": value, "se": error, "low": low, "high": high}
+    frame = both.select(*keys, "n", "s", "clusters").with_columns(
+        pl.Series(name, numbers[name]).fill_nan(None) for name in numbers
+    )
+    how = np.where(replicated, EFFECTIVE, np.where(np.isfinite(error), BETWEEN, selection.TOO_FEW)).astype(object)
+    four = (y for side in (inside, outside) for y in (side.chosen, np.maximum(side.options - side.chosen, 0.0)))
+    published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
+    record(table, m.LOG_ODDS, frame, how, p=p, p_paper=published, family="identity x activity")
+    some = both["s"].to_numpy() > 0
+    record(table, m.LOG_ODDS_RELEASED, frame.filter(some), how[some])
 
 
-def _counts(moments: dict[str, Array]) -> Counts:
-    _, se = ratio(moments)
-    return Counts(moments["s"], moments["n"], se, moments["clusters"])
+def _counts(x: Array, n: Array, se: Array, df: Array, group: npt.NDArray[np.int64]) -> tuple[Counts, Counts]:
+    """The activity and all others, each with its standard error over the pictures within activities."""
+
+    def others(values: Array) -> Array:
+        values = np.nan_to_num(values)
+        return np.bincount(group, values)[group] - values
+
+    error = np.where(np.isfinite(se), se, np.inf)  # an activity without one leaves the others without
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = (np.nan_to_num(n) * error) ** 2
+        rest = others(np.where(np.isfinite(squares), squares, 0.0)) / others(n) ** 2
+    rest = np.where(others(np.where(np.isfinite(error), 0.0, 1.0)) > 0, np.nan, np.sqrt(np.maximum(rest, 0.0)))
+    return Counts(x, n, se, df + 1), Counts(np.maximum(others(x), 0.0), others(n), rest, others(df) + 1)
 
 
 def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     """Add PairComp of decisions, over all questions, and of each question of perception."""
-    decided = (pl.col("paradigm") == "decision") & pl.col("question").is_null()
-    wanted = (pl.col("contrast") == "identity") & (decided | (pl.col("paradigm") == "perception"))
-    found = paircomp(tables.pairs.filter(wanted), _FAMILY).sort([*_FAMILY, "identity", "other_identity"])
-    record(table, m.PAIRCOMP, found, SQUARE_AND_ADD, p=to_array(found["p"]), family="pairs of identities")
+    paradigm, question = pl.col("paradigm").cast(pl.String), pl.col("question").cast(pl.String)
+    asked = tables.stimuli.filter(pl.col("contrast").cast(pl.String) == "identity")
+    asked = asked.filter((paradigm == "perception") | ((paradigm == "decision") & ~question.str.starts_with(CONTROL)))
+    if not asked.height:
+        return
+    summed = pl.when(paradigm != "decision").then(question).alias("question")
+    parts = []
+    for side, other in ((1, 2), (2, 1)):
+        names = {"identity": f"identity_{side}", "other_identity": f"identity_{other}", "stratum": "gender"}
+        labels = [pl.col(column).cast(pl.String).alias(name) for name, column in names.items()]
+        chosen = "s" if side == 1 else "t"
+        one = asked.select(*(x for x in _FAMILY if x != "question"), summed, unit(side), *labels, "n", s=chosen)
+        one = one.with_columns(pl.col("contrast", "paradigm", "dimension").cast(pl.String))
+        keys = [*_FAMILY, "identity", "other_identity", *selection.UNIT]
+        parts.append(selection.add(one, keys, ("n", "s")))
+    found = paircomp(pl.concat(parts), _FAMILY, _excess(tables)).sort([*_FAMILY, "identity", "other_identity"])
+    p, published = to_array(found["p"]), to_array(found["p_paper"])
+    record(table, m.PAIRCOMP, found, SQUARE_AND_ADD, p=p, p_paper=published, family="pairs of identities")
+
+
+def _excess(tables: Tables) -> pl.DataFrame | None:
+    """What pictures that stand beside several of another identity add to its variance, where there are such."""
+    partners = tables.pairs.filter(pl.col("crossed") & (pl.col("contrast") == "identity"))
+    if not partners.height:
+        return None
+    own = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
+    by = [*_FAMILY, "identity"]
+    found = selection.cells(own.with_columns(activity=pl.lit(None, pl.String)), by)
+    variances = found.select(*by, variance=(pl.col("se") / 100) ** 2)
+    return selection.excess(variances, partners, by)
 
 
 def add_polarity(table: EstimateTable, tables: Tables) -> None:
@@ -59,16 +105,19 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     asked = tables.stimuli.filter(pl.col("paradigm").cast(pl.String) == "stereotype")
     if not asked.height or not terms.height:
         return
-    asked = asked.with_columns(pl.struct(STIMULUS).rank("dense").alias("cluster"), pl.col(labels).cast(pl.String))
+    asked = asked.with_columns(pl.col(labels).cast(pl.String), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
     named = asked.join(terms.select("question", "trait", "pair", "valence"), on="question", maintain_order="left")
-    first = named.with_columns(pl.col("identity_1").alias("identity"))
-    second = named.with_columns(pl.col("identity_2").alias("identity"), pl.col("t").alias("s"))
+    first = named.with_columns(identity="identity_1", unit="unit_1")
+    second = named.with_columns(identity="identity_2", unit="unit_2", s="t")
     sums = pl.concat([first, second]).drop("question")
     key = ["paradigm", "contrast", "dimension", "identity"]
+    sums = selection.add(sums, [*key, "trait", "pair", "valence", "gender", "unit"], ("n", "s"))
+    sums = sums.with_columns(pl.struct("gender", "unit").rank("dense").alias("cluster"))
     for own in (["trait", "pair"], ["trait"], []):
         by = [*key, *own]
         grouped = sums.with_columns(pl.col("pair").alias("question")) if "pair" in own else sums
         by = [name if name != "pair" else "question" for name in by]
         found = polarity(grouped, by).sort(by)
         tested = "polarity" if "trait" not in own or "pair" in own else "polarity, traits"
-        record(table, m.POLARITY, found, SQUARE_AND_ADD, p=to_array(found["p"]), family=tested)
+        p, published = to_array(found["p"]), to_array(found["p_paper"])
+        record(table, m.POLARITY, found, SQUARE_AND_ADD, p=p, p_paper=published, family=tested)

@@ -2,20 +2,21 @@
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from facevalue.measures import selection
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.inference import Array, Floor
+from facevalue.measures.inference import LEVEL, Array, Floor
 from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
-from facevalue.studies.vignette.moments import SUMMED
+from facevalue.studies.vignette.moments import SUMMED, balanced
 from facevalue.studies.vignette.recorded import both_and_each_gender, record, with_trait
 from facevalue.studies.vignette.tallies import Tables
 
 _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
-_HALF_NORMAL, _NORMAL_95 = float(np.sqrt(2 / np.pi)), 1.959963984540054
+_HALF_NORMAL = float(np.sqrt(2 / np.pi))
 
 
 def by_identity(tables: Tables, gender: bool = True, preferred: bool = False) -> pl.DataFrame:
@@ -31,17 +32,20 @@ def by_identity(tables: Tables, gender: bool = True, preferred: bool = False) ->
         Whether answers that name both or none count half for each of the two, so that 50 is an even choice. Only of
         choices between people.
     """
-    selected, whole = (tables.preferred, tables.preferred_pairs) if preferred else (_chosen(tables), tables.pairs)
+    frames = _chosen(tables), tables.own, tables.pairs.filter("crossed")
+    if preferred:
+        selected = frames[0].filter(pl.col("paradigm") != "factuality")
+        frames = balanced(selected), balanced(tables.own), tables.preferred_pairs.filter("crossed")
     if gender:
-        selected, whole = both_and_each_gender(selected), both_and_each_gender(whole)
+        selected, own, partners = map(both_and_each_gender, frames)
     else:
-        selected, whole = (x.with_columns(pl.lit(None, pl.String).alias("gender")) for x in (selected, whole))
+        selected, own, partners = (x.with_columns(pl.lit(None, pl.String).alias("gender")) for x in frames)
     keys = [*_WITHIN, "identity"]
-    return with_trait(selection.cells(selected, keys, whole), tables.terms).sort(keys)
+    return with_trait(selection.cells(selected, keys, own, partners), tables.terms).sort(keys)
 
 
 def _chosen(tables: Tables) -> pl.DataFrame:
-    """Moments of contrasts in which identities are chosen, without single questions of factuality."""
+    """Sums of contrasts in which identities are chosen, without single questions of factuality."""
     single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
     return tables.selected.filter((pl.col("contrast") != "activity") & ~single)
 
@@ -49,13 +53,13 @@ def _chosen(tables: Tables) -> pl.DataFrame:
 def add_selection(table: EstimateTable, tables: Tables) -> None:
     """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
     found = by_identity(tables)
-    record(table, m.SELECTION, found, WILSON, p=_against_the_rest(found), family="identities, Fisher")
+    record(table, m.SELECTION, found, WILSON, p_paper=_against_the_rest(found))
     _gap(table, by_identity(tables, preferred=True))
-    selected = _chosen(tables)
-    pooled = selected.with_columns(pl.lit(None, pl.String).alias("gender"), pl.lit(None, pl.String).alias("activity"))
-    whole = tables.pairs.with_columns(pl.lit(None, pl.String).alias("gender"))
+    nowhere = pl.lit(None, pl.String)
+    pooled = _chosen(tables).with_columns(gender=nowhere, activity=nowhere)
+    whole, partners = (x.with_columns(gender=nowhere) for x in (tables.own, tables.pairs.filter("crossed")))
     keys = [*_WITHIN, "identity"]
-    released = selection.cells(pooled, keys, whole).drop("bound_low", "bound_high")
+    released = selection.cells(pooled, keys, whole, partners).drop("bound_low", "bound_high")
     record(table, m.SHARE_RELEASED, with_trait(released, tables.terms).sort(keys), WILSON)
     _cells(table, tables)
 
@@ -72,18 +76,25 @@ def _against_the_rest(found: pl.DataFrame) -> Array:
 def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
     share, size, df = (to_array(found[name]) for name in ("value", "size", "df"))
     p = score_p(share / 100, size, df)
-    chance = to_array(found["chance"])
-    floor = Floor(_HALF_NORMAL * chance, _NORMAL_95 * chance, p)
+    chance = 50 / np.sqrt(size)  # standard error of an even choice, known from as many answers
+    floor = Floor(_HALF_NORMAL * chance, special.stdtrit(df, 0.5 + LEVEL / 2) * chance, p)
     shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
-    record(table, m.GAP, found.with_columns(shifted), WILSON, p=p, family="identities", floor=floor)
+    record(table, m.GAP, found.with_columns(shifted), WILSON, p=p, family=_family(), floor=floor)
+
+
+def _family() -> pl.Expr:
+    """What is tested together with what, before paradigm and question; see `study.LEAD`."""
+    apart = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
+    by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
+    return pl.concat_str(pl.lit("identities"), apart, by)
 
 
 def heatmap(tables: Tables) -> pl.DataFrame:
-    """Moments of identity x activity, genders together; decision and factuality over questions, perception for each."""
+    """Sums of identity x activity, genders together; decision and factuality over questions, perception for each."""
     summed = pl.col("paradigm").is_in(SUMMED)
     wanted = pl.col("activity").is_not_null() & (summed == pl.col("question").is_null())
     cells = tables.selected.filter((pl.col("contrast") != "activity") & wanted)
-    return selection.add(cells, [*_WITHIN[1:], "identity", "activity"])
+    return selection.add(cells, [*_WITHIN[1:], "identity", "activity", *selection.UNIT])
 
 
 def _cells(table: EstimateTable, tables: Tables) -> None:
@@ -103,32 +114,33 @@ def add_neither(table: EstimateTable, tables: Tables) -> None:
     """Add how many choices between two people name both or none, where that was offered."""
     keys = ["paradigm", "contrast", "dimension", "question"]
     for measure, outcome in ((m.BOTH, "both"), (m.NONE, "none")):
-        named = tables.neither.filter(pl.col("outcome") == outcome).with_columns(
-            pl.lit(None, pl.String).alias("activity")
-        )
-        record(table, measure, selection.cells(named, keys).sort(keys), WILSON)
+        of = pl.col("outcome") == outcome
+        found = selection.either_side(tables.neither.filter(of), tables.neither_pairs.filter(of), keys)
+        record(table, measure, found.sort(keys), WILSON)
 
 
 def add_errors(table: EstimateTable, tables: Tables) -> None:
     """Add error rates by dimension, question, identity and activity, and which errors those of "who" are."""
     keys = ["paradigm", "contrast", "dimension"]
-    facts, whole = tables.facts, tables.facts_whole
-    every, asked = pl.col("question").is_null(), pl.col("question").is_not_null()
-    _errors(table, facts.filter(every), keys, whole.filter(every))
-    _errors(table, facts.filter(asked), [*keys, "question"], whole.filter(asked))
-    _errors(table, facts.filter(every), [*keys, "activity"])
-    right = tables.selected.filter((pl.col("paradigm") == "factuality") & every)
-    _errors(table, right, [*keys, "identity"])
+    facts = tables.selected.filter(pl.col("paradigm") == "factuality")
+    every, asked = facts.filter(pl.col("question").is_null()), facts.filter(pl.col("question").is_not_null())
+    _errors(table, every, keys)
+    _errors(table, asked, [*keys, "question"])
+    _errors(table, _by_picture(every), [*keys, "activity"])
+    _errors(table, every, [*keys, "identity"])
     for measure, outcome in ((m.SWAPPED, "swapped"), (m.BOTH, "both"), (m.NONE, "none")):
-        of = pl.col("outcome") == outcome
-        wrong, names = tables.wrong.filter(of), [*keys, "question"]
-        record(table, measure, selection.cells(wrong, names, tables.wrong_whole.filter(of)).sort(names), WILSON)
-        names = [*names, "identity"]
-        record(table, measure, selection.cells(wrong, names).sort(names), WILSON)
+        wrong, names = tables.wrong.filter(pl.col("outcome") == outcome), [*keys, "question"]
+        for by in (names, [*names, "identity"]):
+            record(table, measure, selection.cells(wrong, by).sort(by), WILSON)
 
 
-def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str], whole: pl.DataFrame | None = None) -> None:
-    found = selection.cells(right, keys, whole).sort(keys)
+def _by_picture(frame: pl.DataFrame) -> pl.DataFrame:
+    """Units told apart by identity, too: each picture is one, not all pictures of one activity or person together."""
+    return frame.with_columns(pl.concat_str("identity", "unit", separator="|").alias("unit"))
+
+
+def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str]) -> None:
+    found = selection.cells(right, keys).sort(keys)
     swapped = {"value": "value", "low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
     wrong = found.with_columns((100 - pl.col(other)).alias(name) for name, other in swapped.items())
     record(table, m.ERROR, wrong, WILSON)

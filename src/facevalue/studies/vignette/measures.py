@@ -7,8 +7,8 @@ from facevalue.studies.vignette import measures_compared
 
 PAPER = "VIGNETTE (000_3034adc9333dc66e)"
 OURS = "FaceValue"
-UNIT = "picture pair"
-"""What VIGNETTE samples: pictures of two people. All its intervals go over them."""
+UNIT = "picture"
+"""What VIGNETTE samples: pictures of one person each, or the people in them where one stands in several."""
 _LIMITS = {"%": (0.0, 100.0), "pp": (-100.0, 100.0)}
 
 
@@ -33,15 +33,15 @@ GAP = _measure(
 LOG_ODDS = _measure(
     "log_odds", "Log-odds ratio of one activity against all others",
     "ln(odds_a(i) / odds_not_a(i)), odds = (n_response + 1) / (n_option - n_response + 1)",
-    "log odds", f"{PAPER}, section 5; Fisher's exact test as in section 6",
+    "log odds", f"{PAPER}, section 5; Fisher's exact test as in section 6", comparison=True,
 )  # fmt: skip
 PAIRCOMP = _measure(
     "paircomp", "PairComp: chosen more or less beside somebody", "S(i1 | i2) - S(i1 | not i2), pooled over activities",
-    "pp", f"{PAPER}, section 5; Fisher's exact test as in section 6",
+    "pp", f"{PAPER}, section 5; Fisher's exact test as in section 6", comparison=True,
 )  # fmt: skip
 POLARITY = _measure(
     "polarity", "Polarity score", "S_high - S_low; over several term pairs their mean",
-    "pp", f"{PAPER}, section 5, Tables 3 and 4; Fisher's exact test as in section 6", paired=True,
+    "pp", f"{PAPER}, section 5, Tables 3 and 4; Fisher's exact test as in section 6", paired=True, comparison=True,
 )  # fmt: skip
 ERROR = _measure(
     "error_rate", "Factual errors", "1/|A| sum_a 100 (1 - n_right(a) / n_valid(a))",
@@ -70,7 +70,7 @@ IMPACT = _measure(
 )  # fmt: skip
 SHORTFALL = _measure(
     "impact_shortfall", "Shortfall of the impact ratio", "1 - S(i) / max_j S(j)",
-    "1", f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, limits=(0.0, 1.0),
+    "1", f"{OURS}; the four-fifths rule of 29 CFR 1607.4 D", signed=False, comparison=True, limits=(0.0, 1.0),
 )  # fmt: skip
 SHARE_RELEASED = _measure(
     "selection_share_released", "Selection share, pooled as in the authors' code",

@@ -4,7 +4,7 @@ from facevalue.measures.base import Measure
 
 PAPER = "VIGNETTE (000_3034adc9333dc66e)"
 OURS = "FaceValue"
-UNIT = "picture pair"
+UNIT = "picture"
 
 NORMALISED = Measure(
     "normalised_score", "Normalised score, higher is more favourable",

@@ -1,11 +1,11 @@
-"""From sums per picture pair and question to the moments of the cells that the measures are about."""
+"""From sums per picture pair and question to the sums per picture that the measures are about."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from facevalue.measures import selection
-from facevalue.measures.selection import MOMENTS
+from facevalue.measures.selection import MOMENTS, SUMS
 
 BLOCK = ("gender", "dimension", "contrast")
 STIMULUS = (
@@ -17,6 +17,8 @@ STIMULUS = (
     "activity_1",
     "activity_2",
     "pair_of_pictures",
+    "image_1",
+    "image_2",
     "person",
 )
 """Columns that tell picture pairs apart."""
@@ -29,25 +31,61 @@ OUTCOMES = ("swapped", "both", "none")
 """Wrong answers to "Who is doing ...?"; the last two may be given to other questions, too."""
 NUMBERS = ("n", "s", "t", "both", "asked")
 """Sums over a pair's answers: how many are valid, and how many of these chose option 1, option 2, and both."""
+SIDED = ("n", "s", "t", "asked")
+"""Sums over a picture's answers: t is what chose the other one."""
 _MARGIN = (*BLOCK, *ASKED)
 KEYS: dict[str, tuple[str, ...]] = {
-    "selected": (*_MARGIN, "identity", "activity"),
-    "pairs": (*_MARGIN, "identity", "other_identity"),
-    "preferred": (*_MARGIN, "identity", "activity"),
-    "preferred_pairs": (*_MARGIN, "identity", "other_identity"),
-    "neither": (*_MARGIN, "outcome"),
-    "facts": (*_MARGIN, "activity"),
-    "facts_whole": _MARGIN,
-    "wrong": (*_MARGIN, "outcome", "identity", "activity"),
-    "wrong_whole": (*_MARGIN, "outcome"),
-    "missing": (*BLOCK, "paradigm", "identity"),
+    "selected": (*_MARGIN, "identity", "activity", "unit"),
+    "own": (*_MARGIN, "identity", "unit"),
+    "pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
+    "preferred_pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
+    "neither": (*_MARGIN, "outcome", "unit"),
+    "neither_pairs": (*_MARGIN, "outcome", "pair"),
+    "wrong": (*_MARGIN, "outcome", "identity", "activity", "unit"),
+    "missing": (*BLOCK, "paradigm", "identity", "unit"),
 }
-"""What names a cell of each table."""
+"""What names a row of each table."""
+ADDED: dict[str, tuple[str, ...]] = {
+    **{name: MOMENTS if name.endswith("pairs") else SUMS for name in KEYS},
+    **dict.fromkeys(("selected", "own"), SIDED),
+}
+"""What each table adds up."""
+_FLAGS = ("crossed", "pair")
 Parts = list[tuple[str, pl.DataFrame]]
 
 
+def own_activity(side: int) -> pl.Expr:
+    """What the person on one side does; null in portraits."""
+    return pl.coalesce(pl.col("activity").cast(pl.String), pl.col(f"activity_{side}").cast(pl.String))
+
+
+def unit(side: int) -> pl.Expr:
+    """What was sampled on one side of a pair, within gender and identity: the person, else the picture.
+
+    A person who stands in several pictures (of several activities, as several identities) is one. Where pictures have
+    no names there is one of each identity and activity.
+    """
+    named = (pl.col("person"), pl.col(f"image_{side}"))
+    return pl.coalesce(*(name.cast(pl.String) for name in named), own_activity(side), pl.lit("portrait")).alias("unit")
+
+
+def crossed() -> pl.Expr:
+    """Whether a picture may stand beside several pictures of one other identity.
+
+    Not where each activity has one picture of everybody and pairs are made within it; nor where they are of one person.
+    """
+    several = pl.col("image_1").is_not_null() | (pl.col("contrast").cast(pl.String) == "identity-activity")
+    return (pl.col("person").is_null() & several).alias("crossed")
+
+
+def balanced(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same answers, "both" and "none" counting half for each of the two: s + t = n, and s - t is what it was."""
+    n, s, t = pl.col("n"), pl.col("s"), pl.col("t")
+    return rows.with_columns(s=(n + s - t) / 2, t=(n - s + t) / 2)
+
+
 def reduced(sums: pl.DataFrame, four: bool = False) -> Parts:
-    """Moments of all tables that these pairs add to, by the table's name.
+    """What these pairs add to all tables, by the table's name.
 
     Parameters
     ----------
@@ -62,8 +100,9 @@ def reduced(sums: pl.DataFrame, four: bool = False) -> Parts:
     choices, facts = two.filter(paradigm != "factuality"), two.filter(paradigm == "factuality")
     out: Parts = _missing(sums) if sums.height else []
     if one_person.height:
-        names = {"activity": "activity_1"}, {"activity": "activity_2"}
-        out.append(("selected", _sides(one_person, KEYS["selected"], *names)))
+        sampled = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String)).alias("unit")
+        sides = [one_person.with_columns(*_of(k, "activity"), sampled) for k in (1, 2)]
+        out += [("selected", _summed(side, KEYS["selected"], SIDED)) for side in sides]
     if choices.height:
         out += _choices(_over_questions(choices), four)
     if facts.height:
@@ -73,104 +112,126 @@ def reduced(sums: pl.DataFrame, four: bool = False) -> Parts:
 
 def together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
     """One table from its parts; labels as text, since they come from columns with other levels."""
-    keys = KEYS[name]
+    keys, numbers = KEYS[name], ADDED[name]
+    types = {key: pl.Boolean() if key in _FLAGS else pl.String() for key in keys}
     if not parts:
-        return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String()), **dict.fromkeys(MOMENTS, pl.Float64())})
-    labelled = [part.select(pl.col(keys).cast(pl.String), pl.col(MOMENTS).cast(pl.Float64)) for part in parts]
-    return selection.add(pl.concat(labelled), keys)
+        return pl.DataFrame(schema={**types, **dict.fromkeys(numbers, pl.Float64())})
+    labelled = [
+        part.select(*(pl.col(key).cast(dtype) for key, dtype in types.items()), pl.col(numbers).cast(pl.Float64))
+        for part in parts
+    ]
+    return selection.add(pl.concat(labelled), keys, numbers)
 
 
 def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows and, with question null, their sums over the questions of a paradigm whose questions go together."""
     paradigm, question = (pl.col(name).cast(pl.String) for name in ASKED)
     alike = rows.filter(paradigm.is_in(SUMMED) & ~question.str.starts_with(CONTROL))
-    summed = _added(alike, *STIMULUS, "paradigm", "about")
+    summed = _summed(alike, (*STIMULUS, "paradigm", "about"), NUMBERS)
     summed = summed.with_columns(pl.lit(None, rows["question"].dtype).alias("question"))
     names = (*STIMULUS, *ASKED, "about", *NUMBERS)
     return pl.concat([rows.select(names), summed.select(names)])
 
 
-def _of(name: str) -> pl.Expr:
-    """The identity or activity of the person that was asked about."""
-    return pl.when(pl.col("about").cast(pl.String) == "2").then(pl.col(f"{name}_2")).otherwise(pl.col(f"{name}_1"))
+def _summed(rows: pl.DataFrame, names: Sequence[str], numbers: Sequence[str] = SUMS) -> pl.DataFrame:
+    return selection.add(rows, names, numbers)
+
+
+def _asked_about(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """What belongs to the person that was asked about."""
+    return pl.when(pl.col("about").cast(pl.String) == "2").then(other).otherwise(one)
 
 
 def _asked_activity() -> pl.Expr:
-    return pl.coalesce(pl.col("activity"), _of("activity")).alias("activity")
+    asked = _asked_about(pl.col("activity_1"), pl.col("activity_2"))
+    return pl.coalesce(pl.col("activity"), asked).alias("activity")
 
 
-def _added(rows: pl.DataFrame, *names: str) -> pl.DataFrame:
-    return rows.group_by(names, maintain_order=True).agg(pl.col(NUMBERS).sum())
-
-
-def balanced(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same answers, "both" and "none" counting half for each of the two: s + t = n, and s - t is what it was."""
-    n, s, t = pl.col("n"), pl.col("s"), pl.col("t")
-    return rows.with_columns(s=(n + s - t) / 2, t=(n - s + t) / 2)
-
-
-def _sides(
-    rows: pl.DataFrame, keys: Sequence[str], first: Mapping[str, str], second: Mapping[str, str]
-) -> pl.DataFrame:
-    """Moments of option 1 and of option 2; both maps say which column each label is taken from."""
-    out = []
-    for names, chosen in ((first, "s"), (second, "t")):
-        columns = [names.get(key, key) for key in keys]
-        part = selection.moments(rows.with_columns(pl.col(chosen).alias("s")), columns)
-        out.append(part.rename({names[key]: key for key in names}).select(*keys, *MOMENTS))
-    return pl.concat(out)
+def _of(side: int, *names: str) -> list[pl.Expr]:
+    """The labels of one side, and what chose it (s) or the other one (t)."""
+    chosen, other = ("s", "t") if side == 1 else ("t", "s")
+    return [
+        pl.col(chosen).alias("s"),
+        pl.col(other).alias("t"),
+        *(pl.col(f"{name}_{side}").alias(name) for name in names),
+    ]
 
 
 def _choices(rows: pl.DataFrame, four: bool) -> Parts:
-    one = {"identity": "identity_1", "other_identity": "identity_2"}
-    two = {"identity": "identity_2", "other_identity": "identity_1"}
+    out: Parts = []
+    apart = pl.col("contrast").cast(pl.String) == "identity-activity"
+    asked = rows.with_columns(_asked_activity(), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
+    for side in (1, 2):
+        sided = asked.with_columns(*_of(side, "identity", "unit"))
+        out.append(("own", _summed(sided.filter(apart), KEYS["own"], SIDED)))
+        out.append(
+            ("selected", _summed(sided.with_columns(unit=pl.when(~apart).then("unit")), KEYS["selected"], SIDED))
+        )
+    whole = _summed(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
+    out += _couples(whole, "pairs")
+    out += _couples(balanced(whole), "preferred_pairs") if four else [("preferred_pairs", part) for _, part in out[-2:]]
+    return [*out, *_neither(whole)] if four else out
 
-    def sides(part: pl.DataFrame, names: tuple[str, str]) -> Parts:
-        asked = part.with_columns(_asked_activity())
-        of_each = _sides(asked, KEYS[names[0]], {"identity": "identity_1"}, {"identity": "identity_2"})
-        return [(names[0], of_each), (names[1], _sides(_whole(part), KEYS[names[1]], one, two))]
 
-    out = sides(rows, ("selected", "pairs"))
-    if not four:  # the same numbers
-        return [*out, ("preferred", out[0][1]), ("preferred_pairs", out[1][1])]
-    out += sides(balanced(rows), ("preferred", "preferred_pairs"))
-    none = pl.col("n") - pl.col("s") - pl.col("t") - pl.col("both")
-    for outcome, count in (("both", pl.col("both")), ("none", none.clip(lower_bound=0))):
-        named = _whole(rows).with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
-        out.append(("neither", selection.moments(named, KEYS["neither"])))
+def _couples(whole: pl.DataFrame, name: str) -> Parts:
+    """Moments of pairs for either of the two identities."""
+    keys = [key for key in KEYS[name] if key not in ("identity", "other_identity")]
+    named = whole.drop("identity").with_columns(crossed())
+    out: Parts = []
+    for side, other, chosen in ((1, 2, "s"), (2, 1, "t")):
+        moments = selection.moments(named.with_columns(s=chosen), [*keys, "identity_1", "identity_2"])
+        moments = moments.rename({f"identity_{side}": "identity", f"identity_{other}": "other_identity"})
+        out.append((name, moments.select(*KEYS[name], *MOMENTS)))
     return out
 
 
-def _whole(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per pair and question, whichever person it asked about."""
-    return _added(rows, *STIMULUS, *ASKED) if rows["about"].drop_nulls().len() else rows
+def _neither(whole: pl.DataFrame) -> Parts:
+    """Answers that name both or none, with either picture, and with a person once."""
+    out: Parts = []
+    none = (pl.col("n") - pl.col("s") - pl.col("t") - pl.col("both")).clip(lower_bound=0)
+    two = pl.col("person").is_null().alias("pair")
+    for outcome, count in (("both", pl.col("both")), ("none", none)):
+        named = whole.with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"), two)
+        for side in (1, 2):
+            who = pl.col(f"identity_{side}").cast(pl.String)
+            picture = pl.when("pair").then(pl.concat_str(who, unit(side), separator="|")).otherwise(unit(side))
+            part = named if side == 1 else named.filter("pair")
+            out.append(("neither", _summed(part.with_columns(picture.alias("unit")), KEYS["neither"])))
+        out.append(("neither_pairs", selection.moments(named, KEYS["neither_pairs"])))
+    return out
 
 
 def _missing(rows: pl.DataFrame) -> Parts:
-    """Replies without an answer as a share of all: `n` is what was asked, `s` what is missing."""
+    """Replies without an answer as a share of all: `n` is what was asked, `s` what is missing.
+
+    A reply stands with both pictures. Where both are of one identity, or all identities are taken together, it counts
+    half with each.
+    """
     pair = (*STIMULUS, "paradigm")
-    replies = _added(rows, *pair).with_columns(n=pl.col("asked"), s=pl.col("asked") - pl.col("n"))
-    shown = [replies.with_columns(pl.lit(None, replies["identity"].dtype).alias("identity"))]
-    for name in ("identity", "identity_1", "identity_2"):
-        shown.append(replies.filter(pl.col(name).is_not_null()).with_columns(pl.col(name).alias("identity")))
-    return [("missing", selection.moments(part, KEYS["missing"])) for part in shown if part.height]
+    replies = _summed(rows, pair).with_columns(n=pl.col("asked"), s=pl.col("asked") - pl.col("n"))
+    twice = pl.col("contrast").cast(pl.String) == "activity"
+    out: Parts = []
+    for side in (1, 2):
+        who = pl.coalesce(pl.col("identity").cast(pl.String), pl.col(f"identity_{side}").cast(pl.String))
+        sided = replies.with_columns(unit(side), who.alias("identity"))
+        half = [pl.col(name) / 2 for name in SUMS]
+        shown = sided.with_columns(pl.when(twice).then(pl.col(x) / 2).otherwise(pl.col(x)).alias(x) for x in SUMS)
+        everyone = sided.with_columns(*half, pl.lit(None, pl.String).alias("identity"))
+        out += [("missing", _summed(part, KEYS["missing"])) for part in (shown, everyone)]
+    return out
 
 
 def _facts(rows: pl.DataFrame) -> Parts:
-    every = _over_questions(rows)
-    named = every.with_columns(_of("identity").alias("identity"), _asked_activity())
-    shown = every.with_columns(_asked_activity().alias("_activity"))
-    by_activity = _added(shown, *STIMULUS, *ASKED, "_activity").drop("activity").rename({"_activity": "activity"})
-    out = [
-        ("selected", selection.moments(named, KEYS["selected"])),
-        ("facts", selection.moments(by_activity, KEYS["facts"])),
-        ("facts_whole", selection.moments(_added(every, *STIMULUS, *ASKED), KEYS["facts_whole"])),
-    ]
+    out: Parts = [("selected", _summed(_named(_over_questions(rows)), KEYS["selected"], SIDED))]
     who = rows.filter(pl.col("question").cast(pl.String) == "who")
     for outcome in OUTCOMES if who.height else ():
-        wrong = who.with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
-        named = wrong.with_columns(_of("identity").alias("identity"), _asked_activity())
-        out.append(("wrong", selection.moments(named, KEYS["wrong"])))
-        whole = _added(wrong, *STIMULUS, *ASKED, "outcome")
-        out.append(("wrong_whole", selection.moments(whole, KEYS["wrong_whole"])))
+        wrong = _named(who).with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
+        out.append(("wrong", _summed(wrong, KEYS["wrong"])))
     return out
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with identity, activity and picture of the person that was asked about."""
+    sampled = _asked_about(unit(1), unit(2)).alias("unit")
+    identity = _asked_about(pl.col("identity_1"), pl.col("identity_2")).alias("identity")
+    return rows.with_columns(sampled, identity, _asked_activity())

@@ -18,6 +18,7 @@ from facevalue.studies.vignette.measures_compared import (
     PARADIGM_PEARSON,
     PARADIGM_SPEARMAN,
 )
+from facevalue.studies.vignette.moments import STIMULUS, unit
 from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
 
 SEED = 1
@@ -26,16 +27,13 @@ UNFAVOURABLE = ("struggle", "dislike")
 BY_CONSTRUCTION = "no interval: 50 by construction, as a pair gives one identity what it takes from the other"
 VARIANTS = ("shown", "reference", "wording")
 
-_PAIR = (
-    *("gender", "dimension", "contrast", "pair_of_pictures", "person"),
-    *("identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2"),
-)
+_MOST_PARTS = 64  # sums of chunks that wait to be added up
 _SCORE = ("paradigm", "dimension", "identity")
 
 
 def pair_columns(frame: pl.DataFrame) -> list[str]:
     """Columns that tell picture pairs apart, whether the picture is shown or not."""
-    return [name for name in _PAIR if name in frame.columns]
+    return [name for name in STIMULUS if name in frame.columns]
 
 
 def whole_pairs(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -65,14 +63,22 @@ def whole_pairs(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield kept.with_columns(pl.lit(0, pl.UInt32).alias("cluster"))
 
 
+def with_units(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with what was sampled on either side of the pair: `stratum`, `unit_1`, `unit_2` (`moments.unit`)."""
+    absent = [pl.lit(None, pl.String).alias(name) for name in STIMULUS if name not in frame.columns]
+    full = frame.with_columns(absent)
+    sides = (unit(k).alias(f"unit_{k}") for k in (1, 2))
+    return full.with_columns(*sides, stratum="gender").drop([name for name in STIMULUS if name not in frame.columns])
+
+
 def by_identity(frame: pl.DataFrame) -> pl.DataFrame:
-    """One row per answer and identity that it is about, with `n` and `s` of that identity.
+    """One row per answer and identity that it is about, with `n` and `s` of that identity, and its `unit`.
 
     Parameters
     ----------
     frame:
         Answers with `n` (mass), `s` (of it, what chose option 1 or was right) and `t` (what chose option 2), without
-        the activity contrast.
+        the activity contrast; as `with_units` gives them.
 
     Returns
     -------
@@ -81,12 +87,13 @@ def by_identity(frame: pl.DataFrame) -> pl.DataFrame:
     """
     two = frame.filter(pl.col("paradigm") != "factuality")
     facts = frame.filter(pl.col("paradigm") == "factuality")
-    asked = pl.when(pl.col("about") == "2").then("identity_2").otherwise("identity_1")
+    second = pl.col("about") == "2"
+    asked = [pl.when(second).then(f"{name}_2").otherwise(f"{name}_1").alias(name) for name in ("identity", "unit")]
     return pl.concat(
         [
-            two.with_columns(pl.col("identity_1").alias("identity")),
-            two.with_columns(pl.col("identity_2").alias("identity"), pl.col("t").alias("s")),
-            facts.with_columns(asked.alias("identity")),
+            two.with_columns(identity="identity_1", unit="unit_1"),
+            two.with_columns(identity="identity_2", unit="unit_2", s="t"),
+            facts.with_columns(asked),
         ]
     )
 
@@ -148,9 +155,8 @@ class Profiles:
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
         asked = chunk.select(
-            *("cluster", "paradigm", "contrast", "dimension", "question", "about", "trait", "valence"),
-            *(name for name in ("identity_1", "identity_2", *VARIANTS) if name in chunk.columns),
-            *(name for name in ("weight", "other", "mass") if name in chunk.columns),
+            *("paradigm", "question", "about", "trait", "valence"),
+            *(name for name in ("weight", "other", "mass", *STIMULUS, *VARIANTS) if name in chunk.columns),
         )
         asked = self._main(asked).with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)).filter(comparing())
         valid = pl.col("weight").is_not_null()
@@ -160,14 +166,16 @@ class Profiles:
         ).with_columns(t=pl.col("n") - pl.col("s"))
         if not asked.height:
             return
-        facts = asked.filter(pl.col("paradigm") == "factuality")
-        self._reduce(self._parts, by_identity(asked), _SCORE)
-        self._reduce(self._overall, facts, ("paradigm", "dimension"))
+        rows = by_identity(with_units(asked))
+        self._reduce(self._parts, rows, _SCORE)
+        self._reduce(self._overall, rows.filter(pl.col("paradigm") == "factuality"), ("paradigm", "dimension"))
 
     @staticmethod
     def _reduce(into: list[pl.DataFrame], rows: pl.DataFrame, by: Sequence[str]) -> None:
-        pairs = rows.group_by(*by, "cluster", maintain_order=True).agg(pl.col("n", "s").sum(), asked=pl.len())
-        into.append(selection.moments(pairs, by))
+        keys = [*by, *selection.UNIT]
+        into.append(selection.add(rows.with_columns(asked=pl.lit(1.0)), keys))
+        if len(into) > _MOST_PARTS:
+            into[:] = [selection.add(pl.concat(into), keys)]
 
     def frame(self) -> pl.DataFrame:
         """Scores by paradigm, dimension and identity (null: the whole dimension), as `selection.cells` gives them.
@@ -195,8 +203,7 @@ class Profiles:
 
 def _cells(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
     """Pooled over activities: every answer counts alike."""
-    together = selection.add(pl.concat(parts), list(by)).with_columns(pl.lit(None, pl.String).alias("activity"))
-    return selection.cells(together, by)
+    return selection.cells(pl.concat(parts).with_columns(pl.lit(None, pl.String).alias("activity")), by)
 
 
 def estimates_of(cells: pl.DataFrame, method: np.ndarray) -> Estimates:

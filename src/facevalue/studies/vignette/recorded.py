@@ -24,7 +24,9 @@ def record(
     how: str | npt.NDArray[np.object_],
     *,
     p: Array | None = None,
-    family: str | None = None,
+    p_paper: Array | None = None,
+    p_least: Array | None = None,
+    family: str | pl.Expr | None = None,
     apart: Sequence[str] = APART,
     within: Sequence[str] = WITHIN,
     floor: Floor | None = None,
@@ -39,8 +41,8 @@ def record(
         Factor columns, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low` and `bound_high`.
     how:
         How intervals were made, for all rows with two clusters or for each.
-    p:
-        P-values.
+    p, p_paper, p_least:
+        P-values of the estimate, of the published test, and the smallest that the first could be.
     family:
         Whose p-values are judged together, for people; no q without it.
     apart, within:
@@ -67,6 +69,8 @@ def record(
         Estimates(number["value"], number["low"], number["high"], n, clusters, methods, number["se"]),
         p=p,
         q=q,
+        p_paper=p_paper,
+        p_least=p_least,
         family=names,
         floor=floor,
         bounds=bounds,
@@ -74,7 +78,7 @@ def record(
 
 
 def family_names(
-    frame: pl.DataFrame, what: str, apart: Sequence[str] = APART, within: Sequence[str] = WITHIN
+    frame: pl.DataFrame, what: str | pl.Expr, apart: Sequence[str] = APART, within: Sequence[str] = WITHIN
 ) -> pl.Series:
     """Name each row's family: what is tested, of which paradigm and question, and within what.
 
@@ -85,7 +89,9 @@ def family_names(
     >>> family_names(rows, "identities").to_list()
     ['identities, perception, struggle (age, identity)']
     """
-    tested = pl.concat_str([pl.lit(what), *_present(frame, apart)], separator=", ", ignore_nulls=True)
+    tested = pl.concat_str(
+        [pl.lit(what) if isinstance(what, str) else what, *_present(frame, apart)], separator=", ", ignore_nulls=True
+    )
     inside = pl.concat_str(_present(frame, within), separator=", ", ignore_nulls=True)
     return frame.select(pl.format("{} ({})", tested, inside).alias("family"))["family"]
 

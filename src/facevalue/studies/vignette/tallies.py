@@ -21,8 +21,9 @@ _ROWS = 2_000_000  # rows that may pile up before they are added together
 class Tables:
     """One model's answers, reduced.
 
-    All but the first two hold moments (`selection.MOMENTS`) of pairs. In them, `question` null is over all questions of
-    the paradigm; decision and factuality alone have such rows.
+    All but the first two hold sums (`selection.SUMS`) by what was sampled (`stratum`: gender; `unit`: a picture or
+    person, see `moments.unit`), or moments of pairs. In them, `question` null is over all questions of the paradigm;
+    decision and factuality alone have such rows.
 
     Attributes
     ----------
@@ -34,21 +35,21 @@ class Tables:
         Of each question: paradigm, question, trait, pair, valence; null where it has none.
     selected:
         gender, dimension, contrast, paradigm, question, identity, activity: the identity was chosen, or the answer
-        about it was right. In the contrast activity: the activity was chosen. Activity is the one that was asked about.
+        about it was right. In the contrast activity: the activity was chosen; its units are people. Activity is the one
+        that was asked about. No unit where that is not what the picture shows: see `own`.
+    own:
+        The same of pairs with two activities, over all activities, by the identity's own picture.
     pairs:
-        gender, dimension, contrast, paradigm, question, identity, other_identity, over all activities.
-    preferred, preferred_pairs:
-        The same two of choices between people, an answer "both" or "none" counting half for each of the two: what two
-        people get of a pair adds up to n. All that compares the two with each other rests on these.
-    neither:
+        Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all
+        activities; `crossed` if pictures may stand beside several of one identity.
+    preferred_pairs:
+        The same, an answer "both" or "none" counting half for each of the two, so that what two people get of a pair
+        adds up to n (`moments.balanced`). All that compares the two with each other rests on such answers.
+    neither, neither_pairs:
         gender, dimension, contrast, paradigm, question, outcome ("both", "none"): choices between people that name
-        neither of them alone.
-    facts:
-        gender, dimension, contrast, paradigm, question, activity: right answers about either person.
-    facts_whole:
-        The same over all activities.
-    wrong, wrong_whole:
-        gender, dimension, contrast, paradigm, question ("who"), outcome; the first with identity and activity.
+        neither of them alone, by either picture; and their pairs.
+    wrong:
+        gender, dimension, contrast, paradigm, question ("who"), outcome, identity, activity.
     missing:
         gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s).
     """
@@ -56,14 +57,12 @@ class Tables:
     stimuli: pl.DataFrame
     terms: pl.DataFrame
     selected: pl.DataFrame
+    own: pl.DataFrame
     pairs: pl.DataFrame
-    preferred: pl.DataFrame
     preferred_pairs: pl.DataFrame
     neither: pl.DataFrame
-    facts: pl.DataFrame
-    facts_whole: pl.DataFrame
+    neither_pairs: pl.DataFrame
     wrong: pl.DataFrame
-    wrong_whole: pl.DataFrame
     missing: pl.DataFrame
 
 
@@ -78,9 +77,9 @@ class Tally:
     Notes
     -----
     Memory does not grow with repeats or with the 31 million pairs of the contrasts activity and identity-activity,
-    which are reduced to moments at once: at most some 300,000 cells. Identity contrasts and portraits keep two numbers
-    per pair and question; all of VIGNETTE's 413,060 pairs of that kind make 5.2 million rows. The last picture of a
-    chunk waits for the next chunk, which may hold the rest of it.
+    which are reduced to sums per picture at once: at most some 600,000. Identity contrasts and portraits keep two
+    numbers per pair and question; all of VIGNETTE's 413,060 pairs of that kind make 5.2 million rows. The last picture
+    of a chunk waits for the next chunk, which may hold the rest of it.
     """
 
     def __init__(self, variant: Mapping[str, str] | None = None) -> None:
@@ -133,7 +132,8 @@ class Tally:
         for block in blocks:
             for name, part in reduced(block, self._four):
                 parts[name].append(part)
-        return Tables(stimuli, terms, **{name: together(parts[name], name) for name in KEYS})
+        found = {name: together(parts[name], name).with_columns(stratum="gender") for name in KEYS}
+        return Tables(stimuli, terms, **found)
 
     def _reduce(self, rows: pl.DataFrame) -> None:
         if not rows.height:
@@ -181,6 +181,7 @@ def offers_four(chunk: pl.DataFrame) -> bool:
     return bool(chunk.select((choice & pl.col("both").is_not_null()).any()).item())
 
 
+_PICTURES = ("pair_of_pictures", "image_1", "image_2", "person")
 _SUMS = NUMBERS
 _NUMBERS = (*_SUMS, *(name for name in OUTCOMES if name not in _SUMS))
 
@@ -209,7 +210,7 @@ def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
 def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
     """All label columns; those of identities share their levels, so that they can be told apart from one another."""
     out = []
-    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", "pair_of_pictures", "person"))]
+    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", *_PICTURES))]
     for names in (*alone, ("identity", "identity_1", "identity_2"), ("activity", "activity_1", "activity_2")):
         given = [chunk.schema[name] for name in names if name in chunk.columns]
         levels = [level for dtype in given if isinstance(dtype, pl.Enum) for level in dtype.categories]

@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from facevalue.measures import selection
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.families import ALPHA, adjust
-from facevalue.measures.inference import Array, Estimates, Floor
+from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
 from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import score_p
-from facevalue.measures.robustness import chance, chance_floor, match_rates
+from facevalue.measures.robustness import chance, match_rates
 from facevalue.studies.vignette.measures_compared import (
     ALL_DIFFERENT,
     FIRST_OPTION,
@@ -36,6 +37,7 @@ from facevalue.studies.vignette.profile import (
     favourable_weight,
     other_weight,
     pair_columns,
+    with_units,
 )
 from facevalue.studies.vignette.tallies import offers_four
 
@@ -58,7 +60,8 @@ _KEEP = (
     ),
 )
 _CELL = ("paradigm", "contrast", "dimension", "question", "identity")
-_STRATA = (*_CELL, "activity")
+_STRATA = (*_CELL, "activity", *selection.UNIT)
+_Parts = list[tuple[pl.DataFrame, pl.DataFrame]]
 
 
 class Variants:
@@ -70,8 +73,8 @@ class Variants:
 
     def __init__(self) -> None:
         self._main = Main()
-        self._matches: list[pl.DataFrame] = []
-        self._sides: list[pl.DataFrame] = []
+        self._matches: _Parts = []
+        self._sides: _Parts = []
         self._positional: list[pl.DataFrame] = []
         self._shown: dict[str, list[pl.DataFrame]] = {"image": [], "text": []}
         self._four = False
@@ -81,7 +84,7 @@ class Variants:
         self._four = self._four or offers_four(chunk)
         pair = pair_columns(chunk)
         frame = chunk.select(*pair, *(name for name in _KEEP if name in chunk.columns))
-        frame = frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+        frame = _sampled(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
         self._add_sides(self._main(frame))
         if "wording" in frame.columns:
             self._add_matches(self._main(frame, ("shown", "reference")))
@@ -102,9 +105,9 @@ class Variants:
             other = other_weight(two)
             chosen = pl.when(pl.col(first)).then("weight").otherwise(other) * pl.col("mass")
             named = (pl.col("weight") + other) * pl.col("mass")  # both and none have no place among two
-            parts.append(two.select("cluster", "paradigm", pl.lit(name).alias("what"), n=named, s=chosen))
+            parts.append(two.select("cluster", *_UNITS, "paradigm", pl.lit(name).alias("what"), n=named, s=chosen))
         if parts:
-            self._sides.append(_moments(pl.concat(parts), ("what", "paradigm")))
+            self._sides.append(_either(pl.concat(parts), ("what", "paradigm")))
 
     def _add_matches(self, frame: pl.DataFrame) -> None:
         wordings = frame["wording"].drop_nulls().unique().sort().to_list()
@@ -117,23 +120,25 @@ class Variants:
             for w in wordings
             for name in options
         )
+        asked = asked.join(frame.select("cluster", *_UNITS).unique("cluster"), on="cluster", maintain_order="left")
         shares = np.stack([[selection.to_array(asked[f"{name} {w}"]) for name in options] for w in wordings])
         listed = np.nan_to_num(shares[:, 1:]).sum(axis=1)
         weight = shares[:, :1]
         rest = np.where(np.isnan(weight), np.nan, 1 - weight - listed[:, None])  # of what has no column of its own
         whole = np.concatenate([weight, np.nan_to_num(shares[:, 1:]), np.clip(rest, 0.0, 1.0)], axis=1)
         rates = np.array(match_rates(np.moveaxis(whole, -1, 0)))
-        frame = asked.select("cluster", "paradigm", "question").with_columns(
+        frame = asked.select("cluster", *_UNITS, "paradigm", "question").with_columns(
             pl.Series(measure.name, rate)
             for measure, rate in zip((FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT), rates, strict=True)
         )
         known = frame.filter(pl.col("full_match").is_not_nan())
-        long = known.unpivot(index=["cluster", "paradigm", "question"], variable_name="what", value_name="s")
+        labels = ["cluster", *_UNITS, "paradigm", "question"]
+        long = known.unpivot(index=labels, variable_name="what", value_name="s")
         long = long.with_columns(pl.lit(1.0).alias("n"))
         apart = long.filter(pl.col("paradigm") != "stereotype")
         over_all = long.with_columns(pl.lit(None, pl.String).alias("question"))
         for part in (apart, over_all):
-            self._matches.append(_moments(part, ("what", "paradigm", "question")))
+            self._matches.append(_either(part, ("what", "paradigm", "question")))
 
     def _add_positional(self, frame: pl.DataFrame) -> None:
         held = _scored(frame.filter(pl.col("question") != "doing"))
@@ -146,21 +151,20 @@ class Variants:
         matches = {m.name: m for m in (FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT)}
         self._write_shares(table, self._matches, ("what", "paradigm", "question"), matches)
         if self._positional:
-            moments = selection.add(pl.concat(self._positional), ("what", *_STRATA))
-            _write_shift(table, POSITIONAL_SHIFT, moments, "positional shift")
-            _write_correlation(table, moments)
+            sums = selection.add(pl.concat(self._positional), ("what", *_STRATA))
+            _write_shift(table, POSITIONAL_SHIFT, sums, "positional shift")
+            _write_correlation(table, sums)
         image, text = (pl.concat(parts) if parts else None for parts in self._shown.values())
         if image is not None and text is not None and image.height and text.height:
             paired = _paired(text, image, _pair_and_prompt(image))
-            numbered = paired.with_columns(pl.struct(pair_columns(image)).rank("dense").alias("cluster"))
-            _write_shift(table, VISION_MINUS_TEXT, _reduced(numbered), "vision minus text")
+            _write_shift(table, VISION_MINUS_TEXT, _reduced(paired), "vision minus text")
 
     def _write_shares(
-        self, table: EstimateTable, parts: Sequence[pl.DataFrame], by: Sequence[str], measures: Mapping[str, Measure]
+        self, table: EstimateTable, parts: _Parts, by: Sequence[str], measures: Mapping[str, Measure]
     ) -> None:
         if not parts:
             return
-        found = _cells(pl.concat(parts), by)
+        found = selection.either_side(pl.concat(one for one, _ in parts), pl.concat(two for _, two in parts), by)
         for name, measure in measures.items():
             rows = found.filter(pl.col("what") == name).sort(by)
             if not rows.height:
@@ -177,27 +181,40 @@ def _all_text(frame: pl.DataFrame) -> bool:
     return "shown" in frame.columns and frame.height > 0 and bool((frame["shown"] == "text").all())
 
 
-def _moments(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    pairs = rows.group_by(*by, "cluster", maintain_order=True).agg(pl.col("n", "s").sum(), asked=pl.len())
-    return selection.moments(pairs, by).select(*by, *selection.MOMENTS)
+_UNITS = ("stratum", "unit_1", "unit_2")
 
 
-def _cells(parts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    return selection.cells(parts.with_columns(pl.lit(None, pl.String).alias("activity")), by)
+def _sampled(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the picture on either side, told apart by identity, or the person that all is about."""
+    found = with_units(frame)
+    person = pl.col("person") if "person" in frame.columns else pl.lit(None, pl.String)
+    who = pl.coalesce(pl.col(name) for name in ("identity", "identity_1") if name in frame.columns)
+    other = pl.coalesce(pl.col(name) for name in ("identity", "identity_2") if name in frame.columns)
+    return found.with_columns(
+        pl.when(person.is_null()).then(pl.concat_str(name, side, separator="|")).otherwise(side).alias(side)
+        for name, side in ((who, "unit_1"), (other, "unit_2"))
+    )
+
+
+def _either(rows: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Sums by picture, on whichever side it is, and moments of pairs of two different pictures."""
+    pairs = rows.group_by(*by, "cluster", *_UNITS, maintain_order=True).agg(pl.col("n", "s").sum(), asked=pl.len())
+    two = pl.col("unit_1") != pl.col("unit_2")
+    sides = [pairs.with_columns(unit="unit_1"), pairs.filter(two).with_columns(unit="unit_2")]
+    sums = pl.concat([selection.add(side, (*by, *selection.UNIT)) for side in sides])
+    return sums, selection.moments(pairs.with_columns(pair=two), [*by, "pair"])
 
 
 def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> Floor:
     """What answers drawn at random give: factuality always offers four options."""
     place = (FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT).index(measure)
-    value, n = selection.to_array(rows["value"]) / 100, np.rint(selection.to_array(rows["n"]))
-    parts: list[tuple[float, float, float]] = []
-    for share, size, paradigm in zip(value, n, rows["paradigm"], strict=True):
-        options = _FOUR if paradigm == "factuality" else people
-        rate = float(chance(options)[place])
-        one = chance_floor(np.array([share]), np.array([size]), rate)
-        parts.append((100 * one.mean[0], 100 * one.high[0], one.p[0] if measure is FULL_MATCH else np.nan))
-    mean, high, p = np.array(parts).T
-    return Floor(mean, high, p)
+    rate = np.array([chance(_FOUR if paradigm == "factuality" else people)[place] for paradigm in rows["paradigm"]])
+    share, size, df = (selection.to_array(rows[name]) for name in ("value", "size", "df"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = np.where((rate > 0) & (rate < 1), score_p(share / 100, size, df, rate), np.nan)
+        high = rate + special.stdtrit(df, LEVEL) * np.sqrt(rate * (1 - rate) / size)
+    none = np.full(rate.shape, np.nan)
+    return Floor(100 * rate, 100 * np.minimum(high, 1.0), p if measure is FULL_MATCH else none)
 
 
 def _pair_and_prompt(frame: pl.DataFrame) -> list[str]:
@@ -225,14 +242,14 @@ def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.Data
     )
     both = both.with_columns(n=pl.col("n") * pl.col("n_other")).drop("n_other")
     first, second = (
-        by_identity(both.with_columns(s=pl.col(f"s{end}") * pl.col("n"), t=pl.col(f"t{end}") * pl.col("n")))
+        by_identity(with_units(both.with_columns(s=pl.col(f"s{end}") * pl.col("n"), t=pl.col(f"t{end}") * pl.col("n"))))
         for end in ("", "_other")
     )
     return first.rename({"s": "s_base"}).with_columns(second["s"].alias("s_other"))
 
 
 def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
-    """Moments of what either variant chose, and of the shift between them, for each identity and activity.
+    """Sums of what either variant chose, and of the shift between them, for each identity, activity and picture.
 
     The shift d of an answer lies in [-1, 1]; it is taken as the share (1 + d)/2, for which `selection` has intervals.
     """
@@ -241,16 +258,16 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("paradigm") == "perception").then("question").alias("question"),
         pl.when(pl.col("contrast") == "identity").then(activity).alias("activity"),
     )
-    alike = rows.group_by(*_STRATA, "cluster", maintain_order=True)
-    pairs = alike.agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
+    alike = rows.group_by(_STRATA, maintain_order=True)
+    units = alike.agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
     shift = (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2
     named = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
-    parts = [pairs.with_columns(pl.lit(what).alias("what"), s=s) for what, s in named.items()]
-    return selection.moments(pl.concat(parts), ("what", *_STRATA))
+    parts = [units.with_columns(pl.lit(what).alias("what"), s=s) for what, s in named.items()]
+    return pl.concat(parts).select("what", *_STRATA, *selection.SUMS)
 
 
-def _write_shift(table: EstimateTable, measure: Measure, moments: pl.DataFrame, title: str) -> None:
-    found = selection.cells(moments.filter(pl.col("what") == "shift"), _CELL).sort(_CELL)
+def _write_shift(table: EstimateTable, measure: Measure, sums: pl.DataFrame, title: str) -> None:
+    found = selection.cells(sums.filter(pl.col("what") == "shift"), _CELL).sort(_CELL)
     for (paradigm, _, dimension, question), rows in found.group_by(_CELL[:-1], maintain_order=True):
         half = estimates_of(rows, selection.method(rows))
         assert half.se is not None
@@ -269,8 +286,8 @@ def _write_shift(table: EstimateTable, measure: Measure, moments: pl.DataFrame, 
         table.add(measure, labels, made, p=p, q=adjust(p, "bh"), family=family)
 
 
-def _write_correlation(table: EstimateTable, moments: pl.DataFrame) -> None:
-    base, other = (selection.cells(moments.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
+def _write_correlation(table: EstimateTable, sums: pl.DataFrame) -> None:
+    base, other = (selection.cells(sums.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
     both = base.join(other, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
     for key, rows in both.group_by(_CELL[:-1], maintain_order=True):
         found = correlations(selection.to_array(rows["value"]), selection.to_array(rows["value_other"]), SEED)
