@@ -255,7 +255,7 @@ def _beside(found: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Se
     theirs = own.select(*rest, pl.col("identity").alias("other_identity"), "excess")
     rows = rows.join(theirs, on=[*rest, "other_identity"], nulls_equal=True)
     rows = rows.join(own.select(*by, "total"), on=by, nulls_equal=True)
-    added = rows.group_by(by).agg(_more=(pl.col("excess") * (pl.col("n") / pl.col("total")) ** 2).sum())
+    added = rows.group_by(by, maintain_order=True).agg(_more=(pl.col("excess") * (pl.col("n") / pl.col("total")) ** 2).sum())
     joined = found.join(added, on=by, how="left", nulls_equal=True, maintain_order="left")
     return (joined["variance"] + joined["_more"].fill_null(0.0)).alias("variance")
 
@@ -291,7 +291,7 @@ def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> 
     squares = pl.col("ss") - 2 * rate * pl.col("sn") + rate**2 * pl.col("nn")
     total = total.with_columns(_rate=rate, _pairs=squares.fill_null(0.0).clip(lower_bound=0.0))
     each = sums.join(total.select(*by, "_rate"), on=by, nulls_equal=True)
-    each = each.group_by(by).agg(
+    each = each.group_by(by, maintain_order=True).agg(
         _units=((pl.col("s") - pl.col("_rate") * pl.col("n")) ** 2).sum(), clusters=pl.len().cast(pl.Int64)
     )
     out = total.join(each, on=by, how="left", nulls_equal=True, maintain_order="left")
