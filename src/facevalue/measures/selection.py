@@ -255,7 +255,9 @@ def _beside(found: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Se
     theirs = own.select(*rest, pl.col("identity").alias("other_identity"), "excess")
     rows = rows.join(theirs, on=[*rest, "other_identity"], nulls_equal=True)
     rows = rows.join(own.select(*by, "total"), on=by, nulls_equal=True)
-    added = rows.group_by(by, maintain_order=True).agg(_more=(pl.col("excess") * (pl.col("n") / pl.col("total")) ** 2).sum())
+    added = rows.group_by(by, maintain_order=True).agg(
+        _more=(pl.col("excess") * (pl.col("n") / pl.col("total")) ** 2).sum()
+    )
     joined = found.join(added, on=by, how="left", nulls_equal=True, maintain_order="left")
     return (joined["variance"] + joined["_more"].fill_null(0.0)).alias("variance")
 
