@@ -18,6 +18,7 @@ from facevalue.report.sections import page_of
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.bars import Part, bar
 from facevalue.report.visbias.forms import drawing
+from facevalue.report.visbias.panels import Panels, histogram
 from facevalue.report.visbias.quoted import LONGEST, Sentence, sentence
 from facevalue.report.visbias.ratings import with_ratings
 from facevalue.report.words import Titles
@@ -426,3 +427,55 @@ def test_the_terminal_names_what_diverges_and_warns() -> None:
     text = printed(frame(), 120)
     assert "Religion: Asian (race)" in text
     assert "7.0% of replies have no valid answer (Multiple choice)." in text
+
+
+def test_each_field_has_a_panel_of_the_choice_that_shifts_each_other_field_most() -> None:
+    lesser = {**PAIR, "variation": "Islam", "category": "White"}
+    given = {"paradigm": "form", "contrast": "completed"}
+    other = {**PAIR, "variation": "Islam", "category": "White"}
+    table = frame([
+        row("attribute_shift", 1.4, **given, **PAIR, **FOUND),
+        row("attribute_shift", 0.6, **given, **lesser, **FOUND),
+        row("attribute_shift", 0.3, **given, **{**other, "trait": "age"}, **OPEN),
+        row("attribute_shift", None, **given, **{**other, "trait": "gender"}),
+        row("attribute_shift", 9.0, **{**given, "contrast": "prefilled"}, **lesser, **FOUND),
+        row("attribute_shift", 0.9, **given, **lesser, **FOUND) | {"model": "model-b"},
+    ])  # fmt: skip
+    view = Panels(Numbers(table, ["model-a", "model-b"]), Titles(), MEASURES)
+    ((title, (panel,)),) = view.panels()
+    assert (title, panel.title, [k.text for k in panel.keys]) == ("Form", "Religion", ["Buddhism", "Islam"])
+    assert [(other, [m.text for m in marks]) for other, marks in panel.rows] == [
+        ("Race/Ethnicity", ["A 1.40", "B 0.90"]),
+        ("Age", ["B 0.30", ""]),
+    ]
+    marks = [m.svg for _, listed in panel.rows for m in listed]
+    assert [None if m is None else "kl open" in m for m in marks] == [False, False, True, None]
+
+
+def test_marks_grow_with_the_shift_and_a_ring_says_that_people_call_it_biased() -> None:
+    ids_ = items(
+        pl.DataFrame({"attribute": ["religion"], "choice": ["Buddhism"], "outcome": ["race"], "likely": ["Asian"]})
+    )
+    ratings = pl.DataFrame({"rater": ["a", "b", "c"], "item": [ids_["item"][0]] * 3, "rating": [4, 3, 5]})
+    table = with_ratings(frame(), ratings)
+    view = Panels(Numbers(table, ["model-a"]), Titles(), MEASURES)
+    panels = {panel.title: panel for _, made_ in view.panels()[:1] for panel in made_}
+    religion, age = (panels[name].rows[0][1][0].svg or "" for name in ("Religion", "Age"))
+    assert ("biased" in religion, "biased" in age) == (True, False)
+    radii = [float(re.findall(r' r="([\d.]+)"', mark)[0]) for mark in (religion, age)]
+    assert radii[0] > radii[1] > 4
+    assert view.ratings("model-a").sentence == "1 of 1 rated associations have a mean of 3 or more."
+    text = page(data(table)).text
+    assert "1 of 1 rated associations" in text
+    assert "Nobody was asked yet" not in text
+    assert "Nobody was asked yet" in page(data()).text
+
+
+def test_ratings_are_counted_by_thirds_of_a_point_and_those_from_three_are_biases() -> None:
+    drawn = str(histogram([1.0, 4 / 3, 5 / 3, 8 / 3, 3.0, 3.0, 10 / 3, 5.0]))
+    bars = re.findall(r"<title>mean of ([\d.]+)[^:]*: (\d+)</title><rect[^>]*class=\"ratingbar (\w+)\"", drawn)
+    assert bars == [
+        ("1.00", "1", "sound"), ("1.33", "1", "sound"), ("1.67", "1", "sound"), ("2.67", "1", "sound"),
+        ("3.00", "2", "biased"), ("3.33", "1", "biased"), ("5.00", "1", "biased"),
+    ]  # fmt: skip
+    assert histogram([]) is None

@@ -23,7 +23,7 @@ _PUBLISHED = 1.0
 """KL from which the paper gives a pair to raters."""
 _ROW, _LEFT, _RIGHT = 40, 40, 60
 _CUT = 22
-_PAIR = ("attribute", "variation", "trait", "category")
+PAIR = ("attribute", "variation", "trait", "category")
 _LOOKS = {"exact": "o0", "form": "o1", "synonym": "o2", "range": "o3", "judge": "n1"}
 _UNREAD = ("n2", "n4", "n5", "n3", "n0", "z")
 _CONDITIONS = {
@@ -116,9 +116,9 @@ class Forms(Texts):
         found = [e for e in known if self.numbers.tested(e)]
         others = [e for e in known if not self.numbers.tested(e)][:MOST_OTHERS]
         likely = {
-            _pair(e): e for e in self.numbers.all("likely_share", model, *_PAIR, paradigm=task, contrast=condition)
+            _pair(e): e for e in self.numbers.all("likely_share", model, *PAIR, paradigm=task, contrast=condition)
         }
-        human = {_pair(e): e for e in self.numbers.all(RATING, model, *_PAIR)}
+        human = {_pair(e): e for e in self.numbers.all(RATING, model, *PAIR)}
         shown = [*found[:MOST_FOUND], *others]
         left = len(found) - MOST_FOUND
         note = f"{left:,} more were found; the table of estimates has them all." if left > 0 else ""

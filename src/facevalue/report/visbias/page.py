@@ -7,9 +7,9 @@ from facevalue.report.numbers import Numbers, Reading
 from facevalue.report.page import Notes, Section, StudyPage
 from facevalue.report.pictures import data_uri
 from facevalue.report.visbias.examples import FORM_LONGEST, LONGEST, examples, prompts
-from facevalue.report.visbias.forms import Forms
 from facevalue.report.visbias.headline import headline
 from facevalue.report.visbias.outline import OUTLINE
+from facevalue.report.visbias.panels import Panels
 from facevalue.report.visbias.quoted import Sentence
 from facevalue.report.visbias.trust import cards
 from facevalue.report.words import Titles
@@ -38,7 +38,7 @@ def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str,
     quoted = {(e.dimension, e.group, e.word): e for e in data.examples if isinstance(e, Sentence)}
     shown = [e for e in data.examples if isinstance(e, PairExample) and not isinstance(e, Sentence)]
     return {
-        "view": Forms(numbers, titles, data.study.measures),
+        "view": Panels(numbers, titles, data.study.measures),
         "quoted": quoted,
         "examples": [{"it": e, "image": data_uri(e.image, max(FORM_LONGEST, 2 * LONGEST))}
                      for e in shown[:_MOST_EXAMPLES]],
@@ -54,6 +54,8 @@ PAGE = StudyPage(
             ("descriptions", "Implicit: descriptions"),
             ("words", "Implicit: words that mark a group"),
             ("forms", "Implicit: forms"),
+            ("panels", "Implicit: forms, field by field"),
+            ("rated", "Implicit: what people say of associations"),
             ("implicit", "Implicit beside explicit"),
             ("species", "Negative control: species"),
             ("examples", "Examples"),
