@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from facevalue.measures import inference, shift, strength
+from facevalue.measures import shift, strength
 from facevalue.measures.inference import Array, Estimates
 from facevalue.measures.slicing import Slicing
 
@@ -127,22 +127,51 @@ def test_group_tests_of_equal_values_or_one_group_are_not_measurable() -> None:
     assert np.isnan(strength.group_tests(np.random.default_rng(0).random((10, 1)), np.zeros(10, dtype=int), 2).item())
 
 
-def test_the_floor_of_a_spread_is_well_above_zero_where_groups_do_not_differ() -> None:
+def test_spreads_are_those_of_the_group_means_and_their_mean_comes_last() -> None:
     rng = np.random.default_rng(1)
     phi, group = rng.random((60, 4)), np.arange(60) % 3
-    statistic = strength.variation_strength(3, 4, mean=True)
-    floor = strength.label_permutation_floor(phi, group, 3, statistic, seed=0, resamples=500)
-    sums = np.array([[phi[group == g, s].sum() for s in range(4)] for g in range(3)]).ravel()
-    value = statistic(sums, np.full(12, 20.0)).item()
-    assert 0.02 < floor.mean.item() < 0.12
-    assert floor.p.item() > 0.05
-    assert value < 2 * floor.high.item()
+    found = strength.spreads(phi, group, 3, seed=0, resamples=500, most=500)
+    each = np.std([phi[group == g].mean(axis=0) for g in range(3)], axis=0, ddof=1)
+    assert found.value == pytest.approx([*each, each.mean()])
+    assert (found.floor.mean > 0.02).all()
+    assert (found.floor.high < 0.12).all()
 
 
-def test_the_floor_ignores_what_is_not_measured() -> None:
+def test_an_interval_of_a_spread_begins_at_zero_exactly_where_the_permutation_test_finds_nothing() -> None:
+    rng = np.random.default_rng(2)
+    group = np.arange(40) % 2
+    phi = rng.normal(0.5, 0.2, (40, 400)) + 0.1 * (group[:, None] * rng.integers(0, 2, 400))
+    found = strength.spreads(phi, group, 2, seed=0, resamples=500, most=500)
+    assert 0.1 < np.mean(found.floor.p < 0.05) < 0.9
+    assert np.array_equal(found.floor.p < 0.05, found.low > 0)
+    assert (found.high >= found.value).all()
+
+
+@pytest.mark.parametrize("true", [0.0, 0.05, 0.3])
+def test_intervals_of_a_spread_hold_the_true_one(true: float) -> None:
+    """A jackknife around the published spread left a true zero out in up to all audits of 25 scenarios."""
+    rng = np.random.default_rng(3)
+    group = np.arange(60) % 3
+    means = true * np.array([-1.0, 0.0, 1.0])
+    phi = rng.normal(0.5, 0.25, (60, 400)) + means[group][:, None]
+    found = strength.spreads(phi, group, 3, seed=0, resamples=500, most=500)
+    held = (found.low <= true + 1e-12) & (true <= found.high)
+    assert 0.92 < held[:-1].mean() < 0.985
+    assert held[-1]
+
+
+def test_a_clear_spread_has_a_p_value_small_enough_for_many_tests() -> None:
+    group = np.arange(60) % 2
+    phi = np.random.default_rng(4).normal(0.5, 0.1, (60, 2)) + np.array([0.0, 0.5]) * group[:, None]
+    found = strength.spreads(phi, group, 2, seed=0)
+    assert found.floor.p[1] == found.least[1] == pytest.approx(1 / 40_001)
+    assert found.least[0] == pytest.approx(1 / 1001)
+
+
+def test_spreads_ignore_what_is_not_measured() -> None:
     phi = np.array([[0.1], [np.nan], [0.9], [0.4]])
-    group = np.array([0, 0, 1, -1])
-    statistic = strength.variation_strength(2, 1, mean=False)
-    floor = strength.label_permutation_floor(phi, group, 2, statistic, seed=0, resamples=50)
-    assert np.isfinite(inference.ratio(np.array([1.0]), np.array([1.0]))).all()
-    assert floor.p.shape == (1,)
+    found = strength.spreads(phi, np.array([0, 0, 1, -1]), 2, seed=0, resamples=50, most=50)
+    assert found.value == pytest.approx(np.std([0.1, 0.9], ddof=1))
+    alone = strength.spreads(phi, np.array([0, 0, 0, -1]), 2, seed=0, resamples=50, most=50)
+    assert np.isnan(alone.value).all()
+    assert np.isnan(alone.low).all()

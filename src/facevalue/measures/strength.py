@@ -3,6 +3,9 @@
 Equations of StylisticBias, sections 4.4 and 5.1, and the tests of Table 11.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
@@ -11,6 +14,9 @@ from facevalue.measures import inference
 from facevalue.measures.inference import Array, Floor
 
 Codes = npt.NDArray[np.int64]
+ONE_SIDED, UPPER = 0.05, 0.01
+"""Tails of an interval of a spread: below, where it decides between a difference and none; and above."""
+_FARTHEST = 64.0  # times the observed spread
 _BLOCK = 2**21  # elements of one matrix of dealt labels: bounds the work space at 16 MB
 
 
@@ -47,10 +53,36 @@ def variation_strength(groups: int, scenarios: int, *, mean: bool) -> inference.
     return statistic
 
 
-def label_permutation_floor(
-    face_phi: Array, group: Codes, groups: int, statistic: inference.Statistic, seed: int, resamples: int = 1000
-) -> Floor:
-    """Noise floor: the statistic after dealing the group labels out anew among the faces.
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """Spreads between groups with interval and noise floor; one for each scenario, and their mean last.
+
+    Attributes
+    ----------
+    value:
+        VS as published.
+    low, high:
+        Interval of the spread between the groups' true means, which may be zero.
+    floor:
+        Of groups that don't differ; its p is below .05 exactly where `low` is above zero.
+    least:
+        Smallest p that each could have had.
+    """
+
+    value: Array
+    low: Array
+    high: Array
+    floor: Floor
+    least: Array
+
+
+def spreads(
+    face_phi: Array, group: Codes, groups: int, seed: int, resamples: int = 1000, most: int = 40_000
+) -> Spreads:
+    """Spread between groups in each scenario and their mean (VS), against labels that are dealt out anew.
+
+    A spread is positive whatever the groups are, so that intervals around it leave a true zero out. This one holds the
+    true spreads that could have given the one observed: what is dealt is noise, and true differences are added to it.
 
     Parameters
     ----------
@@ -60,29 +92,115 @@ def label_permutation_floor(
         Group of each face; -1 for none.
     groups:
         How many.
-    statistic:
-        Of the totals of groups x scenarios cells; may give several estimates.
     seed, resamples:
-        Of the permutations.
+        Of the dealing.
+    most:
+        Deals where fewer than ten of the first `resamples` reach the spread, so that p has steps as small as families
+        of a hundred tests ask for (Besag and Clifford 1991, "Sequential Monte Carlo p-values").
+
+    Equation
+    --------
+    low: the l V with P(V(l D + D*) >= V) = .05; high: the h V with P(V(h D + D*) <= V) = .01, or V if that is
+    larger. D are the observed deviations of the groups' means from their centre, D* those of dealt labels, after l D
+    (or h D) has been taken off the scores. At l = 0 this is the permutation test. Together the tails leave .94, and .95
+    where there is no difference.
     """
     rng = np.random.default_rng(seed)
     member = np.flatnonzero(group >= 0)
-    values = np.nan_to_num(face_phi[member])
-    seen = np.isfinite(face_phi[member]).astype(np.float64)
-    own = group[member]
-
-    def totals(labels: Codes) -> tuple[Array, Array]:
-        """Group totals for each row of labels, shape (rows, groups x scenarios)."""
-        one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64)
-        return tuple((one_hot.reshape(-1, own.size) @ x).reshape(len(labels), -1) for x in (values, seen))
-
-    value = statistic(*totals(own[None]))[0]
+    scores, own = face_phi[member], group[member]
+    observed = _deviations(scores, own[None], groups)
+    each = _spread(observed)
+    value = _with_mean(each)[0]
+    none = np.full(value.shape, np.nan)
     if inference.only_values():
-        return inference.no_floor(value.size)
-    dealt = np.array([rng.permutation(own) for _ in range(resamples)])
-    step = max(1, _BLOCK // max(1, groups * own.size))
-    null = np.concatenate([statistic(*totals(dealt[at : at + step])) for at in range(0, resamples, step)])
-    return inference.floor_from(null, value)
+        return Spreads(value, none, none, inference.no_floor(value.size), none)
+    theirs = np.where(np.isfinite(scores), observed[0][own], np.nan)  # what is taken off with the difference supposed
+    size = scores.shape[1]
+    both = _dealt(np.concatenate([scores, theirs], axis=1), own, groups, rng, resamples)
+    dealt, added = both[..., :size], observed - both[..., size:]
+    noise = _with_mean(_spread(dealt))
+    floor = inference.floor_from(noise, value)
+    p, least = floor.p.copy(), np.full(value.shape, 1 / (1 + resamples))
+    rare = np.flatnonzero(p * (1 + resamples) <= 10)
+    if rare.size:
+        left = most - resamples
+        step = max(1, _BLOCK // max(1, groups * (own.size + scores.shape[1])))
+        hits = p[rare] * (1 + resamples)
+        for start in range(0, left, step):
+            more = _with_mean(_spread(_dealt(scores, own, groups, rng, min(step, left - start))))
+            hits += np.nansum(more[:, rare] >= value[rare] - 1e-12, axis=0)
+        p[rare], least[rare] = hits / (1 + most), 1 / (1 + most)
+    plain = _spread(dealt) ** 2
+    # For the mean the supposed differences stay in the noise: it rests on a pattern over scenarios that is noisy itself.
+    gains = [(_spread(part) ** 2, _covariance(part, dealt)) for part in (added, np.broadcast_to(observed, dealt.shape))]
+
+    # The mean rests on what each scenario has beyond noise: noise spread over all would look like differences in all.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        excess = np.sqrt(np.maximum(1 - plain.mean(axis=0) / each[0] ** 2, 0))
+    clear = np.where(each[0] > floor.high[:-1], excess, 0.0)
+    share = next((part for part in (clear, excess) if np.nansum(part) > 0), np.ones(excess.shape))
+    scale = np.append(each[0], np.nanmean(share * each[0]) if np.isfinite(each).any() else np.nan)
+
+    def null(factor: Array) -> Array:
+        """Spreads of noise with `factor` times the observed differences, one factor per estimate."""
+        factors = (factor[:-1], factor[-1] * share)
+        squares = [own * f**2 + 2 * f * shared + plain for f, (own, shared) in zip(factors, gains, strict=True)]
+        alone, together = (np.sqrt(np.maximum(part, 0)) for part in squares)
+        return np.concatenate([alone, _with_mean(together)[:, -1:]], axis=1)
+
+    low = _crossing(lambda f: (1 + (null(f) >= value - 1e-12).sum(axis=0)) / (1 + resamples) < ONE_SIDED, value.size)
+    high = _crossing(lambda f: (null(f) <= value + 1e-12).mean(axis=0) > UPPER, value.size)
+    low = np.where(p < ONE_SIDED, low * scale, 0.0)
+    high = np.where(value > 0, np.fmax(high * scale, value), floor.high)
+    known = np.isfinite(value) & np.isfinite(p)
+    low, high = (np.where(known, end, np.nan) for end in (low, high))
+    return Spreads(value, low, high, Floor(floor.mean, floor.high, p), least)
+
+
+def _dealt(scores: Array, own: Codes, groups: int, rng: np.random.Generator, deals: int) -> Array:
+    return _deviations(scores, rng.permuted(np.tile(own, (deals, 1)), axis=1), groups)
+
+
+def _deviations(scores: Array, labels: Codes, groups: int) -> Array:
+    """Deviations of the groups' means from their centre for each row of labels, shape (rows, groups, scenarios)."""
+    one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64).reshape(-1, labels.shape[1])
+    sums, counts = (one_hot @ x for x in (np.nan_to_num(scores), np.isfinite(scores).astype(np.float64)))
+    means = inference.ratio(sums, counts).reshape(len(labels), groups, -1)
+    seen = np.isfinite(means)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return means - (np.where(seen, means, 0).sum(axis=1) / seen.sum(axis=1))[:, None]
+
+
+def _spread(deviations: Array) -> Array:
+    """Standard deviation (ddof 1) over groups; NaN for fewer than two."""
+    seen = np.isfinite(deviations)
+    k = seen.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(k > 1, np.sqrt(np.where(seen, deviations**2, 0).sum(axis=1) / (k - 1)), np.nan)
+
+
+def _covariance(one: Array, other: Array) -> Array:
+    """Covariance (ddof 1) over groups of deviations from their centres."""
+    product = one * other
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.nansum(product, axis=1) / (np.isfinite(product).sum(axis=1) - 1)
+
+
+def _with_mean(each: Array) -> Array:
+    measured = np.isfinite(each)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(measured, each, 0).sum(axis=1) / measured.sum(axis=1)
+    return np.concatenate([each, mean[:, None]], axis=1)
+
+
+def _crossing(holds: Callable[[Array], npt.NDArray[np.bool_]], size: int) -> Array:
+    """Largest factor at which something holds that does up to there, from 0 to `_FARTHEST`; 0 where it never does."""
+    low, high = np.zeros(size), np.full(size, _FARTHEST)
+    for _ in range(40):
+        middle = (low + high) / 2
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low
 
 
 def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:

@@ -9,8 +9,9 @@ from facevalue.measures.inference import Array
 from facevalue.measures.slicing import Slicing
 from facevalue.prompts import ORDERINGS
 from facevalue.studies.stylisticbias import measures as m
+from facevalue.studies.stylisticbias.people import add_spreads
 from facevalue.studies.stylisticbias.scores import Faces, Scores
-from facevalue.studies.stylisticbias.shifts import SEED, Shifts, derived, labels_of
+from facevalue.studies.stylisticbias.shifts import SEED, Shifts, labels_of
 
 
 def judge_instrument(table: EstimateTable, s: Shifts, scores: Scores, orderings: list[str]) -> None:
@@ -49,10 +50,10 @@ def _missing_by_group(table: EstimateTable, faces: Faces, rate: Array) -> None:
         codes = np.full(len(faces.identities), -1, dtype=np.int64)
         codes[have] = part.codes
         statistic = strength.variation_strength(len(part), 1, mean=False)
-        floor = strength.label_permutation_floor(per_face, codes, len(part), statistic, SEED)
+        found = strength.spreads(per_face, codes, len(part), SEED)
         cells = shift.cells(per_face, np.arange(len(codes)), Slicing(codes, part.labels), Slicing.whole(1), len(codes))
-        n = np.array([own.counts.sum()])
-        derived(table, m.NA_SPREAD, {"dimension": [dimension]}, cells, statistic, n, floor=floor)
+        n = np.array([own.counts.sum()], dtype=np.int64)
+        add_spreads(table, m.NA_SPREAD, {"dimension": [dimension]}, cells, found, slice(0, 1), statistic, n)
 
 
 def _balanced(weights: npt.NDArray[np.float32], favourable: npt.NDArray[np.bool_]) -> Array:

@@ -4,12 +4,15 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import families, inference, shift, strength
+from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array, Estimates, Statistic
+from facevalue.measures.inference import Array, Estimates, Floor, Statistic
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED, Shifts, derived, labels_of
+from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED, Shifts, labels_of
+
+DEALT = "true spreads that dealt labels could have made into this one"
 
 
 def judge_faces(table: EstimateTable, s: Shifts) -> None:
@@ -31,23 +34,64 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
         estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
         table.add(m.PHI, cells.labels, estimates)
         labels: Labels = {"dimension": [dimension] * len(s.scenarios), **s.by_scenario.labels}
-        n = np.isfinite(s.base[codes >= 0]).sum(axis=0).astype(np.float64)
-        p = strength.group_tests(s.base, codes, len(groups))
-        q = families.adjust(p, "bh")
-        family = f"scenarios, {dimension} (Table 11)"
+        published = strength.group_tests(s.base, codes, len(groups))
+        q = families.adjust(published, "bh")
+        found = strength.spreads(s.base, codes, len(groups), SEED)
         each, average = (
             strength.variation_strength(len(groups), len(s.scenarios), mean=whole) for whole in (False, True)
         )
-
-        def both(sums: Array, counts: Array, each: Statistic = each, average: Statistic = average) -> Array:
-            return np.concatenate([each(sums, counts), average(sums, counts)], axis=-1)
-
-        floor = strength.label_permutation_floor(s.base, codes, len(groups), both, SEED)
-        own, mean = floor.split(len(s.scenarios))
-        derived(table, m.VS_SCENARIO, labels, cells, each, n, floor=own, p=p, q=q, family=family)
-        derived(table, m.VS, {"dimension": [dimension]}, cells, average, np.array([n.sum()]), floor=mean)
-        _corrected_strength(table, s.base, codes, len(groups), dimension)
+        single, last = slice(0, len(s.scenarios)), slice(len(s.scenarios), None)
+        n = np.isfinite(s.base[codes >= 0]).sum(axis=0)
+        add_spreads(
+            table, m.VS_SCENARIO, labels, cells, found, single, each, n, published=published,
+            family=f"scenarios, {dimension} (Table 11)",
+        )  # fmt: skip
+        whose = {"dimension": [dimension]}
+        add_spreads(table, m.VS, whose, cells, found, last, average, np.array([n.sum()]))
+        _corrected_strength(table, s.base, codes, len(groups), dimension, found)
         _significant(table, dimension, q, int((codes >= 0).sum()))
+
+
+def add_spreads(
+    table: EstimateTable,
+    measure: Measure,
+    labels: Labels,
+    cells: Cells,
+    found: strength.Spreads,
+    which: slice,
+    statistic: Statistic,
+    n: npt.NDArray[np.int64],
+    *,
+    published: Array | None = None,
+    family: str | None = None,
+) -> None:
+    """Add some of the spreads between groups, with the published test beside their own.
+
+    Parameters
+    ----------
+    table, measure, labels:
+        Where, what and of whom.
+    cells, statistic:
+        Faces by group and scenario, and the spread as a statistic of them, for its standard error.
+    found, which:
+        The spreads, and which of them.
+    n:
+        Scores behind each.
+    published:
+        P-values of the protocol's own test.
+    family:
+        Within which they are tested; None where families are made later.
+    """
+    se = inference.jackknife(cells.sums, cells.counts, statistic)[3]
+    clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
+    method = np.full(n.size, DEALT, dtype=object)
+    floor = Floor(found.floor.mean[which], found.floor.high[which], found.floor.p[which])
+    estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
+    table.add(
+        measure, labels, estimates, p=floor.p, q=None if family is None else families.adjust(floor.p, "bh"),
+        p_least=found.least[which], p_paper=published, family=family, floor=floor,
+        q_paper=None if published is None else families.adjust(published, "bh"),
+    )  # fmt: skip
 
 
 def judge_framing(table: EstimateTable, s: Shifts) -> None:
@@ -63,13 +107,23 @@ def judge_framing(table: EstimateTable, s: Shifts) -> None:
 
 
 def _corrected_strength(
-    table: EstimateTable, base: Array, codes: npt.NDArray[np.int64], groups: int, dimension: str
+    table: EstimateTable,
+    base: Array,
+    codes: npt.NDArray[np.int64],
+    groups: int,
+    dimension: str,
+    found: strength.Spreads,
 ) -> None:
-    size = base.shape[1]
+    """The same true spread as VS, so the same interval; estimated without what chance adds."""
     sums, counts = strength.with_squares(base, codes, groups)
-    cells = Cells(sums, counts, {}, np.ones(sums.shape[1], dtype=np.int64))
-    n = np.array([np.isfinite(base[codes >= 0]).sum()], dtype=np.float64)
-    derived(table, m.VS_CORRECTED, {"dimension": [dimension]}, cells, strength.corrected_strength(groups, size), n)
+    value, _, _, se = inference.jackknife(sums, counts, strength.corrected_strength(groups, base.shape[1]))
+    n = np.array([np.isfinite(base[codes >= 0]).sum()])
+    clusters = np.array([int((counts.sum(axis=1) > 0).sum())])
+    low, high = np.fmin(found.low[-1:], value), np.fmax(found.high[-1:], value)
+    known = np.isfinite(found.low[-1:])
+    low, high = (np.where(known, end, np.nan) for end in (low, high))
+    estimates = Estimates(value, low, high, n, clusters, np.array([DEALT], dtype=object), se)
+    table.add(m.VS_CORRECTED, {"dimension": [dimension]}, estimates)
 
 
 def _significant(table: EstimateTable, dimension: str, q: Array, clusters: int) -> None:
