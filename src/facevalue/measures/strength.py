@@ -131,7 +131,7 @@ def spreads(
             hits += np.nansum(more[:, rare] >= value[rare] - 1e-12, axis=0)
         p[rare], least[rare] = hits / (1 + most), 1 / (1 + most)
     plain = _spread(dealt) ** 2
-    # For the mean the supposed differences stay in the noise: it rests on a pattern over scenarios that is noisy itself.
+    # For the mean the supposed differences stay in the noise: its pattern over scenarios is noisy itself.
     gains = [(_spread(part) ** 2, _covariance(part, dealt)) for part in (added, np.broadcast_to(observed, dealt.shape))]
 
     # The mean rests on what each scenario has beyond noise: noise spread over all would look like differences in all.
