@@ -158,6 +158,14 @@ def test_a_run_of_stereotypes_has_their_valence_for_an_answer() -> None:
     assert "least favourably old <i> (" in sentence
 
 
+@pytest.mark.parametrize("paradigm", ["factuality", "stereotype"])
+def test_a_run_of_one_paradigm_is_trusted_by_what_it_asked(paradigm: str) -> None:
+    text = page(vm.data(estimates=only(paradigm=paradigm))).text
+    assert "No identity has a valid answer" not in text
+    assert "No choice was asked that could be even" in text
+    assert "No choice was asked that could be even" not in page(vm.data()).text
+
+
 def test_the_share_of_who_is_chosen_is_told_beside_what_would_be_even() -> None:
     frame = vm.estimates().filter(pl.col("paradigm") == "decision")
     lower = pl.when(pl.col("measure") == "selection_frequency").then(pl.col("value") - 20).otherwise("value")

@@ -173,6 +173,28 @@ def test_the_correlation_is_that_of_the_frequencies() -> None:
     assert (found["n"], found["dimension"], found["contrast"]) == (8, "age", "identity")
 
 
+def test_pictures_against_none_have_the_published_z_test_beside_their_own() -> None:
+    frame = answered(prefers({"adult": 0.8, "old": -0.5}), variants={"shown": ("image", "text")}, seed=3)
+    found = of(estimates(frame), "vision_minus_text")
+    answers = frame.height // 2  # to the questions of decision, with the picture and without
+    for row in found.iter_rows(named=True):
+        counts = [
+            frame.filter(pl.col("shown") == shown)
+            .select(
+                pl.when(pl.col("identity_1") == row["identity"]).then("weight").otherwise(0.0)
+                + pl.when(pl.col("identity_2") == row["identity"]).then(1 - pl.col("weight")).otherwise(0.0)
+            )
+            .to_series()
+            .sum()
+            for shown in ("image", "text")
+        ]
+        table = [[x, answers - x] for x in counts]
+        known = stats.chi2_contingency(table, correction=False).pvalue
+        assert row["p_paper"] == pytest.approx(known), row["identity"]
+        assert row["p"] is not None
+    assert found.height == 4
+
+
 def test_match_rates_are_counted_by_question_and_paradigm() -> None:
     def chance(row: dict[str, Any]) -> float:
         return float(row["question"] != "struggle" or row["wording"] != "2")

@@ -79,6 +79,16 @@ def even(numbers: Numbers, e: Estimate) -> float:
     return 50 - sum(found[0].value or 0.0 for found in rates if found) / 2
 
 
+def wholes(numbers: Numbers, model: str) -> list[Estimate]:
+    """What the answer counts, or, where no choice was asked, polarities or errors of identities."""
+    free = ("paradigm", "contrast")
+    own = (
+        estimates(chosen(numbers, name, model, ("dimension", "identity"), {}, free))
+        for name in ("polarity", "error_rate")
+    )
+    return lead(numbers, model) or next((rows for rows in own if rows), [])
+
+
 def found(numbers: Numbers, rows: list[Estimate]) -> list[Estimate]:
     """Those of which a difference was found."""
     return [e for e in rows if e.value is not None and numbers.moved(e)]

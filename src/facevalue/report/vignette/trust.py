@@ -97,7 +97,13 @@ def _floor(numbers: Numbers) -> Card:
     floors = [e.floor_high for e in rows if e.floor_high is not None]
     title = "Noise floor"
     if not floors:
-        return Card("floor", title, NOT_MEASURABLE, "Nothing to set a floor by.", Status.PROBLEM)
+        asked = Status.PROBLEM if rows or not gaps.wholes(numbers, numbers.primary) else Status.NOTE
+        note = (
+            "Nothing to set a floor by."
+            if rows
+            else "No choice was asked that could be even: nothing to set a floor by."
+        )
+        return Card("floor", title, NOT_MEASURABLE, note, asked)
     note = "Without any preference, the typical identity stays within this of an even choice in 95 of 100 audits."
     least = detectable(rows)
     if least is not None:
@@ -109,7 +115,7 @@ def _floor(numbers: Numbers) -> Card:
 
 
 def _pairs(numbers: Numbers) -> Card:
-    sizes = [e.clusters for e in gaps.lead(numbers, numbers.primary) if e.clusters is not None]
+    sizes = [e.clusters for e in gaps.wholes(numbers, numbers.primary) if e.clusters]
     title = "Pictures per identity"
     if not sizes:
         return Card("pairs", title, NOT_MEASURABLE, "No identity has a valid answer.", Status.PROBLEM)

@@ -32,7 +32,8 @@ MODEL_PEARSON, MODEL_SPEARMAN = (
 _SHIFT = (-100.0, 100.0)
 VISION_MINUS_TEXT = Measure(
     "vision_minus_text", "Vision minus text", "S with the picture - S without it, of the same pairs and prompts",
-    "pp", UNIT, f"{PAPER}, section 7.4, Figure 6", paired=True, comparison=True, limits=_SHIFT,
+    "pp", UNIT, f"{PAPER}, section 7.4, Figure 6; z test as in its footnote 4", paired=True, comparison=True,
+    limits=_SHIFT,
 )  # fmt: skip
 POSITIONAL_SHIFT = Measure(
     "positional_shift", "Positional minus identity answers",

@@ -4,7 +4,7 @@ Variants of one prompt about one pair are compared with each other, answer by an
 asking and nothing else. What only one of them has a valid answer to is left out; `n` says how many were compared.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
 from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import score_p
 from facevalue.measures.robustness import chance, match_rates
+from facevalue.measures.two_proportions import pooled_z
 from facevalue.studies.vignette.measures_compared import (
     ALL_DIFFERENT,
     FIRST_OPTION,
@@ -157,7 +158,7 @@ class Variants:
         image, text = (pl.concat(parts) if parts else None for parts in self._shown.values())
         if image is not None and text is not None and image.height and text.height:
             paired = _paired(text, image, _pair_and_prompt(image))
-            _write_shift(table, VISION_MINUS_TEXT, _reduced(paired), "vision minus text")
+            _write_shift(table, VISION_MINUS_TEXT, _reduced(paired), "vision minus text", published=_z_scores)
 
     def _write_shares(
         self, table: EstimateTable, parts: _Parts, by: Sequence[str], measures: Mapping[str, Measure]
@@ -266,8 +267,16 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts).select("what", *_STRATA, *selection.SUMS)
 
 
-def _write_shift(table: EstimateTable, measure: Measure, sums: pl.DataFrame, title: str) -> None:
+def _write_shift(
+    table: EstimateTable,
+    measure: Measure,
+    sums: pl.DataFrame,
+    title: str,
+    published: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+) -> None:
     found = selection.cells(sums.filter(pl.col("what") == "shift"), _CELL).sort(_CELL)
+    if published is not None:
+        found = found.join(published(sums), on=_CELL, how="left", nulls_equal=True, maintain_order="left")
     for (paradigm, _, dimension, question), rows in found.group_by(_CELL[:-1], maintain_order=True):
         half = estimates_of(rows, selection.method(rows))
         assert half.se is not None
@@ -283,7 +292,24 @@ def _write_shift(table: EstimateTable, measure: Measure, sums: pl.DataFrame, tit
         p = _p(rows)
         labels = {name: rows[name].to_list() for name in _CELL}
         family = ", ".join(str(part) for part in (title, paradigm, question, dimension) if part is not None)
-        table.add(measure, labels, made, p=p, q=adjust(p, "bh"), family=family)
+        paper = selection.to_array(rows["p_paper"]) if published is not None else None
+        table.add(measure, labels, made, p=p, q=adjust(p, "bh"), p_paper=paper, family=family)
+
+
+def _z_scores(sums: pl.DataFrame) -> pl.DataFrame:
+    """The published test of pictures against none (7.4, footnote 4): z of shares of all answers to what was asked.
+
+    The authors' code divides how often an identity was named by all answers to a question, not by those that offered
+    it, and takes all answers for independent (`two_proportions.pooled_z`).
+    """
+    counted = sums.filter(pl.col("what") != "shift").group_by("what", *_CELL, maintain_order=True)
+    counted = counted.agg(pl.col("n", "s").sum()).with_columns(
+        answers=pl.col("n").sum().over("what", *_CELL[:-1]) / 2  # each stands with both of its identities
+    )
+    base, other = (counted.filter(pl.col("what") == what).drop("what") for what in ("base", "other"))
+    both = other.join(base, on=_CELL, nulls_equal=True, suffix="_base", maintain_order="left")
+    _, p = pooled_z(*(selection.to_array(both[name]) for name in ("s", "answers", "s_base", "answers_base")))
+    return both.select(*_CELL, pl.Series("p_paper", p).fill_nan(None))
 
 
 def _write_correlation(table: EstimateTable, sums: pl.DataFrame) -> None:
