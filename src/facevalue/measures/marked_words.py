@@ -7,6 +7,7 @@ their fixed threshold. `strict` asks which of these words would come up if the l
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +16,15 @@ from scipy import sparse
 
 from facevalue.annotate.counts import WordCounts
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.families import adjust, max_statistic
 from facevalue.measures.inference import Array
+from facevalue.measures.labels import Deals
+from facevalue.measures.resampled import FIRST as FIRST_SHUFFLES
+from facevalue.measures.resampled import by_shuffles
 
 THRESHOLD, FIRST = 1.96, 20
 """As published: z above the threshold, the first so many words."""
 MINIMUM_DOCUMENTS = 10
-RESAMPLES = 1000
+_FIXED = 1e-9  # spread of log-odds that is rounding
 _BLOCK = 2**20  # elements of one matrix of resamples x words: bounds the work space at some hundred MB
 
 Labels = Sequence[str | None]
@@ -126,9 +129,10 @@ def strict(
     unmarked: str,
     *,
     strata: Labels | None = None,
+    people: Labels | None = None,
     masked: Collection[str] = (),
     minimum_documents: int = MINIMUM_DOCUMENTS,
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
     """Marked words that chance does not explain.
@@ -148,22 +152,25 @@ def strict(
         Which of them is the unmarked one.
     strata:
         Labels move only between units of one stratum (an occupation). All units are one stratum by default.
+    people:
+        Who each unit is about; by default each is about somebody else. Labels move among people, or among the units of
+        one who is in both groups (`labels.Deals`).
     masked:
         Words that are taken out of the corpus: those that name the groups.
     minimum_documents:
         Words in fewer texts of the two groups are not tested.
     resamples, seed:
-        Of the permutation.
+        Of the permutation; by default as many as the family needs (`resampled.by_shuffles`).
 
     Returns
     -------
     DataFrame
         Every word that was tested, for every group against the unmarked one, by p and then size of t. `word`; `group`,
-        the one in which it is more common than labels dealt by chance give, and `against`, the other; `z` and
-        `log_odds` as in `published`, positive: more in `group`; `t`, by how many standard deviations of its null z
-        departs from its mean; counts as in `published`; `p`, two-sided, of the word; `q`, adjusted by Benjamini and
-        Hochberg over the words of the comparison; `p_family`, the chance that any word of the comparison departs so far
-        (max-T). p is null for a word that cannot vary.
+        the one in which it is more common, and `against`, the other; `z` and `log_odds` as in `published`, positive:
+        more in `group`; `t`, the log-odds in units of what labels dealt by chance give; counts as in `published`; `p`,
+        two-sided, that labels dealt by chance give such log-odds either way; `p_family`, that they do so for any word
+        of the comparison (max-T); `q`, adjusted over its words; `p_least`, the smallest p that would be found. They are
+        null for a word that cannot vary.
 
     Raises
     ------
@@ -174,14 +181,13 @@ def strict(
 
     Notes
     -----
-    t rather than z is compared, because permuted z have means other than zero where groups and strata are not balanced,
-    and spreads far above one where a word comes with a picture. The smallest p is 1/(1 + resamples).
+    t rather than z is compared, because permuted z have spreads far above one where a word comes with a picture.
     """
-    if resamples < 1:
+    if resamples is not None and resamples < 1:
         raise DataError(f"A permutation test needs at least one resample, not {resamples}.")
     others, sides = _sides(counts, groups, unmarked)
     label = np.array(groups, dtype=object)
-    stratum = _codes(strata, len(label))
+    stratum, person = _codes(strata, len(label)), None if people is None else _codes(people, len(label))
     free = ~counts.words.is_in(list(masked)).to_numpy()
     prior = _total(counts.tokens)
     rng = np.random.default_rng(seed)
@@ -190,15 +196,23 @@ def strict(
         one, two = sides[group], sides[unmarked]
         at = np.flatnonzero(free & (one.documents + two.documents >= minimum_documents))
         units = np.flatnonzero((label == group) | (label == unmarked))
-        is_marked = label[units] == group
+        is_marked = (label[units] == group).astype(np.int64)
         within = counts.tokens[units]
         sizes = np.asarray(within @ free.astype(np.int64), dtype=np.float64)
         null = _Null(within[:, at], sizes, prior[at], float(prior[free].sum()))
         found = null.of(is_marked[None, :].astype(np.float64))
-        drawn = null.drawn(is_marked, stratum[units], resamples, rng)
-        t, p, p_family = _tested(found.z[0], drawn)
+        deals = Deals(is_marked, None if person is None else person[units], stratum[units])
+        tests = by_shuffles(
+            found.delta[0], partial(null.drawn, deals, rng), signed=True, first=resamples or FIRST_SHUFFLES,
+            most=resamples, labelings=deals.distinct,
+        )  # fmt: skip
+        fixed = null.fixed
+        t, p, q, p_family, p_least = (
+            np.where(fixed, np.nan, x)
+            for x in (_signed(found.delta[0], tests.size), tests.p, tests.q, tests.p_family, tests.p_least)
+        )
         table = _table(counts, at, LogOdds(found.delta[0], found.z[0]), group, one, unmarked, [two])
-        tested = table.with_columns(t=t, p=p, q=adjust(p, "bh"), p_family=p_family)
+        tested = table.with_columns(t=t, p=p, q=q, p_family=p_family, p_least=p_least)
         parts.append(_named_by_side(tested, group, unmarked))
     return pl.concat(parts)
 
@@ -210,6 +224,8 @@ class _Null:
         self._words = tokens.T.tocsr().astype(np.float64)
         self._sizes, self._prior, self._prior_size = sizes, prior, prior_size
         self._total = np.asarray(self._words.sum(axis=1), dtype=np.float64)
+        self.fixed = np.ones(len(prior), dtype=np.bool_)
+        """Words whose log-odds were the same under all labels so far."""
 
     def of(self, labels: Array) -> LogOdds:
         """Log-odds for labellings of shape (n, units): 1 is marked, 0 unmarked."""
@@ -218,31 +234,19 @@ class _Null:
         sizes = size + self._prior_size, self._sizes.sum() - size + self._prior_size
         return log_odds(marked, self._total - marked, self._prior, sizes)
 
-    def drawn(
-        self, labels: npt.NDArray[np.bool_], stratum: npt.NDArray[np.int64], resamples: int, rng: np.random.Generator
-    ) -> Array:
-        """The words' z under labels dealt out anew within strata, shape (resamples, words)."""
+    def drawn(self, deals: Deals, rng: np.random.Generator, resamples: int) -> Array:
+        """The words' log-odds under labels dealt out anew, shape (resamples, words)."""
         out = np.empty((resamples, len(self._prior)))
-        step = max(1, _BLOCK // max(len(self._prior), len(labels)))
-        members = [np.flatnonzero(stratum == s) for s in np.unique(stratum)]
+        step = max(1, _BLOCK // max(len(self._prior), len(self._sizes)))
         for start in range(0, resamples, step):
-            dealt = np.empty((min(step, resamples - start), len(labels)))
-            for units in members:
-                dealt[:, units] = rng.permuted(np.tile(labels[units].astype(np.float64), (len(dealt), 1)), axis=1)
-            out[start : start + step] = self.of(dealt).z
+            size = min(step, resamples - start)
+            out[start : start + size] = self.of(deals.drawn(size, rng).astype(np.float64)).delta
+        self.fixed &= np.ptp(out, axis=0) < _FIXED if len(out) else True
         return out
 
 
-def _tested(z: Array, drawn: Array) -> tuple[Array, Array, Array]:
-    """Studentise by the null's own moments; p of each word and of the whole family."""
-    together = np.vstack([z[None, :], drawn])  # with the observed one, so that all labellings are treated alike
-    spread = together.std(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        t = np.where(spread > 1e-9, (together - together.mean(axis=0)) / spread, np.nan)
-    size = np.abs(t)
-    hits = (size[1:] >= size[0] * (1 - 1e-9)).sum(axis=0)
-    p = np.where(np.isnan(t[0]), np.nan, (1.0 + hits) / (1.0 + len(drawn)))
-    return t[0], p, max_statistic(t[0], t[1:])
+def _signed(delta: Array, size: Array) -> Array:
+    return np.where(np.isfinite(size), np.sign(delta) * np.where(np.isfinite(size), size, 0.0), np.nan)
 
 
 def _named_by_side(table: pl.DataFrame, group: str, unmarked: str) -> pl.DataFrame:
@@ -258,7 +262,7 @@ def _named_by_side(table: pl.DataFrame, group: str, unmarked: str) -> pl.DataFra
             *((f"{n}_against", pl.col(n), pl.col(f"{n}_against")) for n in ("tokens", "documents")),
         )
     ]
-    numbers = ["z", "log_odds", "t", "p", "q", "p_family"]
+    numbers = ["z", "log_odds", "t", "p", "q", "p_family", "p_least"]
     ordered = table.with_columns(swapped).sort(pl.col("p").fill_nan(2), -pl.col("t"), maintain_order=True)
     return ordered.with_columns(pl.col(numbers).fill_nan(None))
 

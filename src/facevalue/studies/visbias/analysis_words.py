@@ -12,14 +12,15 @@ from facevalue.measures import marked_words
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import LEVEL, Array, Estimates
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.dimensions import GROUP, UNIT, Dimension
+from facevalue.studies.visbias.dimensions import GROUP, PERSON, UNIT, Dimension
 from facevalue.studies.visbias.gathered import Gathered, WordTables
 from facevalue.studies.visbias.recorded import SEED, not_measurable, to_array
 
 TASK = "description"
 UNMARKED = {"race": "white", "gender": "male", "skin_tone": "light"}
 """The unmarked group of a dimension (section 3.3); of others, that of most images. For skin tones it is our choice."""
-_DELTA = "delta method over images"
+_DELTA = "delta method over images, zero by shuffled labels"
+_ABOVE_ZERO = 1e-6
 _NONE = "no interval: a test statistic"
 _RANKED = "no interval: a rank, as published"
 _NOTHING = "no word stands in enough descriptions of both groups together"
@@ -32,10 +33,10 @@ def add_words(table: EstimateTable, gathered: Gathered) -> None:
     words = gathered.words()
     for name in gathered.asked.groups:
         if name in words.images.columns:
-            _add(table, words, Dimension((name,)), marked_words.RESAMPLES)
+            _add(table, words, Dimension((name,)))
 
 
-def _add(table: EstimateTable, words: WordTables, one: Dimension, resamples: int) -> None:
+def _add(table: EstimateTable, words: WordTables, one: Dimension) -> None:
     placed = words.images.with_row_index("_at")
     units = one.of(placed)
     if units.is_empty():
@@ -51,7 +52,7 @@ def _add(table: EstimateTable, words: WordTables, one: Dimension, resamples: int
         not_measurable(table, m.MARKED, own, f"the unmarked group, {unmarked}, was not described")
         return
     _add_published(table, words.published, labels[GROUP].to_list(), one, unmarked)
-    _add_strict(table, words.strict, labels, one, unmarked, resamples)
+    _add_strict(table, words.strict, labels, one, unmarked)
 
 
 def _add_published(
@@ -68,15 +69,11 @@ def _add_published(
     table.add(m.MARKED_PUBLISHED, _labels(found, one), estimates)
 
 
-def _add_strict(
-    table: EstimateTable, counts: WordCounts, labels: pl.DataFrame, one: Dimension, unmarked: str, resamples: int
-) -> None:
-    merged, groups, strata = _units(counts, labels)
+def _add_strict(table: EstimateTable, counts: WordCounts, labels: pl.DataFrame, one: Dimension, unmarked: str) -> None:
+    merged, groups, strata, people = _units(counts, labels)
     masked = [word for listed in lexicon.shipped("group_words").lists.values() for word in listed]
     try:
-        found = marked_words.strict(
-            merged, groups, unmarked, strata=strata, masked=masked, resamples=resamples, seed=SEED
-        )
+        found = marked_words.strict(merged, groups, unmarked, strata=strata, people=people, masked=masked, seed=SEED)
     except UnknownNameError:  # no description of the unmarked group
         not_measurable(table, m.MARKED, {"paradigm": TASK, "dimension": one.name}, "the unmarked group has no text")
         return
@@ -85,19 +82,32 @@ def _add_strict(
         return
     se, images = _errors(merged, groups, found)
     value = to_array(found["log_odds"])
-    reach = float(special.ndtri(0.5 + LEVEL / 2)) * se
+    p = to_array(found["p"])
+    low, high = _interval(value, float(special.ndtri(0.5 + LEVEL / 2)) * se, p)
     names = _labels(found, one)
     tokens = (found["tokens"] + found["tokens_against"]).to_numpy()
     method = np.full(value.size, _DELTA, dtype=object)
-    estimates = Estimates(value, value - reach, value + reach, tokens, images, method, se)
+    estimates = Estimates(value, low, high, tokens, images, method, se)
     # Each comparison is a family, whichever of its two groups a word marks.
     sides = zip(found["group"], found["against"], strict=True)
     family = [f"marked words, {' and '.join(sorted(pair))}" for pair in sides]
-    table.add(m.MARKED, names, estimates, p=to_array(found["p"]), q=to_array(found["q"]), family=family)
+    q, p_least = to_array(found["q"]), to_array(found["p_least"])
+    table.add(m.MARKED, names, estimates, p=p, q=q, p_least=p_least, family=family)
     none = np.full(value.size, np.nan)
     documents = (found["documents"] + found["documents_against"]).to_numpy()
     z = Estimates(to_array(found["z"]), none, none, documents, images, np.full(value.size, _NONE, dtype=object))
     table.add(m.MARKED_Z, names, z)
+
+
+def _interval(value: Array, reach: Array, p: Array) -> tuple[Array, Array]:
+    """Interval of so much on either side, which leaves zero out exactly where the test does.
+
+    Labels dealt out anew keep their level for rare words, where the delta method is too certain.
+    """
+    shown = p < 1 - LEVEL
+    inner = np.where(shown, np.minimum(reach, (1 - _ABOVE_ZERO) * np.abs(value)), np.fmax(reach, np.abs(value)))
+    up = value >= 0
+    return value - np.where(up, inner, reach), value + np.where(up, reach, inner)
 
 
 def _labels(found: pl.DataFrame, one: Dimension) -> dict[str, list[str | None]]:
@@ -110,8 +120,10 @@ def _labels(found: pl.DataFrame, one: Dimension) -> dict[str, list[str | None]]:
     }
 
 
-def _units(counts: WordCounts, labels: pl.DataFrame) -> tuple[WordCounts, list[str | None], list[str | None] | None]:
-    """Counts by unit, images of one counterfactual set together where they are in one group."""
+def _units(
+    counts: WordCounts, labels: pl.DataFrame
+) -> tuple[WordCounts, list[str | None], list[str | None] | None, list[str | None] | None]:
+    """Counts by unit, images of one person together where they are in one group; group, occupation, person of each."""
     unit = labels[UNIT].fill_null("")
     names = unit.unique(maintain_order=True)
     code = unit.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
@@ -128,7 +140,8 @@ def _units(counts: WordCounts, labels: pl.DataFrame) -> tuple[WordCounts, list[s
     )
     firsts = labels.with_columns(unit).unique(UNIT, keep="first", maintain_order=True)
     strata = firsts["occupation"].to_list() if "occupation" in firsts.columns else None
-    return merged, firsts[GROUP].to_list(), strata
+    people = firsts[PERSON].fill_null("").to_list() if PERSON in firsts.columns else None
+    return merged, firsts[GROUP].to_list(), strata, people
 
 
 def _errors(counts: WordCounts, groups: list[str | None], found: pl.DataFrame) -> tuple[Array, npt.NDArray[np.int64]]:
