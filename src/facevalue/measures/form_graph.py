@@ -1,22 +1,24 @@
 """Which choice in a form shifts which other attribute: Algorithm 1 of VisBias, with its noise floor and tests.
 
 For every attribute a_i, every choice c of it and every other attribute a_j: how far the distribution of a_j among the
-forms with a_i = c lies from that among all forms. The form is the unit: intervals leave out one form at a time, and the
-noise floor shuffles the choices of a_i over the forms. docs/forms.md says in plain words what was decided, and why.
+forms with a_i = c lies from that among all forms. The form is the unit: the noise floor shuffles the choices of a_i
+over the forms, and intervals come from it. docs/forms.md says in plain words what was decided, and why.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import special, stats
+from scipy import special
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import families
+from facevalue.measures import unsigned
 from facevalue.measures.base import Measure
-from facevalue.measures.inference import LEVEL, Array, only_values
+from facevalue.measures.inference import Array, only_values
+from facevalue.measures.resampled import FIRST, by_shuffles
 
 KL = Measure(
     name="attribute_shift",
@@ -35,8 +37,10 @@ THRESHOLD = 1.0
 PRIORS = ("marginal", "uniform")
 CONDITIONS = ("completed", "prefilled", "all")
 
-_BLOCK = 2**22  # elements of one block of shuffled forms: bounds the work space at about 100 MB
-_METHOD = "form jackknife"
+MOST = 5000
+"""Shuffles at most, of all forms."""
+_BLOCK = 2**22  # elements of one block: bounds the work space at about 100 MB
+_SHUFFLES = 250  # shuffles at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +246,7 @@ def graph(
     smoothing: Smoothing = DEFAULT,
     minimum: int = 2,
     conditions: str = "completed",
-    resamples: int = 1000,
+    resamples: int | None = None,
 ) -> pl.DataFrame:
     """Algorithm 1: the shift of every attribute under every choice of every other.
 
@@ -251,7 +255,7 @@ def graph(
     forms:
         What was filled in.
     seed, resamples:
-        Of the shuffles. The smallest possible p is 1 / (1 + resamples).
+        Of the shuffles; by default as many as the family needs (`resampled.by_shuffles`), up to `MOST`.
     smoothing:
         Of the conditional distributions.
     minimum:
@@ -265,8 +269,9 @@ def graph(
     One row per (`attribute`, `choice`, `outcome`), the largest `value` first: `value` the KL divergence in nats, `low`
     and `high` its interval, `se`, `method`; `n` forms that meet the condition and have the outcome, `total` forms that
     have the outcome; `likely` the outcome's most probable choice under the condition with its share `likely_share`, and
-    `overall_share` among all forms; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p` and `q`
-    (Benjamini-Hochberg over all rows); `above` whether the value passes the published threshold of 1.
+    `overall_share` among all forms; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p`, `q`
+    over all rows and `p_least`, the smallest p that would be found; `above` whether the value passes the published
+    threshold of 1.
 
     Raises
     ------
@@ -278,8 +283,8 @@ def graph(
     Notes
     -----
     A form meets the condition of every choice that it names, and spreads one vote over its choices as an outcome.
-    Shuffled, the forms that meet a condition are a random subset of those that have the outcome. So the null of a row
-    depends on the outcome and on n alone, and is drawn once for each n.
+    Shuffled, the forms that meet a condition are a random subset of those that have the outcome. One order of the forms
+    is dealt to all outcomes of a shuffle, so that what goes together among outcomes, or among conditions, still does.
     """
     if conditions not in CONDITIONS:
         raise UnknownNameError("kind of conditions", conditions, CONDITIONS)
@@ -291,8 +296,7 @@ def graph(
     member = np.concatenate([part for part, _ in parts], axis=1)
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part, _ in parts])
     choice = [name for own in forms.choices for name in own]
-    quick = only_values()
-    orders = _orders(len(member), seed, 0 if quick else resamples)
+    tables: list[_Table] = []
     for j, (_, outcome) in enumerate(parts):
         there = outcome.sum(axis=1) > 0
         own, met = outcome[there], member[there]
@@ -301,28 +305,35 @@ def graph(
         if not rows.size:
             continue
         n, met = n[rows].astype(np.int64), met[:, rows]
-        counts, base = met.T @ own, own.sum(axis=0)
-        value = kl(base, counts, smoothing)
-        low = high = se = mean = top = p = np.full(value.size, np.nan)
-        if not quick:
-            low, high, se = _jackknife(value, own, met, base, counts, smoothing)
-            mean, top, p = _floor(value, n, own, there, orders, smoothing)
-        likely = counts.argmax(axis=1)
+        table = _Table(own, met, np.where(there, np.cumsum(there) - 1, -1), smoothing)
+        tables.append(table)
+        likely = table.counts.argmax(axis=1)
         labels["attribute"] += [forms.attributes[owner[r]] for r in rows]
         labels["choice"] += [choice[r] for r in rows]
         labels["outcome"] += [forms.attributes[j]] * rows.size
         labels["likely"] += [forms.choices[j][at] for at in likely]
-        found = {"value": value, "low": low, "high": high, "se": se, "n": n, "total": np.full(n.size, len(own))}
-        found |= {"likely_share": counts[np.arange(n.size), likely] / n, "overall_share": base[likely] / len(own)}
-        found |= {"floor": mean, "floor_high": top, "p": p}
+        found = {"value": table.value, "n": n, "total": np.full(n.size, len(own)), "se": table.error()}
+        found |= {"likely_share": table.counts[np.arange(n.size), likely] / n}
+        found |= {"overall_share": table.base[likely] / len(own), "limit": kl_limit(n, own.shape[1], smoothing)}
         for name, values in found.items():
             columns.setdefault(name, []).append(values)
+    if tables:
+        value = np.concatenate(columns["value"])
+        tests = by_shuffles(
+            value, partial(_shuffled, tables, np.random.default_rng(seed), len(member)), signed=False,
+            first=resamples or FIRST, most=resamples or MOST, block=_SHUFFLES,
+        )  # fmt: skip
+        low, high = unsigned.interval(value, tests.floor)
+        high = np.minimum(high, np.concatenate(columns.pop("limit")))
+        one = np.concatenate(columns["n"]) < 2  # a single form says nothing of others
+        columns |= {"low": [np.where(one, np.nan, low)], "high": [np.where(one, np.nan, high)]}
+        columns |= {"floor": [tests.floor.mean], "floor_high": [tests.floor.high]}
+        columns |= {"p": [tests.p], "q": [tests.q], "p_least": [tests.p_least]}
     frame = pl.DataFrame(labels, schema=dict.fromkeys(labels, pl.String))
     values = {name: np.concatenate(columns[name]) if columns else np.empty(0) for name in _NUMBERS}
     whole = frame.with_columns(pl.Series(name, column, _NUMBERS[name]) for name, column in values.items())
     return whole.with_columns(
-        pl.Series("q", families.adjust(values["p"], "bh"), pl.Float64),
-        method=pl.lit(_METHOD),
+        method=pl.lit(unsigned.METHOD),
         above=pl.col("value") > THRESHOLD,
     ).sort("value", "attribute", "choice", "outcome", descending=[True, False, False, False])
 
@@ -330,7 +341,7 @@ def graph(
 _NUMBERS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("value", "low", "high", "se"), pl.Float64),
     **dict.fromkeys(("n", "total"), pl.Int64),
-    **dict.fromkeys(("likely_share", "overall_share", "floor", "floor_high", "p"), pl.Float64),
+    **dict.fromkeys(("likely_share", "overall_share", "floor", "floor_high", "p", "q", "p_least"), pl.Float64),
 }
 
 
@@ -342,62 +353,59 @@ def _attributes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Array]]:
         yield ((weights > 0) & counted).astype(np.float64), np.where(given, 0.0, weights)
 
 
-def _orders(forms: int, seed: int, resamples: int) -> npt.NDArray[np.int64]:
-    rng = np.random.default_rng(seed)
-    return rng.permuted(np.broadcast_to(np.arange(forms), (resamples, forms)), axis=1)
+class _Table:
+    """The rows of one outcome: which forms meet each condition, and how they vote.
 
-
-def _floor(
-    value: Array,
-    n: npt.NDArray[np.int64],
-    own: Array,
-    there: npt.NDArray[np.bool_],
-    orders: npt.NDArray[np.int64],
-    smoothing: Smoothing,
-) -> tuple[Array, Array, Array]:
-    """Mean and 95th percentile of the shuffles, and p, for each row.
-
-    The first n forms of a shuffled order are a random subset of n: one order serves all n.
+    Parameters
+    ----------
+    own:
+        Votes of the forms that have the outcome, shape (forms, choices).
+    met:
+        Which of them meet each condition, shape (forms, conditions).
+    place:
+        For each of all forms its row here, -1 for none.
+    smoothing:
+        Of the conditional distributions.
     """
-    sizes, which = np.unique(n, return_inverse=True)
-    place = np.cumsum(there) - 1
-    step = max(1, _BLOCK // max(own.size, 1))
-    null = np.empty((len(orders), sizes.size))
-    base = own.sum(axis=0)
-    for start in range(0, len(orders), step):
-        block = orders[start : start + step]
-        mine = place[block[there[block]].reshape(len(block), len(own))]
-        upto = np.cumsum(own[mine], axis=1)[:, sizes - 1]
-        null[start : start + step] = kl(base, upto, smoothing)
-    mean, high = null.mean(axis=0), np.quantile(null, 0.95, axis=0)
-    null.sort(axis=0)
-    hits = np.empty(value.size)
-    for at in range(sizes.size):
-        rows = which == at
-        hits[rows] = len(null) - np.searchsorted(null[:, at], value[rows] - 1e-9, side="left")
-    return mean[which], high[which], (1.0 + hits) / (1.0 + len(null))
+
+    def __init__(self, own: Array, met: Array, place: npt.NDArray[np.int64], smoothing: Smoothing) -> None:
+        self._own, self._met, self._smoothing = own, met, smoothing
+        self._place = place
+        self.base, self.counts = own.sum(axis=0), met.T @ own
+        self.value = kl(self.base, self.counts, smoothing)
+
+    def shuffled(self, orders: npt.NDArray[np.int64]) -> Array:
+        """Divergences if the votes are dealt out anew in these orders of all forms, shape (orders, conditions)."""
+        places = self._place[orders]
+        mine = places[places >= 0].reshape(len(orders), len(self._own))
+        whole = bool((self._own == np.rint(self._own)).all())
+        kind = np.dtype(np.float32 if whole else np.float64)  # counts are exact in both, and ties stay ties
+        votes = self._own.astype(kind)[mine.T].reshape(len(self._own), -1)
+        counts: Array = np.matmul(self._met.T.astype(kind), votes).astype(np.float64)
+        return kl(self.base, counts.reshape(-1, len(orders), self._own.shape[1]), self._smoothing).T
+
+    def error(self) -> Array:
+        """Standard error by leaving out one form at a time; NaN where one form meets the condition."""
+        if only_values():
+            return np.full(self.value.size, np.nan)
+        forms, n = len(self._own), self._met.sum(axis=0)
+        total, squares = np.zeros(self.value.size), np.zeros(self.value.size)
+        step = max(1, _BLOCK // max(self.counts.size, 1))
+        for start in range(0, forms, step):
+            own, met = self._own[start : start + step], self._met[start : start + step]
+            left = self.counts - met[:, :, None] * own[:, None, :]
+            moved = kl((self.base - own)[:, None, :], np.maximum(left, 0.0), self._smoothing) - self.value
+            total += moved.sum(axis=0)
+            squares += (moved**2).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            se = np.sqrt(np.maximum(squares - total**2 / forms, 0.0) * (forms - 1) / forms)
+        return np.where(n > 1, se, np.nan)
 
 
-def _jackknife(
-    value: Array, own: Array, met: Array, base: Array, counts: Array, smoothing: Smoothing
-) -> tuple[Array, Array, Array]:
-    """Interval from leaving out one form at a time, never below zero or above what n forms can give at most.
-
-    The forms that meet the condition move the value; t has one degree of freedom less than there are of them.
-    """
-    forms, n = len(own), met.sum(axis=0)
-    total, squares = np.zeros(value.size), np.zeros(value.size)
-    step = max(1, _BLOCK // max(counts.size, 1))
-    for start in range(0, forms, step):
-        block = slice(start, start + step)
-        left = counts - met[block, :, None] * own[block, None, :]
-        moved = kl((base - own[block])[:, None, :], np.maximum(left, 0.0), smoothing) - value
-        total += moved.sum(axis=0)
-        squares += (moved**2).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        se = np.sqrt(np.maximum(squares - total**2 / forms, 0.0) * (forms - 1) / forms)
-        reach = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(n - 1, 1)) * se
-    known = n > 1
-    reach = np.where(known, reach, np.nan)
-    high = np.minimum(value + reach, kl_limit(n, own.shape[1], smoothing))
-    return np.maximum(value - reach, 0.0), high, np.where(known, se, np.nan)
+def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:
+    """Divergences of all rows if nothing goes with anything: one order of the forms for all outcomes of a shuffle."""
+    out = []
+    for start in range(0, size, _SHUFFLES):
+        orders = np.argsort(rng.random((min(_SHUFFLES, size - start), forms)), axis=1)
+        out.append(np.concatenate([table.shuffled(orders) for table in tables], axis=1))
+    return np.concatenate(out)

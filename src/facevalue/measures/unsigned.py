@@ -6,7 +6,6 @@ grows with the square of one. Symmetric intervals around its value are wrong the
 could have been missed come from one distribution.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from facevalue.measures.power import POWER
 METHOD = "noncentral chi-squared from the noise floor"
 _FLOOR = 0.95  # quantile of a noise floor that `Floor.high` is
 _FEW, _MANY = 0.5, 1e4  # degrees of freedom that are told apart
-_STEPS = 40
+_STEPS = 30
 _ABOVE_ZERO = 1e-6
 
 
@@ -97,33 +96,23 @@ def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
     known = np.isfinite(values) & np.isfinite(law.df)
     scale, df = law.scale[known], law.df[known]
     seen = values[known] / scale
-
-    def below(delta: Array) -> tuple[Array, Array]:
-        return np.asarray(special.chndtr(seen, df, delta)), (1 - LEVEL) / 2 * -np.expm1(-delta / 4)
-
-    def reaches(delta: Array) -> npt.NDArray[np.bool_]:
-        share, lower = below(delta)
-        return np.asarray(1 - share >= 1 - LEVEL - lower)
-
-    def beyond(delta: Array) -> npt.NDArray[np.bool_]:
-        share, lower = below(delta)
-        return np.asarray(share <= lower)
-
-    far = seen + 40 + 12 * np.sqrt(seen + df)
-    start = np.where(seen <= special.chdtri(df, 1 - LEVEL), 0.0, _first(reaches, far))
-    ends = np.full((2, *values.shape), np.nan)
     shown = floor.p[known] < 1 - LEVEL
-    ends[0][known] = np.where(shown, np.clip(start, _ABOVE_ZERO * seen, seen), 0.0) * scale
-    ends[1][known] = np.maximum(_first(beyond, far), seen) * scale
+    start = np.zeros(seen.shape)
+    start[shown] = np.clip(_end(seen[shown], df[shown], upper=False), _ABOVE_ZERO * seen[shown], seen[shown])
+    ends = np.full((2, *values.shape), np.nan)
+    ends[0][known] = start * scale
+    ends[1][known] = np.maximum(_end(seen, df, upper=True), seen) * scale
     return ends[0], ends[1]
 
 
-def _first(holds: Callable[[Array], npt.NDArray[np.bool_]], far: Array) -> Array:
-    """Where something begins to hold between zero and `far`."""
-    low, high = np.zeros(far.shape), far
+def _end(seen: Array, df: Array, *, upper: bool) -> Array:
+    """Smallest and largest noncentrality that goes with what was seen, by bisection."""
+    low, high = np.zeros(seen.shape), seen + 40 + 12 * np.sqrt(seen + df)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        there = holds(middle)
+        below = special.chndtr(seen, df, middle)
+        tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
+        there = below <= tail if upper else 1 - below >= 1 - LEVEL - tail
         low, high = np.where(there, low, middle), np.where(there, middle, high)
     return high
 

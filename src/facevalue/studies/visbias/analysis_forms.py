@@ -16,9 +16,6 @@ from facevalue.studies.visbias.recorded import SEED, estimates, not_measurable, 
 CONDITIONS = ("completed", "prefilled")
 """Which fields make a condition: those the model filled in, and those that were drawn at random beforehand."""
 
-RESAMPLES = 2000
-"""Shuffles behind each floor: with some 2,600 tests, 26 at the smallest p are found."""
-
 
 def add_forms(table: EstimateTable, gathered: Gathered) -> None:
     """Add Algorithm 1, the likeliest values, and the routes of fields, for forms as pictures and as text."""
@@ -45,7 +42,7 @@ def _add_graph(table: EstimateTable, task: str, gathered: Gathered, fields: pl.D
     attributes = [(a.name, a.categories.names) for a in gathered.asked.attributes]
     forms = form_graph.gather(fields, attributes)
     for conditions in CONDITIONS:
-        found = form_graph.graph(forms, SEED, conditions=conditions, resamples=RESAMPLES)
+        found = form_graph.graph(forms, SEED, conditions=conditions)
         if found.is_empty():
             why = "no field has one value in two forms"
             not_measurable(table, m.SHIFT, {"paradigm": task, "contrast": conditions}, why)
@@ -62,7 +59,8 @@ def _add_graph(table: EstimateTable, task: str, gathered: Gathered, fields: pl.D
         floor = Floor(*(to_array(found[c]) for c in ("floor", "floor_high", "p")))
         known = estimates(found.with_columns(clusters=pl.col("n")))
         family = f"shifts in {task}s, {conditions} fields"
-        table.add(m.SHIFT, labels, known, floor=floor, q=to_array(found["q"]), family=family)
+        q, p_least = to_array(found["q"]), to_array(found["p_least"])
+        table.add(m.SHIFT, labels, known, floor=floor, q=q, p_least=p_least, family=family)
         n = to_array(found["n"])
         likely = consistency.wilson(to_array(found["likely_share"]) * n, n)
         table.add(m.LIKELY, labels, replace(likely, method=np.full(size, "Wilson over forms", dtype=object)))

@@ -90,7 +90,7 @@ def _add_strict(table: EstimateTable, counts: WordCounts, labels: pl.DataFrame, 
     estimates = Estimates(value, low, high, tokens, images, method, se)
     # Each comparison is a family, whichever of its two groups a word marks.
     sides = zip(found["group"], found["against"], strict=True)
-    family = [f"marked words, {' and '.join(sorted(pair))}" for pair in sides]
+    family = [f"marked words ({' and '.join(sorted(pair))})" for pair in sides]
     q, p_least = to_array(found["q"]), to_array(found["p_least"])
     table.add(m.MARKED, names, estimates, p=p, q=q, p_least=p_least, family=family)
     none = np.full(value.size, np.nan)

@@ -32,6 +32,12 @@ NOTE = (
     "published protocol does, and lists what it takes to go together. Nothing it answers is true of the people shown "
     "or of anyone."
 )
+LEAD = (
+    *("choices by race", "choices by skin tone", "choices by gender", "choices by species"),
+    *("comparisons by race", "comparisons by skin tone", "comparisons by gender"),
+    *("marked words", "shifts in forms, completed fields", "shifts in text-forms, completed fields"),
+)
+"""What the answer is about, first of all: how choices differ between groups (section 3.1)."""
 _TASKS = {
     "mcq": "Multiple choice",
     "yesno": "Comparisons",
