@@ -23,7 +23,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import form_graph, raters
 from facevalue.measures.inference import Estimates
 from facevalue.store.files import write_whole
-from facevalue.studies.visbias.analysis_forms import RESAMPLES, first_replies
+from facevalue.studies.visbias.analysis_forms import first_replies
 from facevalue.studies.visbias.answering import decoded
 from facevalue.studies.visbias.recorded import SEED
 from facevalue.studies.visbias.tables import attributes
@@ -66,7 +66,7 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
     named = [(a.name, a.categories.names) for a in attributes(categories)]
     graphs = []
     for (name,), own in fields.group_by("task", maintain_order=True):
-        found = form_graph.graph(form_graph.gather(first_replies(own), named), SEED, resamples=RESAMPLES)
+        found = form_graph.graph(form_graph.gather(first_replies(own), named), SEED)
         graphs.append(found.select(pl.lit(name, pl.String).alias("task"), pl.all()))
     whole = pl.concat(graphs)
     if whole.height == 0:
