@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from facevalue.cli.run import default_folder
+from facevalue.report import Example, Gallery
+from facevalue.report.stylisticbias.examples import examples
 from facevalue.run.stored import StoredRun, answers
 from tests.cli.conftest import Command
 
@@ -354,3 +356,17 @@ def test_the_image_prompts_of_stylisticbias_are_written(facevalue: Command) -> N
     assert "4,635 prompts" in facevalue("prompts", "stylisticbias", "--to", "p.csv").out
     assert set(pl.read_csv("p.csv")["figure"]) == {9, 10, 11}
     assert "90 prompts" in facevalue("prompts", "stylisticbias", "--portraits", "--to", "q.parquet").out
+
+
+def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_is_compared_with(
+    facevalue: Command,
+) -> None:
+    cues = ("--faces", "2", "--scenarios", "wealthy", "--seeds", "1", "--variations", "formal,sunglasses")
+    assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "g", *cues).status == 0
+    assert facevalue("measure", "g").status == 0
+    found = examples([StoredRun.open(Path("g"))], pl.read_parquet("g/estimates.parquet"))
+    shown = {e.title: [caption for caption, _ in e.pictures] for e in found if isinstance(e, Gallery)}
+    cues_shown = ["Base face", "Eyewear: Sunglasses", "Full body, plain clothes", "Fashion: Formal / Evening wear"]
+    assert shown == {"Male": cues_shown, "Female": cues_shown}
+    bases = {e.variation: e.base_title for e in found if isinstance(e, Example)}
+    assert bases == {"formal": "Full body, plain clothes", "sunglasses": "Base face"}

@@ -66,6 +66,9 @@ def rows(
                     q = None if moved is None else 1e-5
                     yield row("sbs", model, moved, p=q, q=q, family="t", **labels)
             labels = {"attribute": attribute, "variation": variation, "dimension": dimension}
+            gap = {**labels, "group": names[0], "contrast": names[1]}
+            q = None if value is None else 1e-5 if attribute == "fashion_style" else 0.4
+            yield row("sbs_gap", model, None if value is None else value / 2, p=q, q=q, family="g", **gap)
             yield row("reversal_depth", model, -0.01 if known else None, **labels)
         for scenario in SCENARIOS:
             yield from signed(value, attribute=attribute, variation=variation, scenario=scenario)
@@ -77,8 +80,11 @@ def rows(
             yield row("sbs_over_groups", model, mean, attribute=attribute, dimension=dimension)
     for category in ("personality", "interpersonal", "behavioral", "socioeconomic"):
         yield from signed(mean, category=category)
+        yield row("mean_abs_sbs", model, 0.07 if known else None, category=category, floor=0.02, floor_high=0.03)
     for scenario, value in SCENARIOS.items():
         yield from signed(gain * value if known else None, scenario=scenario)
+        size = gain * 2 * abs(value) if known else None
+        yield row("mean_abs_sbs", model, size, scenario=scenario, floor=0.02, floor_high=0.03)
     yield row("variations_to_80", model, 3.0 if known else None, low=2.0, high=4.0, floor=4.2, floor_high=5.0)
     for dimension, names in groups.items():
         yield row("vs", model, 0.06 if known else None, dimension=dimension, floor=0.02, floor_high=0.03)
@@ -93,6 +99,9 @@ def rows(
     if model == POOLED:
         for i, scenario in enumerate(SCENARIOS):
             yield row("model_variance", model, 1e-4 * (i + 1), scenario=scenario, floor=1e-5, floor_high=2e-4)
+        for (attribute, variation), value in measured.items():
+            size = None if value is None else abs(value) + 0.01
+            yield row("abs_sbs_models", model, size, attribute=attribute, variation=variation)
         return
     for measure in ("zero_share", "large_share"):
         yield row(measure, model, 0.3 if known else None, floor=0.2, floor_high=0.22)
@@ -120,9 +129,21 @@ def estimates(
         for one in models:
             for other in models:
                 if one != other:
-                    out.append(row("model_slope", one, 0.8, other_model=other))
+                    bare = {
+                        "low": None,
+                        "high": None,
+                        "method": "no interval: one reason",
+                        "floor": 0.2,
+                        "floor_high": 0.5,
+                    }
+                    out.append(row("model_slope", one, 0.8, other_model=other) | bare)
+                    out.append(row("model_slope_corrected", one, 0.85, other_model=other))
+                    for category in (None, "personality", "socioeconomic"):
+                        out.append(row("attenuation", one, 0.39, other_model=other, category=category) | bare)
+                        out.append(row("attenuation_corrected", one, 0.41, other_model=other, category=category))
                 if one < other:
-                    out.append(row("model_correlation", one, 0.9, other_model=other))
+                    out.append(row("model_correlation", one, 0.9, other_model=other) | bare)
+                    out.append(row("model_correlation_corrected", one, 0.94, other_model=other))
     return pl.DataFrame(out, schema=SCHEMA)
 
 

@@ -297,3 +297,49 @@ def test_passwords_in_addresses_are_not_shown() -> None:
     text = report.render(made.data(runs=(made.run(settings={"url": "https://me:hush@host/v1"}),)))
     assert "hush" not in text
     assert "https://host/v1" in text
+
+
+def test_two_models_are_compared_with_what_chance_shows_and_without_its_part() -> None:
+    text = page(made.data(("model-a", "model-b"))).text
+    said = "r = +0.90 (by chance up to 0.50 either way), without the part of chance +0.94"
+    assert said in text.replace("+0.50", "0.50")
+    assert "Size of the shifts whatever their direction" in text
+    assert "By how much smaller the shifts are" in text
+
+
+def test_models_within_noise_are_not_compared() -> None:
+    frame = made.estimates(("model-a", "model-b")).with_columns(
+        pl.when(pl.col("measure").str.starts_with("model_corr"))
+        .then(pl.lit("not measurable: shifts of model-b are within what chance shows"))
+        .otherwise(pl.col("method"))
+        .alias("method"),
+        *(
+            pl.when(~pl.col("measure").str.starts_with("model_corr")).then(pl.col(name)).alias(name)
+            for name in ("value", "low", "high")
+        ),
+    )
+    text = page(made.data(("model-a", "model-b"), estimates=frame)).text
+    assert "r not measurable: shifts of model-b are within what chance shows" in text
+
+
+def test_gaps_between_groups_are_counted_and_named() -> None:
+    text = page(made.data(estimates=made.estimates(groups={"gender": ("female", "male")}))).text
+    assert "Female less male" in text
+    assert "Of 5 gaps, none was found to differ from zero." in text
+
+
+def test_a_gallery_shows_a_face_and_its_cues() -> None:
+    gallery = report.Gallery("Female", (("Base face", made.picture(64)), ("Eyewear: Sunglasses", made.picture(64))))
+    parsed = page(made.data(examples=(gallery,)))
+    pictures = [attrs["src"] for tag, attrs in parsed.elements if tag == "img"]
+    assert len(pictures) == 2
+    assert all(str(src).startswith("data:image/webp;base64,") for src in pictures)
+    assert "Eyewear: Sunglasses" in parsed.text
+
+
+def test_fashion_says_what_it_is_compared_with() -> None:
+    plain = made.estimates()
+    assert "compared with the base face, as in the paper" in page(made.data()).text
+    framing = pl.DataFrame([made.row("framing_shift", "model-a", 0.05)], schema=plain.schema)
+    text = page(made.data(estimates=pl.concat([plain, framing]))).text
+    assert "That view alone shifts the judgment by +0.050 [+0.035, +0.065]" in text

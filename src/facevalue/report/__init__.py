@@ -3,6 +3,7 @@
 from facevalue.report.data import (
     DataStatement,
     Example,
+    Gallery,
     PairExample,
     PromptExample,
     ReportData,
@@ -15,6 +16,7 @@ from facevalue.report.terminal import summary
 __all__ = [
     "DataStatement",
     "Example",
+    "Gallery",
     "PairExample",
     "PromptExample",
     "ReportData",

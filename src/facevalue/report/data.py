@@ -202,6 +202,8 @@ class Example:
         The wording of the option that each reply chose; empty if it is not one option.
     no_picture:
         Why a picture is not shown.
+    base_title:
+        What the cue is compared with.
     """
 
     title: str
@@ -217,6 +219,7 @@ class Example:
     base_phi: float | None
     variant_phi: float | None
     model: str
+    base_title: str = "Base face"
     base_choice: str = ""
     variant_choice: str = ""
     no_picture: str = ""
@@ -259,7 +262,15 @@ class PairExample:
     no_picture: str = ""
 
 
-AnyExample = Example | PairExample
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """Pictures of one person: who it is, and per picture what it shows and the encoded picture."""
+
+    title: str
+    pictures: tuple[tuple[str, bytes], ...]
+
+
+AnyExample = Example | PairExample | Gallery
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.data import Example, PromptExample
+from facevalue.report.data import Example, Gallery, PromptExample
 from facevalue.report.numbers import ALPHA
 from facevalue.report.stored_examples import said
+from facevalue.report.stylisticbias.gallery import PLAIN, galleries
 from facevalue.report.stylisticbias.wording import wording
 from facevalue.report.words import Titles
 from facevalue.run.pictures import shown
@@ -35,8 +36,11 @@ def prompts(study: Study) -> tuple[PromptExample, ...]:
     )
 
 
-def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example]:
-    """The strongest cues, findings first, each in its strongest scenario, on the face closest to the mean shift."""
+def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example | Gallery]:
+    """The strongest cues, findings first, each in its strongest scenario, on the face closest to the mean shift.
+
+    After them, what faces and cues look like.
+    """
     measured = estimates.filter((pl.col("measure") == "sbs") & pl.col("value").is_not_null())["model"].unique()
     run = next((r for r in runs if r.model in measured.to_list()), runs[0])
     own = estimates.filter((pl.col("model") == run.model) & (pl.col("measure") == "sbs") & pl.col("group").is_null())
@@ -45,7 +49,7 @@ def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example
     found = pl.when(judged.is_null()).then(pl.col("q") < ALPHA).otherwise(judged == Verdict.DIFFERENCE.value)
     found = found.fill_null(value=False)
     cues = cues.sort(found, pl.col("value").abs(), descending=True).head(_EXAMPLES)
-    out = []
+    out: list[Example | Gallery] = []
     for cue in cues.iter_rows(named=True):
         same = (pl.col("attribute") == cue["attribute"]) & (pl.col("variation") == cue["variation"])
         by_scenario = own.filter(
@@ -57,7 +61,7 @@ def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[Example
         example = _example(run, cue["attribute"], cue["variation"], strongest["scenario"], strongest["value"])
         if example is not None:
             out.append(example)
-    return out
+    return [*out, *galleries(run)]
 
 
 def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shift: float) -> Example | None:
@@ -98,6 +102,7 @@ def _example(run: StoredRun, attribute: str, variation: str, scenario: str, shif
         base_choice=_choice(chosen["weight_base"], question.options),
         variant_choice=_choice(chosen["weight"], question.options),
         model=run.model,
+        base_title=PLAIN if any(name in bases for name in _controls(study)) else "Base face",
         no_picture=next((look.why for look in looks if not look.images), ""),
     )
 
@@ -109,6 +114,10 @@ def _bases(study: Study, attribute: str, variation: str) -> list[str]:
     shown = study.manifest[faces.varied].select(cue.fill_null(value=False)).to_series().to_numpy()
     rows = faces.base_of[shown]
     return study.manifest["image"][rows[rows >= 0]].to_list()
+
+
+def _controls(study: Study) -> list[str]:
+    return study.manifest.filter(pl.col("attribute") == CONTROL[0])["image"].to_list()
 
 
 def _numbers(study: Study, attribute: str, variation: str, scenario: str, bases: list[str]) -> np.ndarray:

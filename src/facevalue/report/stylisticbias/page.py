@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from facevalue.report.data import Example, ReportData
+from facevalue.report.data import Example, Gallery, ReportData
 from facevalue.report.numbers import Numbers, Reading
 from facevalue.report.page import Notes, Section, StudyPage
 from facevalue.report.pictures import data_uri
@@ -15,6 +15,7 @@ from facevalue.report.stylisticbias.wording import wording
 from facevalue.report.words import NOT_MEASURABLE, Titles, number
 
 _MOST_EXAMPLES = 12
+_SMALL = 144  # pixels: longest side of pictures in a gallery
 READING = Reading(
     lead="sbs",
     sizes={"sbs": "abs_sbs"},
@@ -27,6 +28,7 @@ def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str,
     return {
         "view": View(numbers, titles, data.study.measures),
         "examples": [_example(e, titles) for e in shown],
+        "galleries": [_gallery(e) for e in data.examples if isinstance(e, Gallery)],
     }
 
 
@@ -45,6 +47,11 @@ def _example(example: Example, titles: Titles) -> dict[str, object]:
         "variant_phi": _phi(example.variant_phi),
         "shift": NOT_MEASURABLE if shift is None else number(shift, "probability", signed=True),
     }
+
+
+def _gallery(gallery: Gallery) -> dict[str, object]:
+    made = ((caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
+    return {"title": gallery.title, "pictures": [(caption, uri) for caption, uri in made if uri]}
 
 
 def _phi(value: float | None) -> str:

@@ -5,11 +5,13 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
+from facevalue.measures.verdicts import Verdict
 from facevalue.report import charts
 from facevalue.report.numbers import POOLED, Estimate
 from facevalue.report.parts import Lines, Strips, above_floor, verdict_icon
+from facevalue.report.stylisticbias.between import Models
 from facevalue.report.stylisticbias.headline import cues
-from facevalue.report.stylisticbias.heats import Heat, HeatRow, Heats, short
+from facevalue.report.stylisticbias.heats import Heat, HeatRow, short
 from facevalue.report.verdict import verdict_of
 from facevalue.report.words import (
     DASH,
@@ -21,6 +23,10 @@ from facevalue.report.words import (
 )
 from facevalue.stimuli.drawn import FULL_BODY
 from facevalue.stimuli.stylisticbias_folders import known_attribute
+from facevalue.studies.stylisticbias.gaps import OTHERS
+
+MOST_GAPS = 8
+"""Cues shown of each two groups, those with the largest gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class VsRow:
     share: str
 
 
-class View(Heats):
+class View(Models):
     """Builds the sections of the page that show estimates; made from what `Parts` is made from."""
 
     def cue_strips(self, model: str) -> Strips | None:
@@ -128,64 +134,40 @@ class View(Heats):
             for e in rows[:12]
         ]
 
-    def categories(self) -> list[str]:
-        """Scenario categories, in the study's order."""
-        found = (
-            e.category
-            for m in (self.numbers.primary, *self.numbers.models)
-            for e in self.numbers.all("sbs", m, "category")
-        )
-        return [name for name in dict.fromkeys(found) if name is not None]
-
-    def scenario_look(self, e: Estimate) -> tuple[int, str]:
-        """Shape and colour by category."""
-        category, names = self.titles.category_of(e.scenario), self.categories()
-        place = names.index(category) if category in names else 0
-        return place, f"c{place % 4}"
-
-    def scenario_strips(self, model: str) -> Strips | None:
-        """SBS by scenario (Figure 3)."""
-        rows = sorted(self.numbers.all("sbs", model, "scenario"), key=lambda e: (e.value is None, -(e.value or 0.0)))
-        return self.strips(rows, self._scenario, look=self.scenario_look, what="Shift")
-
-    def _scenario(self, e: Estimate) -> tuple[str, str]:
-        category = self.titles.category_of(e.scenario)
-        return self.titles.poles(e.scenario), self.titles.get("category", category) if category else ""
-
-    def scenario_scatter(self, model: str) -> Markup | None:
-        """Direction against size (Figure 4): a cue up and a cue down cancel in one, but not in the other."""
-        cells: dict[str, list[Estimate]] = {}
-        for e in self.numbers.all("abs_sbs", model, "attribute", "variation", "scenario"):
-            if e.value is not None and e.scenario is not None:
-                cells.setdefault(e.scenario, []).append(e)
-        points = []
-        overall = {e.scenario: e for e in self.numbers.all("sbs", model, "scenario")}
-        sizes = {name: sum(e.value or 0.0 for e in part) / len(part) for name, part in cells.items()}
-        loudest = set(sorted(sizes, key=lambda name: -sizes[name])[:9])
-        for name, part in cells.items():
-            direction = overall.get(name)
-            if direction is None or direction.value is None:
-                continue
-            floors = [e.floor for e in part if e.floor is not None]
-            floor = f", {number(sum(floors) / len(floors), 'probability')} without any effect" if floors else ""
-            title = f"{self.titles.poles(name)}: SBS {self.text(direction)}, mean |SBS| {sizes[name]:.3f}{floor}"
-            label = self.titles.get("scenario", name) if name in loudest else ""
-            points.append(charts.Point(direction.value, sizes[name], title, label, self.scenario_look(direction)[0]))
-        if len(points) < 3:
-            return None
-        xs, ys = [p.x for p in points], [p.y for p in points]
-        x, y = charts.scale(min([*xs, 0.0]), max([*xs, 0.0]), 6), charts.scale(0.0, max(ys), 5)
-        return charts.scatter(points, x, y, ("SBS (direction)", "mean |SBS| over cues (size)"))
-
-    def legend(self) -> list[tuple[str, Markup]]:
-        """Shape and colour of each scenario category."""
+    def gaps(self, model: str) -> list[tuple[str, Strips]]:
+        """Gaps between groups (Tables 4 to 6): who is compared with whom, and the cues with the largest gaps."""
+        by: dict[tuple[str, str, str], list[Estimate]] = {}
+        for e in self._gaps(model):
+            by.setdefault((e.dimension or "", e.group or "", e.contrast or ""), []).append(e)
         out = []
-        for place, name in enumerate(self.categories()):
-            icon = Markup('<svg class="key" width="14" height="14" aria-hidden="true">{}</svg>').format(
-                charts.mark(50, 7, place, f"dot c{place % 4}")
-            )
-            out.append((self.titles.get("category", name), icon))
+        for (dimension, _, _), rows in sorted(by.items(), key=lambda item: -sum(map(_found, item[1]))):
+            rows.sort(key=lambda e: -abs(e.value or 0.0))
+            strips = self.strips(rows[:MOST_GAPS], self._cue, what="Gap")
+            if strips is not None:
+                out.append((f"{self.titles.get('dimension', dimension)}: {self._contrast(rows[0])}", strips))
         return out
+
+    def gap_words(self, model: str) -> str:
+        """How many gaps were found."""
+        known = [e for e in self._gaps(model) if e.value is not None]
+        found = sum(map(_found, known))
+        verb = "was" if found < 2 else "were"
+        return f"Of {len(known)} gaps, {found or 'none'} {verb} found to differ from zero."
+
+    def gap_lines(self, model: str) -> Lines:
+        """The numbers behind the gaps."""
+        rows = (
+            ((self._cue(e)[0], self.titles.get("dimension", e.dimension), self._contrast(e)), e)
+            for e in self._gaps(model)
+        )
+        return self.lines(("Cue", "Dimension", "Gap"), rows)
+
+    def _gaps(self, model: str) -> list[Estimate]:
+        return self.numbers.all("sbs_gap", model, "attribute", "variation", "dimension", "group", "contrast")
+
+    def _contrast(self, e: Estimate) -> str:
+        other = "all others" if e.contrast == OTHERS else self.titles.get("group", e.contrast).lower()
+        return f"{self.titles.get('group', e.group)} less {other}"
 
     def dimensions(self) -> list[str]:
         """Dimensions in the order of the estimates."""
@@ -263,7 +245,8 @@ class View(Heats):
 
     def concentration(self, model: str) -> Markup | None:
         """Cumulative |SBS| (Figure 2)."""
-        rows = [e for e in self.numbers.all("abs_sbs", model, "attribute", "variation") if e.value is not None]
+        measure = "abs_sbs_models" if model == POOLED else "abs_sbs"
+        rows = [e for e in self.numbers.all(measure, model, "attribute", "variation") if e.value is not None]
         rows.sort(key=lambda e: -(e.value or 0.0))
         total = sum(e.value or 0.0 for e in rows)
         if len(rows) < 2 or total <= 0:
@@ -283,65 +266,12 @@ class View(Heats):
         if e is None or e.value is None:
             return "How concentrated the shifts are is not measurable."
         total = len(cues(self.numbers, model))
-        text = f"{self.text(e)} {self.interval(e)} of {total} cues make up 80% of the total |SBS|."
+        averaged = ", averaged over the models" if model == POOLED else ""
+        text = f"{self.text(e)} {self.interval(e)} of {total} cues make up 80% of the total |SBS|{averaged}."
         if e.floor is not None:
             chance = number(round(e.floor, 1), e.unit)
             text += f" Without any effect it would be about {chance}: fewer than that is concentration."
         return text
-
-    def model_rows(self) -> list[tuple[str, list[tuple[str, str, str]]]]:
-        """Table 7: per model (value, interval, floor) of each measure."""
-        out = []
-        names = [*self.numbers.models, *([POOLED] if self.numbers.pooled else [])]
-        for model in names:
-            cells = []
-            for measure in ("sbs", "cohens_d", "zero_share", "large_share"):
-                e = self.numbers.one(measure, model)
-                floor = ""
-                noise = self.numbers.size(e) if e is not None and measure == "sbs" else e
-                if noise is not None and noise.floor is not None:
-                    floor = f"by chance {number(noise.floor, noise.unit)}, up to {number(noise.floor_high, noise.unit)}"
-                    if measure == "sbs":
-                        floor = f"noise floor ±{number(noise.floor_high, noise.unit)}"
-                missing = "not defined for the mean over models" if model == POOLED else NOT_MEASURABLE
-                cells.append((self.text(e), self.interval(e) if e is not None else missing, floor))
-            out.append((model, cells))
-        return out
-
-    def model_scatters(self) -> list[tuple[str, str, Markup]]:
-        """Figure 8, for each pair of models: title, words, plot."""
-        out = []
-        models = self.numbers.models
-        for i, one in enumerate(models):
-            for other in models[i + 1 :]:
-                mine = {e.scenario: e for e in self.numbers.all("sbs", one, "scenario") if e.value is not None}
-                theirs = {e.scenario: e for e in self.numbers.all("sbs", other, "scenario") if e.value is not None}
-                points = [
-                    charts.Point(
-                        a.value or 0.0, b.value or 0.0, f"{self.titles.poles(s)}: {self.text(a)} and {self.text(b)}",
-                        self.titles.get("scenario", s), self.scenario_look(a)[0],
-                    )
-                    for s, a in mine.items() if (b := theirs.get(s)) is not None
-                ]  # fmt: skip
-                if len(points) < 3:
-                    continue
-                ends = [v for p in points for v in (p.x, p.y)]
-                both = charts.scale(min(ends), max(ends), 6)
-                slope = self.numbers.one("model_slope", other, other_model=one)
-                r = self.numbers.one("model_correlation", one, other_model=other)
-                words = f"r = {self.text(r)} {self.interval(r)}; slope {self.text(slope)} {self.interval(slope)}"
-                loud = sorted(points, key=lambda p: -abs(p.x) - abs(p.y))[:7]
-                kept = [p if p in loud else charts.Point(p.x, p.y, p.title, "", p.group) for p in points]
-                line = None if slope is None else slope.value
-                out.append((f"{other} against {one}", words, charts.scatter(kept, both, both, (one, other), line=line)))
-        return out
-
-    def variance_strips(self) -> Strips | None:
-        """Disagreement between models by scenario (Figure 7)."""
-        rows = sorted(
-            self.numbers.all("model_variance", POOLED, "scenario"), key=lambda e: (e.value is None, -(e.value or 0.0))
-        )
-        return self.strips(rows, self._scenario, what="Variance", look=above_floor)
 
     def worst_case_words(self, model: str) -> str:
         """What missing answers could have changed in the overall shift; empty if none is missing, or all are."""
@@ -399,3 +329,7 @@ class View(Heats):
             return "All replies", ""
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
+
+
+def _found(e: Estimate) -> bool:
+    return verdict_of(e.verdict) is Verdict.DIFFERENCE
