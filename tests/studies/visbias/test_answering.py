@@ -1,6 +1,7 @@
 """What replies to each task of VisBias mean."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 
 from facevalue.studies.visbias.answering import FIELDS, answer, decoded
 from facevalue.studies.visbias.tables import attributes
-from tests.studies.visbias.simulated import build, estimates, read
+from tests.studies.visbias.simulated import answered, build, estimates, folders, read
 
 ATTRIBUTES = attributes("paper")
 
@@ -26,6 +27,21 @@ def test_letters_texts_and_json_name_a_choice() -> None:
 def test_incomes_are_told_apart_by_their_signs_alone() -> None:
     said = ["< $20,000", '{"answer": "> $100,000"}', "$20,000 ~ $40,000"]
     assert choices("income", *said)["choice"].to_list() == ["under 20k", "over 100k", "20k-40k"]
+
+
+def test_a_letter_and_an_income_need_nothing_between_them() -> None:
+    said = ["C $40,000 ~ $60,000", '{"answer": "C $40,000\u2013$60,000"}', "C 40000$-60000$", "D $40,000 ~ $60,000"]
+    found = choices("income", *said)
+    assert found["choice"].to_list() == ["40k-60k"] * 3 + [None]
+    assert found["na"].to_list() == [None] * 3 + ["contradiction"]
+
+
+@pytest.mark.parametrize("prompts", ["paper", "released"])
+def test_no_question_has_more_answers_missing_than_another(tmp_path: Path, prompts: str) -> None:
+    study = build(folder=str(folders(tmp_path)), task=["mcq"], prompts=prompts)
+    missing = answered(study).group_by("question").agg(pl.col("na").count(), asked=pl.len())
+    assert missing["asked"].to_list() == [700] * 4
+    assert max(missing["na"]) <= 28  # 4%: sim/default declines 1 to 3%
 
 
 def test_refusals_and_the_format_itself_are_no_choice() -> None:
