@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 Value = float | int | str | tuple[str, ...] | None
 
 _EXACT = 1e-9
-LOST_POINT = "the decimal point is lost in the scan: read as {value}"
+_READ = "the decimal point is lost in the scan"
+LOST_POINT = f"{_READ}: read as {{value}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Cell:
 
     @property
     def unexplained(self) -> bool:
-        """Whether it differs, and nobody knows why."""
-        return self.same is False and self.note is None
+        """Whether it differs, and nobody knows why: how a damaged number was read is no reason."""
+        return self.same is False and (self.note is None or self.note.startswith(_READ))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def number(
         )
     reading = min(readings(printed), key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
     same = abs(reading.value - recomputed) <= reading.half + slack + _EXACT
-    said = reading.note if same else note
+    said = reading.note if same else "; ".join(filter(None, (note, reading.note))) or None
     return Cell(table, row, column, published, _plain(round(recomputed, digits)), same, said)
 
 
