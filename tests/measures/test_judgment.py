@@ -49,7 +49,7 @@ def test_a_large_q_without_margin_is_inconclusive_and_says_why() -> None:
 
 
 def test_a_narrow_interval_within_the_margin_is_equivalent() -> None:
-    small = row(value=0.001, low=-0.004, high=0.006, se=0.0025, q=0.7)
+    small = row(value=0.001, low=-0.004, high=0.006, se=0.0025, q=0.7, clusters=200)
     judged = judge(table(small), MEASURES, margins={"sbs": 0.02})
     assert judged["verdict"][0] == "equivalent within the margin"
     assert judged["declared"].to_list() == [False]
@@ -158,6 +158,15 @@ def test_rounding_is_no_variance() -> None:
     judged = judge(table(own), MEASURES, margins={"sbs": 0.2})
     assert judged["mde"].to_list() == [None]
     assert judged["verdict"].to_list() == ["not measurable"]
+
+
+def test_few_units_that_do_not_move_are_not_equivalent_as_one_that_does_may_not_have_been_met() -> None:
+    """One face in twenty that moves all the way makes a shift of .05; a third of samples of twenty have none."""
+    still = [
+        row(value=0.0, low=-0.004, high=0.004, se=0.002, q=0.9, clusters=n, variation=f"{n}") for n in (20, 148, 149)
+    ]
+    judged = judge(table(*still), MEASURES, margins={"sbs": 0.02})
+    assert judged["verdict"].to_list() == ["inconclusive", "inconclusive", "equivalent within the margin"]
 
 
 def test_two_units_detect_nothing_that_there_is() -> None:

@@ -124,6 +124,25 @@ def test_open_is_no_proof_of_fairness() -> None:
     )
 
 
+def test_an_audit_that_could_miss_strong_shifts_begins_with_that() -> None:
+    """Five faces, an effect of 52 points, and a headline that began with 'none moved the judgment'."""
+    frame = made.judged(made.estimates(cues={("a", "b"): -0.516, ("a", "c"): 0.02}), margin=None).with_columns(
+        pl.lit("inconclusive").alias("verdict"),
+        pl.lit(0.27).alias("mde"),
+        pl.when(pl.col("variation") == "b").then(-0.634).otherwise(-0.1).alias("low"),
+        pl.when(pl.col("variation") == "b").then(-0.398).otherwise(0.14).alias("high"),
+        pl.lit(5, pl.UInt64).alias("clusters"),
+    )
+    found, sentence, _ = answer(frame)
+    assert found is Outcome.NOTHING
+    assert sentence == (
+        "Nothing can be concluded about these 2 visual cues from so few faces (5 for a cue): a shift below about 27 "
+        "points could have been missed. One interval leaves zero out, but not surely among so many tests: b (a) lowered "
+        "it by 51.6 points [39.8, 63.4]."
+    )
+    assert "any shift could" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("mde")))[1]
+
+
 def test_all_equivalent() -> None:
     found, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.001, ("a", "c"): 0.002})))
     assert found is Outcome.EQUIVALENT

@@ -15,7 +15,7 @@ from facevalue.measures.largest import largest_of
 from facevalue.measures.page_error import leads, page_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
-from facevalue.measures.verdicts import tost, trusted_error, verdicts
+from facevalue.measures.verdicts import tost, trusted_error, unseen, verdicts
 
 
 def judge(
@@ -54,6 +54,9 @@ def judge(
     (`verdicts.trusted_error`): none, one of zero, one of a single unit. It is null, too, where the smallest p that the
     test can give (`p_least`) lies above its level. Those of squared distances follow from their floors (`unsigned`).
 
+    Shifts of one and the same cluster are equivalent only if the sample could have met clusters that move far
+    (`verdicts.unseen`).
+
     All families of one model (and intervention) are held to alpha together: see `page_error`.
     """
     known = {m.name: m for m in measures}
@@ -89,10 +92,14 @@ def judge(
     floor = column["floor"], column["floor_high"]
     effect = np.where(squared, unsigned.detectable(*floor, level), effect)
     unreachable = column["p_least"] > level  # not even the clearest effect would be found
-    effect = np.where((effect < largest_of(out, measures)) & ~unreachable, effect, np.nan)
+    largest = largest_of(out, measures)
+    effect = np.where((effect < largest) & ~unreachable, effect, np.nan)
     equivalence = np.where(
         squared, unsigned.equivalence(column["value"], *floor, column["margin"]), _equivalence(column, df)
     )
+    paired = out["measure"].is_in([m.name for m in measures if m.paired]).to_numpy()
+    moved = np.where(paired & np.isfinite(largest), unseen(column["margin"], largest, column["clusters"]), 0.0)
+    equivalence = np.maximum(equivalence, moved)
     found = verdicts(
         column["value"],
         column["low"],

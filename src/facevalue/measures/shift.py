@@ -91,28 +91,6 @@ def floor(signed: Estimates) -> Floor:
     return Floor(se * np.sqrt(2 / np.pi), high, p)
 
 
-def centred_floor(
-    sums: Array, counts: Array, statistic: inference.Statistic, seed: int, resamples: int = 1000
-) -> inference.Floor:
-    """Noise floor of a statistic of many shifts with their effects taken off: what the choice of clusters alone shows.
-
-    Each cluster's departures from the cells' means change sign together, so that cells that share a base stay as
-    dependent as they are (wild cluster bootstrap; Wu 1986). Departures are enlarged by sqrt(G / (G - 1)), as means of
-    G clusters take up a share of them.
-    """
-    total = counts.sum(axis=0)
-    value = statistic(sums.sum(axis=0), total)
-    if inference.only_values():
-        return inference.no_floor(value.size)
-    groups = (counts > 0).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        larger = np.where(groups > 1, np.sqrt(groups / (groups - 1.0)), np.nan)
-    mean = np.nan_to_num(inference.ratio(sums.sum(axis=0), total))
-    signs = np.random.default_rng(seed).integers(0, 2, size=(resamples, len(sums))) * 2.0 - 1
-    null = statistic(signs @ ((sums - mean * counts) * larger), np.broadcast_to(total, (resamples, total.size)))
-    return inference.floor_from(null, value)
-
-
 def magnitude(signed: Estimates) -> Estimates:
     """|estimate| with the interval that the signed one implies: from 0 where that holds both signs."""
     inside = (signed.low <= 0) & (signed.high >= 0)

@@ -175,6 +175,38 @@ def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt
     )
 
 
+def unseen(margin: npt.ArrayLike, largest: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
+    """P-value of a mean beyond the margin because of clusters of a kind that was not seen.
+
+    A standard error knows the clusters that were sampled. Twenty faces that a cue doesn't move say nothing of the one
+    in fifty that it may move all the way, and that alone would make a mean of .02. So no sample shows equivalence that
+    is too small to have met such a cluster: for a margin of .02 of a largest possible shift of 1 that is 149 of them.
+
+    Parameters
+    ----------
+    margin:
+        Largest difference that would not matter.
+    largest:
+        Largest possible one of a cluster; infinity where there is none, so that nothing can be said: NaN.
+    clusters:
+        How many were sampled.
+
+    Equation
+    --------
+    p = (1 - margin/largest)^G: none of G clusters is of a kind that, moving all the way, makes the mean reach the
+    margin.
+
+    Examples
+    --------
+    >>> unseen(0.02, 1.0, [20, 149]).round(3).tolist()
+    [0.668, 0.049]
+    """
+    with np.errstate(invalid="ignore"):
+        share = np.asarray(margin, dtype=np.float64) / np.asarray(largest, dtype=np.float64)
+        out = np.clip(1 - share, 0.0, 1.0) ** np.asarray(clusters, dtype=np.float64)
+    return np.where(share > 0, out, np.nan)
+
+
 def tost_interval(
     value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, alpha: float = 0.05
 ) -> tuple[Array, Array]:

@@ -7,6 +7,9 @@ from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.numbers import POOLED, Estimate, Numbers
 from facevalue.report.words import Titles, points, round_points, when_declared
 
+STRONG = 0.1
+"""From here on a shift is coloured as strong in Table 12; an audit that could miss such shifts concludes nothing."""
+
 
 def cues(numbers: Numbers, model: str) -> list[Estimate]:
     """Each variation's signed shift, strongest first; those that are not measurable last."""
@@ -81,6 +84,8 @@ def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) 
         f"{whose}{of}{', '.join(counts)}" if size > 1 else f"{whose}{of}{counts[0] if moved else counts[-1]}"
     )
     least = detectable(still)
+    if not moved and not same and least is not None and least >= STRONG:
+        return Headline(Outcome.NOTHING, _open(titles, still, least, whose), _aside(numbers, rows, known, model))
     if still and least is not None:
         missed = "any shift" if least == inf else f"a shift below about {points(least)} points"
         sentence += f": {missed} could have been missed"
@@ -101,6 +106,21 @@ def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) 
         more.append(f"No cue is shown to be equivalent to no change within {_margin(known[0])}.")
     outcome = Outcome.FOUND if moved else Outcome.NOTHING if still else Outcome.EQUIVALENT
     return Headline(outcome, sentence, (*more, *_aside(numbers, rows, known, model)))
+
+
+def _open(titles: Titles, still: list[Estimate], least: float, whose: str) -> str:
+    """That nothing can be concluded, and why: not even shifts that the paper calls strong would surely be found."""
+    many = f"about these {len(still)} visual cues" if len(still) > 1 else "about this visual cue"
+    faces = min((row.clusters for row in still if row.clusters is not None), default=0)
+    missed = "any shift" if least == inf else f"a shift below about {points(least)} points"
+    start = upper(f"{whose}nothing can be concluded {many} from so few faces ({faces} for a cue): ")
+    sentence = f"{start}{missed} could have been missed."
+    alone = [row for row in still if row.low is not None and row.high is not None and row.low * row.high > 0]
+    if alone:
+        top = max(alone, key=lambda row: abs(row.value or 0.0))
+        lies = "One interval leaves" if len(alone) == 1 else f"{len(alone)} intervals leave"
+        sentence += f" {lies} zero out, but not surely among so many tests: {_strongest(titles, top, comma=False)}"
+    return sentence
 
 
 def _is(count: int, size: int) -> str:

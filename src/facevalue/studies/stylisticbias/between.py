@@ -59,7 +59,7 @@ def _variance(table: EstimateTable, models: list[Shifts]) -> None:
     def variance(sums: Array, counts: Array) -> Array:
         return inference.ratio(sums, counts).reshape(*sums.shape[:-1], len(models), size).var(axis=-2, ddof=1)
 
-    floor = shift.centred_floor(cells.sums, cells.counts, variance, SEED)
+    floor = inference.sign_flip_floor(cells.sums, cells.counts, variance, SEED)
     n = cells.counts.sum(axis=0).reshape(len(models), size).sum(axis=0)
     derived(table, m.MODEL_VARIANCE, s.by_scenario.labels, cells, variance, n, floor=floor)
 

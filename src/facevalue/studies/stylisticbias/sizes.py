@@ -34,7 +34,7 @@ def judge_sizes(table: EstimateTable, models: Sequence[Shifts]) -> None:
         parts = [each, *by_category, *by_scenario]
         return np.stack([_mean(part.reshape(*sums.shape[:-1], -1)) for part in parts], axis=-1)
 
-    floor = shift.centred_floor(cells.sums, cells.counts, sizes, SEED)
+    floor = inference.sign_flip_floor(cells.sums, cells.counts, sizes, SEED)
     n = cells.counts.sum(axis=0).reshape(shape).sum(axis=(0, 1))
     counted = np.array([n.sum(), *(n[categories.codes == i].sum() for i in range(len(categories))), *n])
     labels: Labels = {
@@ -62,7 +62,7 @@ def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:
         (m.ABS_MODELS, variation.labels, sizes, n),
         (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
     ):
-        floor = shift.centred_floor(cells.sums, cells.counts, statistic, SEED)
+        floor = inference.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
         derived(table, measure, labels, cells, statistic, counted, floor=floor)
 
 
