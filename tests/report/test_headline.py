@@ -136,9 +136,9 @@ def test_an_audit_that_could_miss_strong_shifts_begins_with_that() -> None:
     found, sentence, _ = answer(frame)
     assert found is Outcome.NOTHING
     assert sentence == (
-        "Nothing can be concluded about these 2 visual cues from so few faces (5 for a cue): a shift below about 27 "
-        "points could have been missed. One interval leaves zero out, but not surely among so many tests: b (a) lowered "
-        "it by 51.6 points [39.8, 63.4]."
+        "Nothing can be concluded about these 2 visual cues from so few faces (5 for a cue): a shift below about 27.0 "
+        "points could have been missed. One interval leaves zero out, but not surely among so many tests: b (a) "
+        "lowered it by 51.6 points [39.8, 63.4]."
     )
     assert "any shift could" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("mde")))[1]
 
