@@ -16,14 +16,14 @@ _WINDOW = 64
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Lengths of the questions about one picture, in tokens.
+    """The questions about one picture, in tokens.
 
     Attributes
     ----------
     prefix:
         What they share, the picture included.
     suffixes:
-        What is each one's own.
+        Token ids of what is each one's own.
     inner:
         Places after each prompt that are read to weigh its options.
     replies:
@@ -31,7 +31,7 @@ class Prompts:
     """
 
     prefix: int
-    suffixes: Sequence[int]
+    suffixes: Sequence[Sequence[int]]
     inner: Sequence[int]
     replies: Sequence[int]
 
@@ -86,13 +86,18 @@ def each_alone(family: str, size: Size, prompts: Prompts, *, generate: bool) -> 
     total = 0.0
     for suffix, reply in zip(prompts.suffixes, prompts.replies, strict=True):
         more, read = (reply - 1, reply) if generate else (reply - 2, reply - 1)
-        total += vision(family, size) + _tokens(size, 0, prompts.prefix + suffix + more) + _head(size, read)
+        total += vision(family, size) + _tokens(size, 0, prompts.prefix + len(suffix) + more) + _head(size, read)
     return total / len(prompts.suffixes)
 
 
 def shared(family: str, size: Size, prompts: Prompts) -> float:
-    """Return the operations for a question where the picture and the prefix are run once, on average: the floor."""
+    """Return the operations for a question where nothing is run twice, on average: the floor.
+
+    The picture and the prefix are run once, and so is each beginning that some of the questions share after it.
+    """
     total = vision(family, size) + _tokens(size, 0, prompts.prefix)
+    begun = {tuple(suffix[:length]) for suffix in prompts.suffixes for length in range(1, len(suffix) + 1)}
+    total += sum(_tokens(size, prompts.prefix + len(beginning) - 1, 1) for beginning in begun)
     for suffix, inner in zip(prompts.suffixes, prompts.inner, strict=True):
-        total += _tokens(size, prompts.prefix, suffix + inner) + _head(size, 1 + inner)
+        total += _tokens(size, prompts.prefix + len(suffix), inner) + _head(size, 1 + inner)
     return total / len(prompts.suffixes)

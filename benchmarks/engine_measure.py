@@ -71,18 +71,21 @@ def times(family: str, size: str, device: str, counts: str, seconds: float, leas
     Returns
     -------
     dict
-        Rounds, each with the CPU and clock seconds per question of each case; agreement; operations per question.
+        Rounds, each with the CPU and clock seconds per question of each case; passes through the model per question, in
+        the last round; agreement; operations per question.
     """
     if device == "cpu":
         torch.set_num_threads(1)
     loaded = build(family, size, device, _dtype(device))
-    engine, agreement = Shared(loaded), Agreement()
+    engine, agreement, passes = Shared(loaded), Agreement(), [0]
+    loaded.model.register_forward_hook(lambda *_: passes.append(passes.pop() + 1))
     todo = cases([int(count) for count in counts.split(",")])
     rounds: list[list[tuple[float, float]]] = []
     began = time.perf_counter()
     while len(rounds) <= least or time.perf_counter() - began < seconds:
         image = picture(SIZES[family, size], len(rounds))
         took = [(0.0, 0.0)] * len(todo)
+        made = [0.0] * len(todo)
         said: dict[tuple[str, str], Any] = {}
         for step in range(len(todo)):
             at = (step + len(rounds)) % len(todo)
@@ -95,8 +98,10 @@ def times(family: str, size: str, device: str, counts: str, seconds: float, leas
                 work = partial(engine, image, some, study)
             else:
                 work = partial(ALONE[variant], loaded, image, some)
+            before = passes[0]
             cpu, wall, out = _timed(work, device)
             took[at] = cpu / asked, wall / asked
+            made[at] = (passes[0] - before) / asked
             key = variant, study
             said[key] = max(said.get(key, out), out, key=len)
         _compare(loaded, said, agreement)
@@ -107,6 +112,7 @@ def times(family: str, size: str, device: str, counts: str, seconds: float, leas
         "parameters": sum(each.numel() for each in loaded.model.parameters()),
         "cases": todo,
         "rounds": rounds[1:],
+        "passes": made,
         "compared": agreement.questions,
         "share": agreement.share,
         "log": agreement.log,
@@ -132,7 +138,7 @@ def _prompts(loaded: Loaded, family: str, size: str, study: str, count: int) -> 
     (group,) = prepare(loaded, [picture(SIZES[family, size], 0)], asked)
     return Prompts(
         len(group.prefix_ids),
-        [len(row) for row in group.suffixes],
+        group.suffixes,
         [inner(loaded, question) for question in asked],
         [len(lead(loaded, question)) for question in asked],
     )
@@ -142,7 +148,7 @@ def _tokens(loaded: Loaded, family: str, size: str, study: str) -> dict[str, flo
     """Tokens of the prefix, and on average of what is each question's own and of what is read of its options."""
     made = _prompts(loaded, family, size, study, _VIGNETTE)
     count = len(made.suffixes)
-    return {"prefix": made.prefix, "suffix": sum(made.suffixes) / count, "inner": sum(made.inner) / count}
+    return {"prefix": made.prefix, "suffix": sum(map(len, made.suffixes)) / count, "inner": sum(made.inner) / count}
 
 
 def _operations(loaded: Loaded, family: str, size: str, case: Case) -> float:

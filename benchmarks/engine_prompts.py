@@ -15,6 +15,8 @@ SAMPLING: Mapping[str, Sampling] = {
     "vignette": Sampling(temperature=0.7, top_p=0.95, max_tokens=200),
 }
 """How each study draws its replies."""
+HELD = frozenset({"vignette"})
+"""Studies whose command holds replies to the options."""
 
 
 @cache

@@ -41,6 +41,8 @@ class Row:
         by the clock.
     floor:
         The same ratio of the operations that both must do at least.
+    passes:
+        Forward passes through the model for a judgment.
     extra_mb:
         Peak memory beyond the loaded model; None if it was not measured for this case.
     """
@@ -53,6 +55,7 @@ class Row:
     times: Spread
     wall_times: Spread
     floor: float
+    passes: float
     extra_mb: float | None
 
 
@@ -82,7 +85,7 @@ def rows(model: dict[str, Any]) -> list[Row]:
         out.append(
             Row(
                 variant, study, prompts or None, _spread(took[:, at, 0]), _spread(took[:, at, 1]),
-                _spread(ratios[:, main]), _spread(ratios[:, 1]), floor, extra,
+                _spread(ratios[:, main]), _spread(ratios[:, 1]), floor, model["passes"][at], extra,
             )
         )  # fmt: skip
     return out
@@ -136,12 +139,12 @@ def write(folder: Path, name: str, measured: Sequence[dict[str, Any]]) -> None:
         spreads = [f"{what}_{part}" for what in ("cpu_ms", "wall_ms", "times_naive", "wall_times_naive")
                    for part in ("q1", "median", "q3")]  # fmt: skip
         own = ["family", "size", "parameters", "device", "rounds"]
-        out.writerow([*own, "study", "variant", "prompts_per_picture", *spreads, "flop_ratio", "extra_mb"])
+        out.writerow([*own, "study", "variant", "prompts_per_picture", *spreads, "flop_ratio", "passes", "extra_mb"])
         for model, table in zip(measured, tables, strict=True):
             known = [model[key] for key in own[:-1]] + [len(model["rounds"])]
             for row in table:
                 numbers = [value for part in (row.cpu_ms, row.wall_ms, row.times, row.wall_times) for value in part]
-                ends = [*(f"{value:.4g}" for value in numbers), f"{row.floor:.4g}"]
+                ends = [*(f"{value:.4g}" for value in numbers), f"{row.floor:.4g}", f"{row.passes:.4g}"]
                 extra = "" if row.extra_mb is None else f"{row.extra_mb:.4g}"
                 out.writerow([*known, row.study, row.variant, row.prompts or "", *ends, extra])
     text = "\n".join(
@@ -170,15 +173,15 @@ def _table(model: dict[str, Any], table: Sequence[Row]) -> list[str]:
         f"### {name_of(model)}",
         "",
         f"| way to ask | prompts | {unit} / judgment (quartiles) | judgments / CPU s "
-        "| judgments / s | times naive (quartiles) | by operations | extra MB |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| judgments / s | times naive (quartiles) | by operations | passes / judgment | extra MB |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in table:
         main = row.cpu_ms if model["device"] == "cpu" else row.wall_ms
         lines.append(
-            f"| {WAYS[row.variant]}{' (VIGNETTE)' if row.study == 'vignette' else ''} | {row.prompts or 'any'} "
+            f"| {WAYS[row.variant]}{' (VIGNETTE, held)' if row.study == 'vignette' else ''} | {row.prompts or 'any'} "
             f"| {_three(main)} | {1e3 / row.cpu_ms[1]:.3g} | {1e3 / row.wall_ms[1]:.3g} | {_three(row.times)} "
-            f"| {row.floor:.3g} | {'' if row.extra_mb is None else f'{row.extra_mb:.0f}'} |"
+            f"| {row.floor:.3g} | {row.passes:.2g} | {'' if row.extra_mb is None else f'{row.extra_mb:.0f}'} |"
         )
     words = "; ".join(
         f"{study}: {tokens['prefix']:.0f} tokens shared, {tokens['suffix']:.1f} of each prompt's own and "

@@ -10,7 +10,7 @@ import transformers as tf
 from PIL import Image
 
 from benchmarks.engine_models import spelt
-from benchmarks.engine_prompts import SAMPLING
+from benchmarks.engine_prompts import HELD, SAMPLING
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.plain import plain_logits
@@ -124,10 +124,10 @@ class Shared:
             self(picture, [question], study)
 
     def __call__(self, picture: Image.Image, asked: Sequence[Question], study: str) -> list[Score]:
-        """Weigh the options of all questions."""
+        """Weigh the options of all questions, of replies that are held to them where the study's command does so."""
         self._pictures += 1
         scores: dict[int, Score] = {}
-        for number, score, _ in self.engine.score([picture], asked, SAMPLING[study]):
+        for number, score, _ in self.engine.score([picture], asked, SAMPLING[study], study in HELD):
             if not isinstance(score, Score):
                 raise RuntimeError(f"question {number}: {score.reason}")
             scores[number] = score

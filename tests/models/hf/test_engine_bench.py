@@ -52,20 +52,33 @@ def test_the_operations_are_those_that_torch_counts(family: str) -> None:
     favour(loaded, "stylisticbias")
     asked, image = questions("stylisticbias")[:1], picture(size, 1)
     (group,) = prepare(loaded, [image], asked)
-    prompts = Prompts(
-        len(group.prefix_ids), [len(group.suffixes[0])], [inner(loaded, asked[0])], [len(lead(loaded, asked[0]))]
-    )
+    prompts = Prompts(len(group.prefix_ids), group.suffixes, [inner(loaded, asked[0])], [len(lead(loaded, asked[0]))])
     mine = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: attention}
     with FlopCounterMode(display=False, custom_mapping=mine) as counter:
         forward(loaded, image, asked)
     assert counter.get_total_flops() == pytest.approx(each_alone(family, size, prompts, generate=False), rel=0.01)
 
 
+def prompts(count: int, alike: int = 0) -> Prompts:
+    """Prompts of which so many tokens after the prefix are alike."""
+    rows = [[*range(alike), *range(1000 * n, 1000 * n + 30 - alike)] for n in range(1, count + 1)]
+    return Prompts(610, rows, [3] * count, [4] * count)
+
+
+def test_what_prompts_share_with_each_other_is_run_once() -> None:
+    size = SIZES["llava", "7b"]
+    one, two = shared("llava", size, prompts(1)), 2 * shared("llava", size, prompts(2))
+    apart, all_alike = two - one, 2 * shared("llava", size, prompts(2, alike=30)) - one
+    # The second prompt's 30 tokens and 3 places within its options, or those places alone; and 4 places are read.
+    head = 4 * 2 * 4096 * 32_064
+    assert (apart - head) / (all_alike - head) == pytest.approx(11, rel=0.01)
+
+
 def test_the_floor_is_lower_the_more_prompts_share_a_picture() -> None:
     def floor(count: int) -> float:
-        return shared("llava", SIZES["llava", "7b"], Prompts(610, [30] * count, [3] * count, [4] * count))
+        return shared("llava", SIZES["llava", "7b"], prompts(count))
 
-    alone = each_alone("llava", SIZES["llava", "7b"], Prompts(610, [30], [3], [4]), generate=True)
+    alone = each_alone("llava", SIZES["llava", "7b"], prompts(1), generate=True)
     assert floor(300) < floor(100) < floor(10) < alone
 
 
@@ -75,7 +88,8 @@ def _made(family: str) -> dict[str, Any]:
     took = [[(0.8, 0.9), (0.6, 0.7), (0.8, 0.9), (0.1, 0.1), (0.04, 0.05)]] * 3
     return {
         "family": family, "size": "70m", "device": "cpu", "parameters": 7e7, "cases": cases, "rounds": took,
-        "load": [1, 2], "compared": 3, "share": 1e-6, "log": 1e-5, "operations": [50.0, 48.0, 50.0, 8.0, 2.5],
+        "load": [1, 2], "passes": [5.0, 1.0, 0.7, 0.3, 0.04],
+        "compared": 3, "share": 1e-6, "log": 1e-5, "operations": [50.0, 48.0, 50.0, 8.0, 2.5],
         "memory_prompts": 100,
         "tokens": {"stylisticbias": {"prefix": 600, "suffix": 30.0, "inner": 3.0}},
         "memory": {"naive": 20.0, "forward": 20.0, "batched": 200.0, "shared": None},

@@ -17,8 +17,8 @@ class Family:
     name:
         What people call it: "LLaVA-1.5".
     shares:
-        Whether questions about one picture may share the keys and values of their common prefix. False sends every
-        question through a forward pass of its own.
+        Whether questions about one picture may share the keys and values of their common prefix. False has every
+        question asked by itself.
     grid_positions:
         Whether a picture takes positions by its height and width (M-RoPE), so that what follows it comes at an earlier
         position than there are tokens before it.

@@ -288,7 +288,7 @@ def _sharing(family: Family, config: Any, model: Any) -> tuple[Family, tuple[str
             reason = f"some of its layers don't attend by a mask over all tokens ({error})"
     if reason is None:
         return family, ()
-    note = f"Every question takes a forward pass of its own, with the same result but many times slower: {reason}."
+    note = f"Every question is asked by itself, with the same result but many times slower: {reason}."
     return replace(family, shares=False), (note,)
 
 
