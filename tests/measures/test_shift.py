@@ -1,6 +1,6 @@
 """Counterfactual shifts and spreads between groups."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -74,25 +74,16 @@ def test_cohens_d_without_spread_is_not_measurable() -> None:
 
 
 @given(
-    arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(1, 6)), elements=st.integers(-1, 1)),
+    arrays(np.float64, (3, 5, 2), elements=st.sampled_from([0.0, 0.25, 0.5, 0.75, np.nan])),
     st.sampled_from([None, 0.25, 0.5]),
 )
-def test_exchange_probability_is_that_of_all_sign_changes(differences: np.ndarray, threshold: float | None) -> None:
-    d = differences.astype(np.float64)
-    got = shift.exchange_probability(d, threshold)
-    for row, value in zip(d, got, strict=True):
-        sizes = [abs(np.dot(row, signs)) / row.size for signs in product((-1, 1), repeat=row.size)]
-        hits = [s < 1e-9 if threshold is None else s >= threshold - 1e-9 for s in sizes]
-        assert value == pytest.approx(np.mean(hits))
-
-
-def test_exchange_probability_of_probabilities_enumerates_sign_changes() -> None:
-    assert shift.exchange_probability(np.array([[0.5, 0.1, np.nan]]), 0.25).item() == pytest.approx(0.5)
-    assert shift.exchange_probability(np.array([[0.5, 0.25, np.nan]]), None).item() == 0.0
-
-
-def test_exchange_probability_without_a_common_answer_is_not_measurable() -> None:
-    assert np.isnan(shift.exchange_probability(np.array([[np.nan, np.nan], [1.0, 0.0]]), 0.25)[0])
+def test_a_pair_share_counts_all_pairs_of_pictures_of_a_face(pictures: Array, threshold: float | None) -> None:
+    got = shift.pair_share(pictures, threshold)
+    for face, scenario in product(range(3), range(2)):
+        own = [v for v in pictures[face, :, scenario] if np.isfinite(v)]
+        sizes = [abs(a - b) for a, b in combinations(own, 2)]
+        hits = [size < 1e-9 if threshold is None else size >= threshold for size in sizes]
+        assert got[face, scenario] == pytest.approx(np.mean(hits) if hits else np.nan, nan_ok=True)
 
 
 def test_variation_strength_is_the_mean_over_scenarios_of_the_spread_of_group_means() -> None:

@@ -5,7 +5,6 @@ Written for any counterfactual set; the equations are those of StylisticBias, se
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,8 @@ from facevalue.measures.inference import Array, Estimates, Floor
 from facevalue.measures.slicing import Labels, Slicing
 
 Codes = npt.NDArray[np.int64]
-_ENUMERATED = 12
+CLOSE = 1e-6
+"""Scores that differ by less are equal."""
 
 
 @dataclass(frozen=True)
@@ -162,44 +162,36 @@ def cohens_d_interval(d: Array, n: npt.NDArray[np.int64]) -> tuple[Array, Array]
     return d - spread, d + spread
 
 
-def exchange_probability(differences: Array, threshold: float | None) -> Array:
-    """How probable a shift of zero, or a large one, is if base and variant draw their answers from one distribution.
+def pair_share(pictures: Array, threshold: float | None) -> Array:
+    """How often two pictures of one face, whichever they are, lie as far apart as a shift is counted.
 
-    Answers to the same prompt are exchangeable then, so that each difference of a pair may change sign on its own.
-    With m sampled answers that differ out of n, the shift is (2B - m)/n with B ~ Binomial(m, 1/2); probabilities
-    (exact runs have one per ordering, so few) are enumerated over all sign changes.
+    What chance does in a share of zero, or large, shifts: with no effect any two of a face's pictures could be base and
+    variation. Pictures differ by more than the noise of their answers, so that dealing answers is not enough.
 
     Parameters
     ----------
-    differences:
-        Shape (pairs, prompts): answer to the variant minus answer to the base, prompt by prompt; NaN where one is
-        missing.
+    pictures:
+        Scores, shape (faces, pictures, scenarios); NaN for what is missing, or is shown to differ from its base.
     threshold:
-        Probability of |shift| >= threshold; None for that of a shift of zero.
+        Share of pairs with |difference| >= threshold; None for those without a difference.
 
     Returns
     -------
-    Shape (pairs,); NaN for pairs without a common answer.
+    Shape (faces, scenarios); NaN for fewer than two pictures.
+
+    Examples
+    --------
+    >>> pair_share(np.array([[[0.5], [0.5], [0.75]]]), 0.25).round(3).tolist()
+    [[0.667]]
     """
-    seen = np.isfinite(differences)
-    d = np.where(seen, differences, 0.0)
-    n = seen.sum(axis=1)
-    used = d[:, (d != 0).any(axis=0)]
-    if np.isin(used, (-1.0, 0.0, 1.0)).all():
-        m = (d != 0).sum(axis=1)
-        most = d.shape[1]
-        table = np.full((most + 1, most + 1), np.nan)  # [m, n]
-        for mm in range(most + 1):
-            shift = np.abs(2 * np.arange(mm + 1) - mm)
-            chance = stats.binom.pmf(np.arange(mm + 1), mm, 0.5)
-            for nn in range(max(mm, 1), most + 1):
-                hit = shift == 0 if threshold is None else shift / nn >= threshold - 1e-9
-                table[mm, nn] = chance[hit].sum()
-        return table[m, n]
-    if used.shape[1] > _ENUMERATED:
-        raise ValueError(f"probabilities of more than {_ENUMERATED} prompts cannot be enumerated")
-    total = np.zeros(len(d))
-    for signs in product((-1.0, 1.0), repeat=used.shape[1]):
-        shift = np.abs(used @ np.array(signs)) / np.maximum(n, 1)
-        total += shift < 1e-9 if threshold is None else shift >= threshold - 1e-9
-    return np.where(n > 0, total / 2 ** used.shape[1], np.nan)
+    out = np.full((len(pictures), pictures.shape[2]), np.nan)
+    for scenario in range(pictures.shape[2]):
+        own = pictures[..., scenario]
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(own[:, :, None] - own[:, None, :])
+            hit = apart < CLOSE if threshold is None else apart >= threshold - CLOSE
+        seen = np.isfinite(own).sum(axis=1)
+        hits = hit.sum(axis=(1, 2)) - (seen if threshold is None else 0)  # a picture beside itself
+        pairs = seen * (seen - 1)
+        out[:, scenario] = np.where(pairs > 0, hits / np.maximum(pairs, 1), np.nan)
+    return out

@@ -18,7 +18,7 @@ from facevalue.studies.stylisticbias.gaps import compare_groups
 from facevalue.studies.stylisticbias.instrument import judge_instrument
 from facevalue.studies.stylisticbias.people import judge_faces, judge_framing
 from facevalue.studies.stylisticbias.scores import Faces, Scores
-from facevalue.studies.stylisticbias.shifts import LARGEST, POOLED, SEED, STUDY, Shifts, derived, labels_of
+from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, POOLED, SEED, STUDY, Shifts, derived, labels_of
 from facevalue.studies.stylisticbias.sizes import judge_concentration, judge_sizes
 
 
@@ -37,7 +37,7 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
     for model, own in shifts.items():
         table = EstimateTable(STUDY, model)
         _shifts(table, own, scores[model])
-        _shares(table, own, scores[model])
+        _shares(table, own)
         judge_faces(table, own)
         judge_framing(table, own)
         compare_groups(table, own)
@@ -203,22 +203,30 @@ def _concentration(table: EstimateTable, cells: Cells) -> None:
     derived(table, m.STEPS_80, {"variation": [None]}, cells, shift.steps_to_share, n, floor=floor)
 
 
-def _shares(table: EstimateTable, s: Shifts, scores: Scores) -> None:
-    """Zero and large shifts, with what chance alone would show."""
-    seen = np.isfinite(s.delta)
-    base = scores.weights[s.faces.base_of]
-    differences = (scores.weights[s.faces.varied] - base).reshape(-1, base.shape[-1]).astype(np.float64)
+def _shares(table: EstimateTable, s: Shifts) -> None:
+    """Zero and large shifts, and by chance: of any two pictures of a face that are not known to differ.
+
+    A variation is known to differ in a scenario if t says so at .05; the floor would otherwise grow with the effects.
+    """
     everything, variation = s.by(), s.by("attribute", "variation")
+    cells = s.cells(variation, s.by_scenario)
+    p = inference.means(cells.sums, cells.counts, SEED).p_zero
+    differs = np.zeros((len(variation), len(s.scenarios)), dtype=np.bool_)
+    if p is not None:
+        differs = (p < ALPHA).reshape(differs.shape)
+    left = np.where(differs[variation.codes], np.nan, s.phi[s.faces.varied])
+    units, pictures, unit, _ = s.pictures(np.arange(s.faces.varied.size), left)
+    seen, size = np.isfinite(s.delta), np.abs(s.delta)
     for measure, threshold in ((m.ZERO_SHARE, None), (m.LARGE_SHARE, 0.25)):
-        size = np.abs(s.delta)
-        hit = np.where(seen, size < 1e-6 if threshold is None else size >= threshold - 1e-6, np.nan).astype(np.float64)
-        chance = shift.exchange_probability(differences, threshold).reshape(s.delta.shape)
+        counted = size < shift.CLOSE if threshold is None else size >= threshold - shift.CLOSE
+        hit = np.where(seen, counted, np.nan).astype(np.float64)
+        chance = np.full(hit.shape, np.nan)
+        if units.size:
+            chance[unit >= 0] = shift.pair_share(pictures, threshold)[unit[unit >= 0]]
         for rows in (everything, variation):
-            cells, expected = s.cells(rows, values=hit), s.cells(rows, values=chance)
+            cells, expected = s.cells(rows, values=hit), s.cells(rows, values=np.where(seen, chance, np.nan))
             estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
             mean = inference.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
-            variance = s.cells(rows, values=chance * (1 - chance)).sums.sum(axis=0)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                high = mean + 1.645 * np.sqrt(variance) / expected.counts.sum(axis=0)
+            high = mean + 1.645 * inference.standard_error(cells.sums, cells.counts)
             floor = inference.Floor(mean, high, np.full(mean.size, np.nan))
             table.add(measure, labels_of(cells, mean.size), estimates, floor=floor, keep=cells.shown > 0)

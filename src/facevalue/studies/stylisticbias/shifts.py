@@ -81,21 +81,17 @@ class Shifts:
             Slicings of variations and scenarios.
         """
         columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
-        base = self.faces.base_of
         variation = self.by("attribute", "variation").codes
+        varied = self.phi[self.faces.varied]
         parts = []
         for row in range(len(rows)):
-            at = np.flatnonzero((rows.codes == row) & (base >= 0))
-            units, unit, many = np.unique(base[at], return_inverse=True, return_counts=True)
-            if many.max(initial=0) < 2:
+            at = np.flatnonzero(rows.codes == row)
+            _, pictures, unit, place = self.pictures(at, varied)
+            if pictures.shape[1] < 3:
                 continue
-            order = np.argsort(unit, kind="stable")
-            place = np.arange(at.size) - np.repeat(np.cumsum(many) - many, many) + 1
-            pictures = np.full((units.size, many.max() + 1, self.phi.shape[1]), np.nan)
-            pictures[:, 0] = self.phi[units]
-            pictures[unit[order], place] = self.phi[at[order]]
             codes = np.full(pictures.shape[:2], -1)
-            codes[unit[order], place] = variation[at[order]]
+            known = unit >= 0
+            codes[unit[known], place[known]] = variation[at[known]]
             own = slice(row * len(columns), (row + 1) * len(columns))
             sums, counts = cells.sums[:, own], cells.counts[:, own]
             parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, LARGEST)))
@@ -105,6 +101,35 @@ class Shifts:
                 if getattr(out, name) is not None:
                     getattr(out, name)[own] = getattr(part, name)
         return out
+
+    def pictures(
+        self, at: npt.NDArray[np.int64], varied: Array
+    ) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Scores by base: what was compared with one and the same picture, side by side.
+
+        Parameters
+        ----------
+        at:
+            Which variations.
+        varied:
+            Scores of all variations, shape (variations, scenarios).
+
+        Returns
+        -------
+        Rows of the bases; scores of shape (bases, pictures, scenarios), base first, NaN where there is none; for each
+        variation its base, -1 for none, and its place among the pictures.
+        """
+        base = self.faces.base_of[at]
+        unit, place = np.full(at.size, -1), np.zeros(at.size, dtype=np.int64)
+        have = np.flatnonzero(base >= 0)
+        units, code, many = np.unique(base[have], return_inverse=True, return_counts=True)
+        order = np.argsort(code, kind="stable")
+        unit[have] = code
+        place[have[order]] = np.arange(have.size) - np.repeat(np.cumsum(many) - many, many) + 1
+        scores = np.full((units.size, many.max(initial=0) + 1, varied.shape[1]), np.nan)
+        scores[:, 0] = self.phi[units]
+        scores[code, place[have]] = varied[at[have]]
+        return units, scores, unit, place
 
     def by(self, *names: str) -> Slicing:
         """Partition the variations by manifest columns."""
