@@ -356,7 +356,8 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int,
 
     The effects are taken off first, or the floor would grow with what it is compared with: each cell's mean from its
     clusters' differences. What is left may change sign, all differences of a cluster together, as with no effect base
-    and variant are exchangeable. Residuals are too small by sqrt(1 - 1/G), which is made up for.
+    and variant are exchangeable. Residuals are too small by sqrt(1 - 1/G), which is made up for; and as their spread is
+    itself an estimate, each draw is multiplied by sqrt((G - 1) / chi²), so that for the mean of one cell this is t.
     """
     total_n = counts.sum(axis=0)
     value = statistic(sums.sum(axis=0), total_n)
@@ -368,6 +369,8 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int,
     residuals = (sums - np.nan_to_num(ratio(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(whole)
     rng = np.random.default_rng(seed)
     signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
+    free = max(int(groups.max(initial=0)) - 1, 1)
+    signs *= np.sqrt(free / rng.chisquare(free, size=(resamples, 1)))
     null = statistic(signs @ residuals, np.broadcast_to(total_n, (resamples, total_n.size)))
     return floor_from(null, value)
 
