@@ -48,7 +48,7 @@ def test_equal_identities_have_a_small_p_and_a_low_limit_above_zero_as_rarely_as
         null = pair_moments.spread(one.dealt(one.s, 200, seed))
         small += int(pair_moments.share_beyond(null, value) < 0.05)
         freed = pair_moments.spread(one.dealt(one.freed, 200, seed + 1000))
-        above += int(pair_moments.spread_interval(value, freed)[0] > 0)
+        above += int(pair_moments.spread_interval(value, freed, 6, 50)[0] > 0)
         beyond += int(value > np.quantile(freed, 0.95))
     assert small <= 21
     assert above <= 21
@@ -72,9 +72,20 @@ def test_spread_intervals_hold_a_planted_spread() -> None:
     for seed in range(150):
         one = scenes(8, 25, 0.5, seed + 10, effects)
         null = pair_moments.spread(one.dealt(one.freed, 200, seed))
-        low, high = pair_moments.spread_interval(float(pair_moments.spread(selected(one))), null)
+        low, high = pair_moments.spread_interval(float(pair_moments.spread(selected(one))), null, 8, 168)
         held += low <= truth <= high
     assert held >= 135  # .95 of 150 is 142; 99.9% lie at or above 133
+
+
+@pytest.mark.parametrize(("identities", "count"), [(6, 3), (2, 8), (12, 4)])
+def test_spread_intervals_of_few_scenes_hold_zero(identities: int, count: int) -> None:
+    held = 0
+    for seed in range(150):
+        one = scenes(identities, count, 0.5, seed)
+        null = pair_moments.spread(one.dealt(one.freed, 200, seed))
+        df = (identities - 1) * (count - 1)
+        held += pair_moments.spread_interval(float(pair_moments.spread(selected(one))), null, identities, df)[0] == 0
+    assert held >= 138  # zero can only be missed below: .975 of 150 is 146; 99.9% lie at or above 139
 
 
 def test_spread_has_an_error_and_nothing_where_there_is_nothing_to_compare() -> None:

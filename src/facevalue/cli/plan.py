@@ -110,6 +110,8 @@ def _show_detection(found: "Detection", precision: Precision) -> None:
         style="dim",
         highlight=False,
     )
+    if found.advice:
+        console.print(found.advice, highlight=False)
 
 
 def _from(effect: float | None) -> str:

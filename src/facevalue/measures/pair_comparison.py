@@ -37,8 +37,8 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     Equation
     --------
     S(i1 | i2) - S(i1 | not i2) (section 5), both pooled over activities. The same pictures of i1 are on both sides: the
-    interval is square-and-add (`proportions.difference`) with standard errors over them and the correlation of what
-    each picture adds to either share, (s_u - R n_u) / n. Published beside it: Fisher's exact test on
+    interval is t over them (`proportions.difference`), with the covariance of what each picture adds to either share,
+    (s_u - R n_u) / n. Published beside it: Fisher's exact test on
     [[chosen, not chosen] beside i2, [chosen, not chosen] beside the rest].
 
     Examples
@@ -47,7 +47,7 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     >>> sums = pl.DataFrame({**who, "n": [6.0] * 6, "s": [1.0, 4, 2, 4, 2, 6]}).with_columns(stratum=pl.lit("male"))
     >>> out = paircomp(sums, []).sort("other_identity")
     >>> out.select("other_identity", pl.col("value", "low", "high").round(1), "clusters").rows()
-    [('adult', 50.0, 5.9, 68.2, 3), ('young', -50.0, -68.2, -5.9, 3)]
+    [('adult', 50.0, 8.6, 91.4, 3), ('young', -50.0, -91.4, -8.6, 3)]
     """
     key = [*by, "identity"]
     couple = [*key, "other_identity"]
@@ -90,11 +90,10 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
         first, second = (
             Side(x.share, np.hypot(x.se, y), x.clusters) for x, y in zip((first, second), more, strict=True)
         )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value, low, high, p = difference(first, second, covariance / (first.se * second.se))
+    value, se, low, high, p = difference(first, second, covariance)
     tables = [np.maximum(x, 0.0) for side in (("s", "n"), ("s2", "n2")) for x in _two(column, *side)]
     numbers = {"value": 100 * value, "low": 100 * low, "high": 100 * high, "p": p}
-    numbers["se"] = 100 * np.sqrt(np.maximum(first.se**2 + second.se**2 - 2 * covariance, 0.0))
+    numbers["se"] = 100 * se
     numbers["p_paper"] = np.where(np.isfinite(value), fisher_exact(*tables), np.nan)
     frame = both.select(*couple, "n", pl.col("clusters").cast(pl.Int64))
     return frame.with_columns(*(pl.Series(name, x).fill_nan(None) for name, x in numbers.items()))
@@ -136,15 +135,15 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     Equation
     --------
     1/K Σ_k (S_high,k - S_low,k), S the selection frequency (section 5; K = 1 for one term pair). High and low are asked
-    of the same pictures: the interval is square-and-add with the correlation of Σ_k S_high,k and Σ_k S_low,k, which
-    follows from what each picture adds to them, u_g = Σ_k (s_gk - S_k n_gk) / n_k.
+    of the same pictures: the interval is t over pictures (`proportions.difference`) with the covariance of Σ_k S_high,k
+    and Σ_k S_low,k, which follows from what each picture adds to them, u_g = Σ_k (s_gk - S_k n_gk) / n_k.
 
     Examples
     --------
     >>> sums = pl.DataFrame({"identity": ["old"] * 8, "cluster": [1, 2, 3, 4] * 2, "pair": ["moral-immoral"] * 8,
     ...     "valence": ["high"] * 4 + ["low"] * 4, "n": [1.0] * 8, "s": [1.0, 0, 0, 0, 1, 1, 1, 0]})
     >>> polarity(sums, ["identity"]).select("value", pl.col("low", "high").round(1), "clusters").row(0)
-    (-50.0, -77.0, 21.5, 4)
+    (-50.0, -141.9, 41.9, 4)
     """
     key = [*by, "pair"]
     rows = sums.filter(pl.col("n") > _NOTHING)
@@ -174,18 +173,15 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     first, second = (
         _side(np.clip(column[f"part_{side}"], 0, 1), column[f"square_{side}"], column[f"seen_{side}"]) for side in sides
     )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        together = column["cross"] / np.sqrt(column["square_high"] * column["square_low"])
-    related = np.where(np.isfinite(together), together, 0.0)
-    value, bottom, top, p = difference(first, second, related)
-    variance = first.se**2 + second.se**2 - 2 * related * first.se * second.se
+    both_seen = np.minimum(column["seen_high"], column["seen_low"])
+    value, se, bottom, top, p = difference(first, second, column["cross"] * _correction(both_seen))
     tables = [
         column[f"s_{side}"] if chosen else column[f"n_{side}"] - column[f"s_{side}"]
         for side in sides
         for chosen in (True, False)
     ]
     published = fisher_exact(*(np.maximum(x, 0.0) for x in tables))
-    numbers = {"value": value, "low": bottom, "high": top, "se": np.sqrt(np.maximum(variance, 0.0))}
+    numbers = {"value": value, "low": bottom, "high": top, "se": se}
     frame = found.select(*by, "clusters", n=pl.col("n_high") + pl.col("n_low"))
     asked = sums.select(by).unique(maintain_order=True)
     frame = frame.with_columns(

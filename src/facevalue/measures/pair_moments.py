@@ -62,6 +62,11 @@ class Scenes:
         """How many scenes."""
         return int(np.unique(self.scene).size)
 
+    @cached_property
+    def strata(self) -> int:
+        """How many strata."""
+        return int(np.unique(self.stratum).size)
+
     def selected(self, n: Array, s: Array) -> Array:
         """Selection frequencies in percent of answers of the shape (..., lines, identities)."""
         starts = np.flatnonzero(np.r_[True, np.diff(self.activity) != 0])
@@ -211,7 +216,7 @@ def spread_error(selected: Array, se: Array, related: Array) -> float:
     return float(np.sqrt(max(slope @ (related * np.outer(se, se)) @ slope, 0.0)))
 
 
-def spread_interval(value: float, null: Array) -> tuple[float, float]:
+def spread_interval(value: float, null: Array, identities: int, df: float) -> tuple[float, float]:
     """Interval of the spread without what chance adds to it.
 
     Parameters
@@ -220,6 +225,10 @@ def spread_interval(value: float, null: Array) -> tuple[float, float]:
         The spread found.
     null:
         Spreads of answers without any preference.
+    identities:
+        How many there are.
+    df:
+        Degrees of freedom that the scatter of the null is known with.
 
     Returns
     -------
@@ -228,23 +237,25 @@ def spread_interval(value: float, null: Array) -> tuple[float, float]:
 
     Equation
     --------
-    spread² = c X, X noncentral chi-square with ν degrees of freedom and λ = τ²/c, τ the spread to be known; c ν and
-    2 c² ν are mean and variance of null spreads² (Patnaik 1949). Limits: τ with P(X <= spread²/c) = .975 and .025.
+    spread²/m ~ F with ν and df degrees of freedom and noncentrality λ = ν τ²/m, τ the spread to be known; m and 2 m²/ν
+    are mean and variance of null spreads², ν at most k - 1 (Patnaik 1949). Limits: τ with P(F <= spread²/m) = .975 and
+    .025.
 
     Examples
     --------
     >>> null = np.sqrt(np.random.default_rng(0).chisquare(11, 4000) / 11)
-    >>> [round(x, 2) for x in spread_interval(1.2, null)], [round(x, 1) for x in spread_interval(9.0, null)]
-    ([0.0, 1.45], [8.3, 9.5])
+    >>> [[round(x, 1) for x in spread_interval(value, null, 12, 200)] for value in (1.2, 9.0)]
+    [[0.0, 1.5], [7.9, 10.0]]
     """
     squares = null**2
     mean, variance = float(squares.mean()), float(squares.var())
     if not (mean > 0 and variance > 0):
         return float("nan"), float("nan")
-    c, nu = variance / (2 * mean), 2 * mean**2 / variance
-    x, tail = value**2 / c, (1 - LEVEL) / 2
+    nu = min(2 * mean**2 / variance, identities - 1.0)
+    f, tail = value**2 / mean, (1 - LEVEL) / 2
     limits = [
-        0.0 if special.chdtr(nu, x) <= p else float(np.sqrt(c * special.chndtrinc(x, nu, p))) for p in (1 - tail, tail)
+        0.0 if special.fdtr(nu, df, f) <= p else float(np.sqrt(mean / nu * special.ncfdtrinc(nu, df, p, f)))
+        for p in (1 - tail, tail)
     ]
     return min(limits[0], value), max(limits[1], value)
 
@@ -287,10 +298,12 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
     if scenes is None:
         null = spread(drawn(se, related, df, DRAWS * 10, seed))
         p, least = float(share_beyond(null, value)), 1.0 / (1 + null.size)
+        known = max(df, 1.0)
     else:
         null = spread(scenes.dealt(scenes.freed, DRAWS, seed + 1))
         p, least = _dealt_p(scenes, value, seed)
-    low, high = spread_interval(value, null)
+        known = max((selected.size - 1.0) * (scenes.count - scenes.strata), 1.0)
+    low, high = spread_interval(value, null, selected.size, known)
     return Spread(value, error, low, high, float(null.mean()), float(np.quantile(null, 0.95)), p, least)
 
 

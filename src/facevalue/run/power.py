@@ -68,6 +68,8 @@ class Detection:
         Assumed SD between units, where the effect is the one to be detected (or none).
     source:
         Where it is from.
+    advice:
+        What the design cannot tell apart, and what it would take; empty if nothing.
     """
 
     what: str
@@ -84,6 +86,7 @@ class Detection:
     power: float
     sd: float
     source: str
+    advice: str
 
     def json(self) -> dict[str, Any]:
         """For machines."""
@@ -159,6 +162,7 @@ def detection(
         power=POWER,
         sd=spread.at(items, effect or 0.0),
         source=spread.source,
+        advice="" if plan.advice is None else plan.advice(spread),
     )
 
 

@@ -84,6 +84,8 @@ class Precision:
     shares:
         Share of the clusters that each test rests on, as not every face can have every cue; empty where all rest on
         all.
+    advice:
+        From the spread to what the design cannot tell apart and what it would take, for people; None if nothing.
     """
 
     what: str
@@ -96,6 +98,7 @@ class Precision:
     spread: Callable[[Iterator[pl.DataFrame], str], Spread]
     default: Spread
     shares: tuple[float, ...] = ()
+    advice: Callable[[Spread], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from facevalue.measures.fisher import fisher_exact
 from facevalue.measures.inference import Array
 from facevalue.measures.log_odds import BETWEEN, EFFECTIVE, Counts, log_odds, log_odds_between
 from facevalue.measures.pair_comparison import paircomp, polarity
-from facevalue.measures.proportions import SQUARE_AND_ADD
+from facevalue.measures.proportions import PAIRED
 from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.analysis_selection import heatmap
@@ -31,7 +31,7 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     group = both.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     x, n, se, df = (to_array(both[name]) for name in ("s", "n", "se", "df"))
     value, error, low, high, p, freedom = log_odds_between(x, n, group)
-    inside, outside = _counts(x, n, se / 100, df, group)
+    inside, outside = _counts(x, n, se / 100 * _wider(tables, both), df, group)
     own = log_odds(inside, outside)
     replicated = np.isfinite(own[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
     error, low, high, p = (
@@ -47,6 +47,20 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     record(table, m.LOG_ODDS, frame, how, p=p, p_paper=published, family="identity x activity")
     some = both["s"].to_numpy() > 0
     record(table, m.LOG_ODDS_RELEASED, frame.filter(some), how[some])
+
+
+def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
+    """By how much the pictures on the other side widen an identity's intervals: 1 where they are in its own units."""
+    partners, own = tables.pairs.filter("crossed"), tables.selected.filter(pl.col("unit").is_not_null())
+    by = [*_FAMILY, "identity"]
+    if not partners.height or not own.height:
+        return np.ones(cells.height)
+    alone, beside = (selection.cells(own, by, None, x).select(*by, "se") for x in (None, partners))
+    both = alone.join(beside, on=by, nulls_equal=True, suffix="_beside").select(
+        *by, wider=pl.col("se_beside") / pl.col("se")
+    )
+    found = cells.select(by).join(both, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
+    return to_array(found.fill_nan(None).fill_null(1.0))
 
 
 def _counts(x: Array, n: Array, se: Array, df: Array, group: npt.NDArray[np.int64]) -> tuple[Counts, Counts]:
@@ -83,7 +97,7 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
         parts.append(selection.add(one, keys, ("n", "s")))
     found = paircomp(pl.concat(parts), _FAMILY, _excess(tables)).sort([*_FAMILY, "identity", "other_identity"])
     p, published = to_array(found["p"]), to_array(found["p_paper"])
-    record(table, m.PAIRCOMP, found, SQUARE_AND_ADD, p=p, p_paper=published, family="pairs of identities")
+    record(table, m.PAIRCOMP, found, PAIRED, p=p, p_paper=published, family="pairs of identities")
 
 
 def _excess(tables: Tables) -> pl.DataFrame | None:
@@ -120,4 +134,4 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
         found = polarity(grouped, by).sort(by)
         tested = "polarity" if "trait" not in own or "pair" in own else "polarity, traits"
         p, published = to_array(found["p"]), to_array(found["p_paper"])
-        record(table, m.POLARITY, found, SQUARE_AND_ADD, p=p, p_paper=published, family=tested)
+        record(table, m.POLARITY, found, PAIRED, p=p, p_paper=published, family=tested)

@@ -20,7 +20,7 @@ from facevalue.studies.vignette.tallies import Tables
 
 SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""
-SPREAD = "noncentral chi-square, from identities dealt anew to the pictures"
+SPREAD = "noncentral F, from identities dealt anew to the pictures"
 _FAMILY = ("contrast", "paradigm", "question", "dimension")
 
 

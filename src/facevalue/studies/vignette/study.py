@@ -11,6 +11,7 @@ from facevalue.studies.vignette.layout import IRRELEVANT, Layout, listed_layout,
 from facevalue.studies.vignette.measures import MEASURES
 from facevalue.studies.vignette.options import Options
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
+from facevalue.studies.vignette.power import precision
 from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased, read_roles, roles
 from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection, seeds, temperature, whole
 from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
@@ -117,6 +118,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         counted_by=("paradigm",),
         parts=("paradigm", "contrast"),
         lead=LEAD,
+        precision=precision(layout.design),
     )
 
 

@@ -1,0 +1,177 @@
+"""How precisely a plan of so many pictures measures how far an identity is from an even choice."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.design import Block, Design
+from facevalue.studies.base import Precision, Spread
+
+LEADING = ("decision", "perception")
+"""Paradigms that the page's answer is about, the first that is asked."""
+DEFAULT = Spread(
+    mean=0.131,
+    within=0.232,
+    items=11,
+    source=(
+        "simulated: pictures of one identity differ by .5 and pairs by .3 on the logit scale, six decisions of each "
+        "pair; a pilot of your own model is better: --pilot RUN"
+    ),
+)
+SINGLE = 0.2
+"""Share that `advice` plans for in a single activity: 20 points."""
+
+
+def precision(design: Design) -> Precision | None:
+    """Describe the study to the planner; None where two identities are not chosen between in one activity.
+
+    Parameters
+    ----------
+    design:
+        Of the study.
+    """
+    blocks = [block for block in design.blocks if _constant(block, "contrast") == "identity"]
+    paradigm = next((name for name in LEADING if any(_asked(block, name) for block in blocks)), None)
+    blocks = [block for block in blocks if paradigm is not None and _asked(block, paradigm)]
+    if paradigm is None or not blocks:
+        return None
+    levels = [{name: len(values) for name, values in _stimulus(block).items()} for block in blocks]
+    people = [of.get("person", 1) for of in levels]
+    listed = any("pair_of_pictures" in of for of in levels)
+    dimensions = {_constant(block, "dimension") for block in blocks}
+    identities = max(of.get("identity_1", 2) for of in levels)
+    activities = max(of.get("activity", 1) for of in levels)
+    genders = len({_constant(block, "gender") for block in blocks})
+    personal = max(people) > 1
+    per_identity = genders * (min(people) if personal else activities)
+    pairs = (identities - 1) * (activities if personal else 1)
+
+    def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
+        return _units(design, numbers, paradigm)
+
+    if listed:
+        per_identity, items = units(np.arange(design.size))
+        pairs = round(items)
+
+    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+        return pilot_spread(chunks, paradigm, source)
+
+    def advice(found: Spread) -> str:
+        return _advice(found, identities * activities, personal)
+
+    questions = 1 if paradigm == "decision" else 4
+    return Precision(
+        what=f"how far an identity is from an even choice ({paradigm}; 0.1 is 10 points)",
+        tests=identities * questions * len(dimensions),
+        clusters=per_identity,
+        items=float(pairs),
+        cluster="people of each identity" if personal else "pictures of each identity",
+        item="pairs",
+        units=units,
+        spread=spread,
+        default=DEFAULT,
+        advice=advice,
+    )
+
+
+def _constant(block: Block, name: str) -> str | None:
+    return block.constants.get(name)
+
+
+def _asked(block: Block, paradigm: str) -> bool:
+    return paradigm in next(c.values for c in block.prompt[0].columns() if c.name == "paradigm")
+
+
+def _stimulus(block: Block) -> dict[str, set[str | None]]:
+    """Levels of what a block shows; the first of a pair has all but one of those of either."""
+    found: dict[str, set[str | None]] = {}
+    for axis in block.stimulus:
+        for column in axis.columns():
+            name = column.name.replace("_2", "_1") if column.name.startswith("identity") else column.name
+            found.setdefault(name, set()).update(column.values)
+    return found
+
+
+def _units(design: Design, numbers: npt.NDArray[np.int64], paradigm: str) -> tuple[int, float]:
+    """Typical number of an identity's units among these trials, and pairs of each."""
+    frame = design.trials(numbers)
+    frame = frame.filter(pl.col("contrast").cast(pl.String) == "identity")
+    frame = frame.filter(pl.col("paradigm").cast(pl.String) == paradigm)
+    sides = _sides(frame)
+    each = sides.group_by("dimension", "identity").agg(
+        units=pl.struct("stratum", "unit").n_unique(), pairs=pl.struct("stratum", "unit", "pair").n_unique()
+    )
+    if not each.height:
+        return 0, 0.0
+    typical = each.select(pl.col("units").median(), items=(pl.col("pairs") / pl.col("units")).median()).row(0)
+    return int(typical[0]), float(typical[1])
+
+
+def _sides(frame: pl.DataFrame) -> pl.DataFrame:
+    """A row per trial and side: dimension, identity, stratum, unit, the pair, and the other columns."""
+    from facevalue.studies.vignette.profile import pair_columns, with_units  # noqa: PLC0415 - slow to import
+
+    named = with_units(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
+    named = named.with_columns(pair=pl.struct(pair_columns(frame)).rank("dense"))
+    return pl.concat([named.with_columns(identity=f"identity_{k}", unit=f"unit_{k}", side=pl.lit(k)) for k in (1, 2)])
+
+
+def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> Spread:
+    """Spread of an identity's pictures in a run: median over identities; NaN where none has two.
+
+    Parameters
+    ----------
+    chunks:
+        Answers of the pilot.
+    paradigm:
+        Which of its questions; those of perception one by one.
+    source:
+        Where the run is, for people.
+    """
+    from facevalue.studies.vignette.moments import CONTROL, balanced  # noqa: PLC0415 - slow to import
+    from facevalue.studies.vignette.tallies import tally  # noqa: PLC0415
+
+    rows = balanced(tally(chunks).stimuli).filter(pl.col("n") > 0)
+    question = pl.col("question").cast(pl.String)
+    of = (pl.col("contrast").cast(pl.String) == "identity") & (pl.col("paradigm").cast(pl.String) == paradigm)
+    rows = rows.filter(of & ~question.str.starts_with(CONTROL))
+    if not rows.height:
+        return Spread(np.nan, np.nan, 0, source)
+    sides = _sides(rows).with_columns(asked=pl.when(pl.col("paradigm") == "perception").then("question"))
+    chosen = pl.when(pl.col("side") == 1).then("s").otherwise("t")
+    picture = ["dimension", "identity", "asked", "stratum", "unit"]
+    pairs = sides.group_by(*picture, "pair", maintain_order=True).agg(share=chosen.sum() / pl.col("n").sum())
+    means = pairs.group_by(picture, maintain_order=True).agg(
+        mean=pl.col("share").mean(), items=pl.len(), squares=((pl.col("share") - pl.col("share").mean()) ** 2).sum()
+    )
+    own = means.group_by("dimension", "identity", "asked", "stratum", maintain_order=True).agg(sd=pl.col("mean").std())
+    whole = means.select(
+        pl.col("items").mean(), within=(pl.col("squares").sum() / (pl.col("items") - 1).sum()).sqrt()
+    ).row(0, named=True)
+    middle = own["sd"].drop_nulls().median()
+    mean = float(middle) if isinstance(middle, float) else np.nan
+    return Spread(mean, float(whole["within"]), float(whole["items"]), source)
+
+
+def _advice(spread: Spread, cells: int, personal: bool) -> str:
+    """What several pictures of each identity in each activity would make possible, and how many."""
+    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
+    from facevalue.measures.power import clusters_needed  # noqa: PLC0415
+    from facevalue.run.power import ALPHA, POWER  # noqa: PLC0415
+
+    level = ALPHA * (1 - LEAD_SHARE) / cells
+    needed = float(clusters_needed(spread.mean, SINGLE, level, POWER))
+    if not np.isfinite(needed):
+        return ""
+    start = (
+        "The people drawn are the unit: more activities of the same people do not replace people."
+        if personal
+        else "Each identity has one picture of an activity: within it, picture and identity cannot be told apart."
+    )
+    what = "people" if personal else "pictures of each identity in each activity (a manifest with several, --people)"
+    return (
+        f"{start} To find {SINGLE * 100:.0f} points in a single activity it takes {needed:.0f} {what}; from 3 on, one "
+        "activity has an interval of its own, and so has a portrait of 3 or more of each identity."
+    )
