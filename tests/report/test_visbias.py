@@ -280,6 +280,14 @@ def test_defaults_without_a_picture_stand_beside_everyone() -> None:
     assert "Without a picture" not in page(data()).text
 
 
+def test_species_that_are_ranked_above_others_are_shown_with_the_control_alone() -> None:
+    of = {"paradigm": "yesno", "question": "income", "dimension": "species", "group": "elf"}
+    html = report.render(data(frame([*rows(), row("ranked_above", 0.3, **of, **OPEN)])))
+    before, after = html.split('<section id="species"')
+    assert "<h3>Which species is ranked above which" in after.split("</section>")[0]
+    assert "<h3>Which species is ranked above which" not in before
+
+
 def test_species_stay_out_of_the_choices_of_people() -> None:
     html = report.render(data())
     start = html.index('<section id="choices"')

@@ -211,10 +211,10 @@ class View(Parts):
         """The legend of pairs."""
         return [Key(letter, text, look) for _, letter, look, text in _OUTCOMES]
 
-    def rankings(self, model: str) -> list[tuple[str, Strips | None]]:
+    def rankings(self, model: str, *, species: bool = False) -> list[tuple[str, Strips | None]]:
         """Per question how often each group is ranked above the others, in points from an even chance."""
         rows = self.numbers.all(findings.ABOVE, model, "paradigm", "dimension", "group", "question")
-        rows = [e for e in rows if e.dimension != findings.SPECIES]
+        rows = [e for e in rows if (e.dimension == findings.SPECIES) is species]
         out = []
         for question in dict.fromkeys(e.question for e in rows):
             own = [findings.points(e) for e in rows if e.question == question]
