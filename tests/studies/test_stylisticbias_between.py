@@ -122,6 +122,13 @@ def test_intervals_of_real_agreement_cover() -> None:
     assert 0.88 <= np.mean(inside) <= 0.99
 
 
+def test_the_floor_of_a_correlation_is_that_of_faces_without_effects() -> None:
+    """Independent noise of 24 faces correlates little more than 25 scenarios would, however strong the agreement is."""
+    found = [said["model_correlation"] for said, _ in audits(8, 24, 0.0, (2.0, 2.0), rho=0.99)]
+    assert min(float(one["value"]) for one in found) > 0.9  # type: ignore[arg-type]
+    assert max(float(one["floor_high"]) for one in found) < 0.85  # type: ignore[arg-type]
+
+
 def test_attenuation_is_that_of_the_sizes_by_category() -> None:
     ((said, _),) = audits(1, 40, 0.5, (0.6, 1.8), rho=1.0, whole=True)
     published, corrected = said["attenuation"], said["attenuation_corrected"]

@@ -105,6 +105,10 @@ class Sides:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(off * (np.sqrt(faces / (faces - 1.0)) / self.counts.sum(axis=1))[:, None])
 
+    def still(self) -> "Sides":
+        """The same with the effects taken off: departures of the faces from the means."""
+        return Sides(self.sums - self.means[:, None] * self.counts, self.counts)
+
     def flipped(self) -> Array:
         """Means where the shifts of each face, of both models, change sign together; shape (flips, 2, cells)."""
         signs = np.random.default_rng(SEED).integers(0, 2, size=(_FLIPS, self.sums.shape[1])) * 2.0 - 1
@@ -133,8 +137,8 @@ def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Shifts,
     sides = sides.only(np.ones(sides.sums.shape[2], dtype=np.bool_))
     if sides.sums.shape[2] < LEAST:
         return
-    null = sides.flipped()
-    noisy = _noisy(names, null.var(axis=-1), sides.means.var(axis=-1))
+    noisy = _noisy(names, sides.flipped().var(axis=-1), sides.means.var(axis=-1))
+    null = sides.still().flipped()
     for published, corrected, statistic, freed, back in (
         (m.SLOPE, m.SLOPE_CORRECTED, _slope, _free_slope, float),
         (m.CORRELATION, m.CORRELATION_CORRECTED, _correlation, _free_z, np.tanh),
