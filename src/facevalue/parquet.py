@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -17,9 +18,26 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
     return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
 
 
-def scan_tables(paths: Sequence[Path]) -> pl.LazyFrame:
-    """Read files of one schema as they are needed, in this order."""
-    return pl.scan_parquet(list(paths), glob=False)
+def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional: Sequence[str] = ()) -> pl.LazyFrame:
+    """Read files of one schema as they are needed, in this order.
+
+    Parameters
+    ----------
+    paths:
+        The files.
+    schema:
+        The columns that are read, whatever others there are; all those of the first file by default.
+    optional:
+        Columns of the schema that files may lack; they are null there.
+    """
+    if schema is None:
+        return pl.scan_parquet(list(paths), glob=False)
+    wanted = [name for name in schema if name not in optional]
+    for path in paths if len(wanted) < len(schema) else ():  # or any column that is not there would be null
+        with path.open("rb") as file:
+            pl.DataFrame(schema=pl.read_parquet_schema(file)).select(wanted)
+    missing: Literal["insert", "raise"] = "insert" if len(wanted) < len(schema) else "raise"
+    return pl.scan_parquet(list(paths), glob=False, schema=schema, missing_columns=missing, extra_columns="ignore")
 
 
 def read_metadata(path: Path) -> dict[str, str]:

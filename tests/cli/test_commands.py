@@ -218,7 +218,7 @@ def test_calibration_shows_planted_and_recovered(facevalue: Command) -> None:
     outcome = facevalue("calibrate", "stylisticbias", "--repetitions", "1", "--faces", "4", "--out", "table.csv")
     assert outcome.status == 0
     assert "planted" in outcome.out
-    assert pl.read_csv("table.csv")["condition"].to_list() == ["default", "null"]
+    assert pl.read_csv("table.csv")["condition"].to_list() == ["default", "null", "drift"]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,8 @@ def test_the_plain_part_of_a_run_measures_as_a_plain_run_does(tmp_path: Path) ->
     assert both.plain().study.options == plain.study.options
     assert plain.plain() is plain
     found = estimate([both.plain()])[0]
-    assert found.equals(estimate([plain])[0])
+    timeless = ~pl.col("measure").str.starts_with("drift")  # the plain run was asked at another time
+    assert found.filter(timeless).equals(estimate([plain])[0].filter(timeless))
     chunks = pl.concat(list(answers(both.plain())))
     assert chunks.height == plain.study.design.size
 

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue import studies
-from facevalue.design import Design
+from facevalue.design import Design, Order, units
 from facevalue.models import load
 from facevalue.prompts.interventions import builtin
 from facevalue.run import RunSettings, run
 from facevalue.run.numbers import Index, TrialNumbers
-from facevalue.run.order import Order
 from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import write_shard
 from facevalue.studies import Study
@@ -35,7 +34,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def asked(study: Study, seed: int = 0, sample: Sequence[int] | None = None, step: int = 100) -> Index:
     numbers = TrialNumbers(study.design.size) if sample is None else TrialNumbers.of(np.array(sample))
-    pieces = list(Order(study, numbers, seed).pieces(step))
+    pieces = list(Order(study.design, study.asked_together, seed, numbers.chosen).pieces(step))
     return numbers.take(np.concatenate(pieces)) if pieces else np.zeros(0, dtype=np.int64)
 
 
@@ -114,16 +113,18 @@ def test_a_pair_and_its_swapped_negation_are_neighbours_and_groups_take_turns() 
     halves = frame.drop_nulls("pair").unique(["pair", "order"], keep="first", maintain_order=True)
     assert 0.4 < (halves["order"].gather_every(2) == "swapped").mean() < 0.6  # type: ignore[operator]
     shown = frame.drop_nulls("image")
-    units = (
+    whose = (
         shown.select(pl.coalesce(pl.col("set", "image").cast(pl.String))).to_series()
         if "set" in shown.columns
         else shown["image"]
     )
     whole = frame.with_row_index("place").drop_nulls("image")["place"].diff().drop_nulls()
-    assert runs(units) == units.n_unique() < int((whole > 1).sum()) + units.n_unique()  # pairs and forms in between
-    early = frame.head(frame.height // 2)
-    for task in frame["task"].unique():
-        assert 0.3 < (early["task"] == task).sum() / (frame["task"] == task).sum() < 0.7, task
+    assert runs(whose) == whose.n_unique() < int((whole > 1).sum()) + whose.n_unique()  # pairs and forms in between
+    names = units(study.design, study.asked_together, frame["trial"].to_numpy().astype(np.int64))
+    ranked = frame.with_columns(unit=names).unique("unit", keep="first", maintain_order=True).with_row_index("turn")
+    for task, mine in ranked.group_by("task"):
+        z = (mine["turn"].to_numpy().mean() / ranked.height - 0.5) * (12 * mine.height) ** 0.5
+        assert abs(z) < 3, task
 
 
 def test_conditions_are_asked_together() -> None:
@@ -141,7 +142,7 @@ def test_thirty_million_pairs_need_no_memory() -> None:
     study = studies.build("vignette", {"pictures": "none"})
     assert study.design.stimulus_offsets[-1] > 20_000_000
     tracemalloc.start()
-    order = Order(study, TrialNumbers(study.design.size), 0)
+    order = Order(study.design, study.asked_together, 0)
     pieces = order.pieces(2_048)
     assert sum(next(pieces).size for _ in range(20)) > 20 * 1_900
     assert tracemalloc.get_traced_memory()[1] < 20e6

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from facevalue.studies.stylisticbias.calibration_population import Population
     from facevalue.studies.vignette import calibration as pairs
 
-_CONDITIONS = ("default", "null")
+_CONDITIONS = ("default", "null", "drift")
+"""What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while the run lasts."""
 _SIZES = {"stylisticbias": ("20,60", "faces", 2), "vignette": ("8,30", "activities", 1)}
 """Per study: default sizes of an audit, in what they are counted, and the smallest."""
 _MODELS = ("sim", "reference", "reference/VARIANT")
@@ -99,7 +100,9 @@ def _faces(cases: Cases, repetitions: int) -> tuple[list[Table], "list[faces.Cal
     from facevalue.models.sim import PRESETS  # noqa: PLC0415 - slow to import
     from facevalue.studies.stylisticbias import calibration  # noqa: PLC0415
 
-    rows, first = _each(cases, lambda name, size: calibration.calibrate(name, PRESETS[name], size, repetitions))
+    rows, first = _each(
+        cases, lambda name, size: calibration.calibrate(name, PRESETS.get(name, PRESETS["null"]), size, repetitions)
+    )
     return [_audit_table(first, cases[0][1]), _summary_table(rows)], rows
 
 

@@ -40,7 +40,7 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
     """
     opened = [StoredRun.open(folder) for folder in runs]
     if explain is not None:
-        _explain(opened[0].study.measures, explain)
+        _explain(opened[0].measures, explain)
         return 0
     if to is not None:
         _writer(to)
@@ -51,7 +51,7 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
         _keep(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
 
-    terminal().print(summary(estimates, opened[0].study.measures))
+    terminal().print(summary(estimates, opened[0].measures))
     return _status(tallies)
 
 

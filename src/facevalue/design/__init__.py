@@ -3,7 +3,8 @@
 from facevalue.design.axes import Axis, Column, Factor, Pairs
 from facevalue.design.block import Block
 from facevalue.design.design import Design
+from facevalue.design.order import Order, units
 from facevalue.design.permutation import Permutation, mix
 from facevalue.design.sampling import sample
 
-__all__ = ["Axis", "Block", "Column", "Design", "Factor", "Pairs", "Permutation", "mix", "sample"]
+__all__ = ["Axis", "Block", "Column", "Design", "Factor", "Order", "Pairs", "Permutation", "mix", "sample", "units"]

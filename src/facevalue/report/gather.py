@@ -44,7 +44,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
             study.citation,
             study.content_note,
             study.options,
-            study.measures,
+            runs[0].measures,
             tuple((left.what, left.why) for left in study.left_out),
         ),
         runs=tuple(_facts(run, tallies[str(run.folder)]) for run in runs),

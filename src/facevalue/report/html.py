@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from facevalue.report import words
 from facevalue.report.data import ReportData
+from facevalue.report.drift import drift_card
 from facevalue.report.headline import Headline, Outcome
 from facevalue.report.judged import how_judged
 from facevalue.report.numbers import POOLED, Numbers
@@ -47,7 +48,7 @@ def render(data: ReportData) -> str:
         answer=answer,
         verdict_class=_verdict_class(answer),
         who=_who(numbers),
-        cards=[*page.cards(data, numbers, titles), *self_check(data.runs)],
+        cards=[*page.cards(data, numbers, titles), *drift_card(numbers, data.runs), *self_check(data.runs)],
         judged=how_judged(data, numbers),
         cautions=_cautions(data),
         methods=_methods(numbers),

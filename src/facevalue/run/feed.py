@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from facevalue.design import Order
 from facevalue.hashing import Hashes
 from facevalue.run.asking import Asking, Chunk, draw_seed
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import Index
-from facevalue.run.order import Order
 from facevalue.studies.base import Study
 from facevalue.types import Request
 

@@ -1,12 +1,17 @@
 """Runs of one model that ask different parts of a study, such as one paradigm each, put together."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import RunError
-from facevalue.run.stored import ROOT, StoredRun, Tally, answers, rebuilt
+from facevalue.run.course import course_of, followed, untimed
+from facevalue.run.stored import ROOT, StoredRun, Tally, rebuilt
 from facevalue.studies import Study
+
+if TYPE_CHECKING:
+    from facevalue.measures.drift import Course
 
 Parts = Mapping[str, Sequence[StoredRun]]
 """The runs of each model, in the order of their parts."""
@@ -95,7 +100,7 @@ def study_of(runs: Sequence[StoredRun]) -> Study:
     return first.study if merged == dict(first.study.options) else rebuilt(first, merged)
 
 
-def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally]) -> Iterator[pl.DataFrame]:
+def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], course: "Course") -> Iterator[pl.DataFrame]:
     """Answers of all parts, one part after the other, with the same columns.
 
     Parameters
@@ -104,13 +109,15 @@ def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally]) -> Iterator[
         The runs of one model.
     tallies:
         By folder: count what passes.
+    course:
+        Looks at it for drift.
     """
     if len(runs) == 1:
-        yield from answers(runs[0], tallies[str(runs[0].folder)])
+        yield from followed(runs[0], tallies[str(runs[0].folder)], course)
         return
     columns = list(dict.fromkeys(name for run in runs for name in run.study.design.trials([0]).columns))
-    for run in runs:
-        for chunk in answers(run, tallies[str(run.folder)]):
+    for part, run in enumerate(runs):
+        for chunk in followed(run, tallies[str(run.folder)], course, part):
             plain = chunk.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
             missing = [pl.lit(None, pl.String).alias(name) for name in columns if name not in plain.columns]
             rest = [name for name in plain.columns if name not in columns]
@@ -144,5 +151,8 @@ def estimate(
         raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
     from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    estimates = first.study.analyse({model: joined(parts, tallies) for model, parts in own.items()})
-    return judge(estimates, first.study.measures, first.declared(), margins, first.study.lead), tallies
+    courses = {model: course_of(parts) for model, parts in own.items()}
+    estimates = first.study.analyse({model: joined(parts, tallies, courses[model]) for model, parts in own.items()})
+    drifts = [courses[model].estimates(first.study.name, model, untimed(parts)) for model, parts in own.items()]
+    estimates = pl.concat([estimates, *drifts], how="diagonal_relaxed")
+    return judge(estimates, first.measures, first.declared(), margins, first.study.lead), tallies

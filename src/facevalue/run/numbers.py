@@ -38,12 +38,6 @@ class TrialNumbers:
         """Numbers at these positions."""
         return positions if self.chosen is None else self.chosen[positions]
 
-    def ranges(self, first: Index, stop: Index) -> tuple[Index, Index]:
-        """Positions of ranges of numbers: where what the run has of each begins and ends."""
-        if self.chosen is None:
-            return first, stop
-        return np.searchsorted(self.chosen, first), np.searchsorted(self.chosen, stop)
-
     def positions(self, numbers: Index) -> tuple[Index, npt.NDArray[np.bool_]]:
         """Positions of numbers, and which of them are of the run at all; the others get position 0."""
         if self.chosen is None:

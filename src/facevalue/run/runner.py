@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from facevalue.design import Order
 from facevalue.errors import FaceValueError, RunError
 from facevalue.hashing import model_hash
 from facevalue.models.base import Model
@@ -21,7 +22,6 @@ from facevalue.run.feed import Feed
 from facevalue.run.interrupts import Interrupts
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import TrialNumbers
-from facevalue.run.order import Order
 from facevalue.run.progress import Meter, Progress, SilentProgress, Snapshot
 from facevalue.run.reasks import without_answer
 from facevalue.run.settings import RunSettings, RunSummary
@@ -92,7 +92,7 @@ def run(
         if settings.sample is not None and ledger.requests < min(settings.sample, study.design.size * asking.repeats):
             progress.note(f"{ledger.requests:,} of {settings.sample:,} requests: as many whole units as fit.")
         check_unchanged(study, folder, ledger, asking)
-        order = Order(study, numbers, settings.seed)
+        order = Order(study.design, study.asked_together, settings.seed, numbers.chosen)
         if settings.check and can.images_per_request:
             check_images(study, ledger)
         session = _Session(
@@ -240,6 +240,7 @@ class _Session:
                 run=before.id,
                 listed=self._list,
                 guard=signals.shielded,
+                timed=not before.replayed,
             ) as writer:
                 try:
                     self._ask(model, writer, signals)

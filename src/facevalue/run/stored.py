@@ -23,6 +23,7 @@ from facevalue.studies.intervened import intervened
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
+    from facevalue.measures.base import Measure
     from facevalue.measures.preregistration import Preregistration
 
 ROOT = "root"
@@ -74,9 +75,16 @@ class StoredRun:
         return found.too_late() if self.replayed else found
 
     @property
+    def measures(self) -> "tuple[Measure, ...]":
+        """Definitions of what is measured: the study's own, and those of every run."""
+        from facevalue.measures.drift import MEASURES  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        return (*self.study.measures, *MEASURES)
+
+    @property
     def replayed(self) -> bool:
         """Whether its answers had been recorded before the run."""
-        return self.facts.model.startswith("replay/")
+        return self.facts.replayed
 
     @property
     def model(self) -> str:
@@ -176,7 +184,8 @@ def answers(
     tally:
         Counts what passes, if given.
     columns:
-        Columns of the responses to keep besides trial, repeat and status; `text` and `probs` are always read.
+        Columns of the responses to keep besides trial, repeat and status, perhaps `at`; `text` and `probs` are always
+        read.
 
     Yields
     ------
@@ -188,7 +197,7 @@ def answers(
     RunError
         Nothing is stored yet, or a shard is damaged; the message names it.
     """
-    study = run.study
+    study, timed = run.study, "at" in columns
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
     _check_rows(run)
     last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored
@@ -200,7 +209,7 @@ def answers(
         stop = min(start + _ROWS, trials.len()) - 1
         if first is None or trials[stop] < first:
             continue
-        chunk = collected(run.folder, scan_responses(run.folder, first, trials[stop]).select(needed))
+        chunk = collected(run.folder, scan_responses(run.folder, first, trials[stop], timed=timed).select(needed))
         factors = study.design.trials(chunk["trial"].to_numpy())
         _check_probabilities(run, factors, chunk)
         answered = study.answer(pl.concat([factors, chunk.drop("trial")], how="horizontal"))

@@ -126,6 +126,11 @@ class RunManifest:
     format: int = FORMAT
     """Version of this file's layout."""
 
+    @property
+    def replayed(self) -> bool:
+        """Whether the answers had been recorded before the run."""
+        return self.model.startswith("replay/")
+
 
 def differences(folder: RunManifest, asked: RunManifest) -> list[str]:
     """What of the settings differs, for people; versions, times and counts may.

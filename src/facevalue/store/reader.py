@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.errors import RunError
 from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
-from facevalue.store.schema import RESPONSES
+from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import UNREADABLE, damaged, inspect, shard_paths
 
 _ATTEMPTS = 40
@@ -50,8 +50,10 @@ def read_responses(folder: Path, first: int | None = None, last: int | None = No
     raise RunError(f"The files in {folder / RESPONSES_FOLDER} keep changing: read them when the run has ended.")
 
 
-def scan_responses(folder: Path, first: int | None = None, last: int | None = None) -> pl.LazyFrame:
-    """The same as a lazy frame, for more than fits into memory or for a few columns of it.
+def scan_responses(
+    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False
+) -> pl.LazyFrame:
+    """The same as a lazy frame, for more than fits into memory or for a few columns of it; `timed`, with `at`, too.
 
     Give `first` and `last` here rather than as a filter on the result: it is then applied before rows are compared.
     Files may vanish under the frame if a run merges them meanwhile; `read_responses` looks again then.
@@ -61,7 +63,7 @@ def scan_responses(folder: Path, first: int | None = None, last: int | None = No
     RunError
         As for `read_responses`; damage inside a shard shows only when the frame is collected, as Polars' own error.
     """
-    return distinct(scan_stored(folder, first, last))
+    return distinct(scan_stored(folder, first, last, timed=timed))
 
 
 def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
@@ -78,7 +80,9 @@ def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
         raise _blame(folder, error) from error
 
 
-def scan_stored(folder: Path, first: int | None = None, last: int | None = None) -> pl.LazyFrame:
+def scan_stored(
+    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False
+) -> pl.LazyFrame:
     """Every stored row in the order of storing, requests stored twice included."""
     if not (folder / RESPONSES_FOLDER).is_dir():
         raise RunError(f"{folder} holds no responses: it is not the folder of a run, or nothing was asked yet.")
@@ -88,9 +92,10 @@ def scan_stored(folder: Path, first: int | None = None, last: int | None = None)
             inspect(path)
         except UNREADABLE as error:
             raise damaged(path, error) from error
+    schema = TIMED if timed else RESPONSES
     if not paths:
-        return pl.LazyFrame(schema=RESPONSES)
-    rows = scan_tables(paths)
+        return pl.LazyFrame(schema=schema)
+    rows = scan_tables(paths, schema, optional=("at",))
     if first is not None:
         rows = rows.filter(pl.col("trial") >= first)
     if last is not None:

@@ -62,4 +62,9 @@ RESPONSES = pl.Schema(
 )
 """Schema of `RUN/responses/part-*.parquet`; see `Stored` for what each column means."""
 
+TIMED = pl.Schema({**RESPONSES, "at": pl.Datetime("ms", "UTC")})
+"""The same with the optional last column `at`: when the answer came; null where nobody knows, as in older shards and
+where recorded answers are replayed. It says when, not what: readers leave it out unless they are asked for it, so that
+runs that ended with the same answers have the same table."""
+
 assert tuple(RESPONSES) == Stored._fields

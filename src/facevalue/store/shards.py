@@ -18,7 +18,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.parquet import read_metadata, read_table, scan_tables
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.store.files import ASIDE, RESPONSES_FOLDER, sync_folder, write_whole
-from facevalue.store.schema import FORMAT, RESPONSES
+from facevalue.store.schema import FORMAT, RESPONSES, TIMED
 
 _NUMBERED = re.compile(r"\.?part-(\d+)(?:-[0-9a-f]{16})?\.parquet")
 _VERSION, _ROWS, _RUN = "facevalue.responses", "facevalue.rows", "facevalue.run"
@@ -195,8 +195,8 @@ def _merge(
 ) -> None:
     if len(group) < max(least, 2):
         return
-    frame = pl.concat([read_table(shard.path) for shard in group])
-    assert frame.schema == RESPONSES
+    frame = pl.concat([read_table(shard.path) for shard in group], how="diagonal")
+    assert frame.schema in (RESPONSES, TIMED)
     old = {shard.path for shard in group}
     merged = write_shard(folder, number_of(group[0].path), frame.sort("trial", "repeat", maintain_order=True), run)
     stored([path for path in shard_paths(folder) if path not in old or path == merged])

@@ -16,7 +16,7 @@ import polars as pl
 from facevalue.errors import ModelError
 from facevalue.hashing import Hashes
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
-from facevalue.store.schema import RESPONSES
+from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import compact, next_number, remove_leftovers, shard_paths, write_shard
 from facevalue.types import Response
 
@@ -48,6 +48,8 @@ class ShardWriter:
         Called with the shards that hold whenever there is another; likewise.
     guard:
         Returns a context in which the caller's thread is not interrupted.
+    timed:
+        Whether to note when each response came; not where answers were recorded before.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class ShardWriter:
         run: str = "",
         listed: Callable[[Collection[Path]], None] | None = None,
         guard: Callable[[], AbstractContextManager[None]] = nullcontext,
+        timed: bool = False,
     ) -> None:
         self._folder = folder
         self._asked = asked
@@ -70,7 +73,9 @@ class ShardWriter:
         self._run = run
         self._listed = listed or _nobody
         self._guard = guard
+        self._timed = timed
         self._waiting: list[Response] = []
+        self._times: list[float] = []  # of those that wait, as far as they are known
         self._ready: pl.DataFrame | None = None  # taken from those waiting, not yet on the disk
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -97,6 +102,8 @@ class ShardWriter:
         ModelError
             An earlier one answers what was not asked.
         """
+        if self._timed:
+            self._times.append(time.time())  # first, as the other thread takes as many times as there are responses
         self._waiting.append(response)
         if len(self._waiting) >= self._limit or self._failure is not None:
             self.flush()
@@ -151,9 +158,9 @@ class ShardWriter:
         count = len(self._waiting)  # the other thread may append meanwhile
         if not count:
             return
-        frame, strays = self._frame(self._waiting[:count])
+        frame, strays = self._frame(self._waiting[:count], self._times[:count])
         self._ready = frame
-        del self._waiting[:count]
+        del self._waiting[:count], self._times[:count]
         self._store(frame)
         if strays:
             raise ModelError(
@@ -179,7 +186,7 @@ class ShardWriter:
     def _compact(self, least: int) -> None:
         compact(self._folder, self._limit, least, self._run, self._listed)
 
-    def _frame(self, rows: Sequence[Response]) -> tuple[pl.DataFrame, list[Response]]:
+    def _frame(self, rows: Sequence[Response], times: list[float]) -> tuple[pl.DataFrame, list[Response]]:
         keys = np.array([row[:2] for row in rows], dtype=np.int64)
         hashes, known = self._asked(keys[:, 0], keys[:, 1])
         strays: list[Response] = []
@@ -187,17 +194,18 @@ class ShardWriter:
             strays = [row for row, mine in zip(rows, known, strict=True) if not mine]
             rows = [row for row, mine in zip(rows, known, strict=True) if mine]
             hashes = hashes[known]
-        return to_frame(rows, hashes), strays
+            times = [when for when, mine in zip(times, known, strict=self._timed) if mine]
+        return to_frame(rows, hashes, times if self._timed else None), strays
 
 
 def _nobody(paths: Collection[Path]) -> None:
     """Keeps no list."""
 
 
-def to_frame(rows: Sequence[Response], hashes: Hashes) -> pl.DataFrame:
-    """Responses and the hashes of their requests as columns, sorted by request."""
+def to_frame(rows: Sequence[Response], hashes: Hashes, times: Sequence[float] | None = None) -> pl.DataFrame:
+    """Responses, the hashes of their requests and perhaps when they came as columns, sorted by request."""
     if not rows:
-        return pl.DataFrame(schema=RESPONSES)
+        return pl.DataFrame(schema=RESPONSES if times is None else TIMED)
     trial, repeat, status, text, probs, prompt, completion, latency, error = zip(*rows, strict=True)
     frame = pl.DataFrame(
         [
@@ -213,6 +221,9 @@ def to_frame(rows: Sequence[Response], hashes: Hashes) -> pl.DataFrame:
             pl.Series("request", hashes),
         ]
     )
+    if times is not None:
+        came = pl.Series("at", np.array(times) * 1000).cast(pl.Int64).cast(pl.Datetime("ms"))
+        frame = frame.with_columns(came.dt.replace_time_zone("UTC"))
     return frame.sort("trial", "repeat", maintain_order=True)
 
 

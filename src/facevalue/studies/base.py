@@ -183,6 +183,9 @@ class Study:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
         asked by itself, at a time drawn by seed.
+    followed:
+        Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
+        `answer`, null for answers of another kind.
     """
 
     name: str
@@ -207,6 +210,7 @@ class Study:
     judged: Callable[[Judge], Callable[[pl.DataFrame], pl.DataFrame]] | None = None
     constrain: bool = False
     asked_together: tuple[str, ...] = ()
+    followed: Mapping[str, pl.Expr] = field(default_factory=lambda: {"": pl.col("weight")})
     protocol: Design | None = None
     left_out: tuple[LeftOut, ...] = ()
     unshown: str = ""

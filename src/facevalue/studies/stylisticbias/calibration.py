@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.design import Order
 from facevalue.measures import families, inference, shift
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
@@ -14,10 +15,13 @@ from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
 from facevalue.studies.stylisticbias.scores import Faces
 from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED
+from facevalue.studies.stylisticbias.study import TOGETHER, designed
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]
 LEVELS = ("favourable", "unfavourable")
+DRIFT = 0.3
+"""Logits by which a model drifts while a run lasts, where that is planted."""
 EXACT = 1e-12
 """A planted shift this small is none."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
@@ -121,7 +125,9 @@ def _expected(respondent: Respondent, factors: list[dict[str, str | None]], name
     return out / len(ORDERINGS)
 
 
-def simulate(planted: Planted, faces: dict[str, int], names: list[str], seeds: int, draw: int) -> Audit:
+def simulate(
+    planted: Planted, faces: dict[str, int], names: list[str], seeds: int, draw: int, drift: float = 0.0
+) -> Audit:
     """Audit one respondent on newly drawn faces.
 
     The replies are those that `models.sim` gives (same draws, tested), taken without their text; the estimates are
@@ -139,13 +145,16 @@ def simulate(planted: Planted, faces: dict[str, int], names: list[str], seeds: i
         Repeats of each prompt.
     draw:
         Which faces.
+    drift:
+        By how many logits answers become more favourable from the first to the last of the run.
     """
     kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in faces}
     # Faces carry the draw in their names: other people each time, as a respondent knows them by name.
     drawn = [replace(who, id=f"{who.id}#{draw}") for who in draw_identities(faces, draw)]
     manifest = portrait_manifest(drawn, kept)
     people = Faces(manifest)
-    phi = simulated_phi(planted, manifest, names, seeds)
+    later = drift * (times(manifest, names, draw) - 0.5) if drift else None
+    phi = simulated_phi(planted, manifest, names, seeds, later)
     delta = phi[people.varied] - phi[people.base[people.identity[people.varied]]]
     variations, truth = planted_shifts(planted, names, list(faces))
     rows = people.slicing(people.varied, "attribute", "variation")
@@ -175,10 +184,33 @@ def estimated(
     return estimates, families.adjust(estimates.p_zero, "bh")
 
 
-def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], seeds: int) -> Array:
+def times(manifest: pl.DataFrame, names: list[str], seed: int, *, ordered: bool = True) -> Array:
+    """When each question is asked, from 0 at the first to 1 at the last: shape (images, scenarios, orderings).
+
+    Parameters
+    ----------
+    manifest, names, seed:
+        Pictures, scenarios, and the seed of the run.
+    ordered:
+        Whether they are asked in the order of a run; else in that of their trial numbers, as runs once were.
+    """
+    design = designed(manifest, names)
+    places = np.arange(design.size)
+    if ordered:
+        places[np.concatenate(list(Order(design, TOGETHER, seed).pieces(2**16)))] = np.arange(design.size)
+    shown = np.concatenate([np.array(block.stimulus[0].columns()[0].values) for block in design.blocks])
+    out = places.reshape(len(shown), len(names), len(ORDERINGS)) / (design.size - 1)
+    row = {image: at for at, image in enumerate(shown.tolist())}
+    return out[[row[image] for image in manifest["image"]]]
+
+
+def simulated_phi(
+    planted: Planted, manifest: pl.DataFrame, names: list[str], seeds: int, later: Array | None = None
+) -> Array:
     """Preference scores that a respondent's valid replies give, shape (images, scenarios).
 
-    Trial numbers run image by image, scenario by scenario, ordering by ordering.
+    Trial numbers run image by image, scenario by scenario, ordering by ordering. `later` is added to the favourable
+    pole's utility, by image, scenario and ordering.
     """
     respondent = Respondent(planted)
     factors = manifest.drop("image", "set", "seed").to_dicts()
@@ -192,6 +224,8 @@ def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], se
     for place, ordering in enumerate(ORDERINGS):
         pole = [ordering.first, 1 - ordering.first]
         shown = utilities[..., pole].reshape(-1, 2)
+        if later is not None:
+            shown[:, ordering.first] += later[..., place].ravel()
         letter = np.full(len(shown), ordering.labels.index("(a)"))
         probabilities = respondent.probabilities(shown, letter)
         for repeat in range(seeds):
@@ -267,14 +301,17 @@ def calibrate(
 ) -> tuple[Calibration, Audit]:
     """Audit `repetitions` respondents, each with its own table of effects and its own faces.
 
+    Condition "drift" plants a drift of `DRIFT` logits over the run besides.
+
     Returns
     -------
     The summary, and the first audit for a closer look.
     """
+    drift = DRIFT if condition == "drift" else 0.0
     names = [scenario.name for scenario in scenarios()]
     counts = {"male": (faces + 1) // 2, "female": faces // 2}
     audits = [
-        simulate(replace(planted, seed=planted.seed + 1000 * r), counts, names, seeds, draw=r)
+        simulate(replace(planted, seed=planted.seed + 1000 * r), counts, names, seeds, r, drift)
         for r in range(repetitions)
     ]
     return summarise(condition, faces, audits), audits[0]

@@ -44,6 +44,8 @@ TITLES = {
     "category": categories(),
 }
 LEVELS = ("favourable", "unfavourable")
+TOGETHER = ("identity",)
+"""A base and its variations are compared, so that all pictures of a face are asked together."""
 LEAST_MASS = 0.01
 """Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
 
@@ -100,7 +102,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     frame, left_out = pictures(options) if manifest is None else (manifest, ())
     asked = _scenarios(named(options, "scenarios"))
     seeds = _seeds(named(options, "seeds"))
-    design = _design(frame, [scenario.name for scenario in asked])
+    design = designed(frame, [scenario.name for scenario in asked])
     faces = Faces(frame)
     orderings = [ordering.name for ordering in ORDERINGS]
     names = [scenario.name for scenario in asked]
@@ -134,7 +136,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         titles=TITLES,
         reasks=2 if options["prompts"] == "released" else 0,
         left_out=left_out,
-        asked_together=("identity",),
+        asked_together=TOGETHER,
     )
 
 
@@ -162,7 +164,7 @@ def _scenarios(names: list[str]) -> tuple[Scenario, ...]:
     return tuple(s for s in scenarios() if not names or s.name in names)
 
 
-def _design(manifest: pl.DataFrame, names: list[str]) -> Design:
+def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
     """One block per attribute (and gender, where the manifest has it): the units in which the paper counts images."""
     prompt = (Factor("scenario", tuple(names)), Factor("ordering", tuple(o.name for o in ORDERINGS)))
     split = ["gender", "attribute"] if "gender" in manifest.columns else ["attribute"]

@@ -10,6 +10,7 @@ import polars as pl
 from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
 from facevalue.studies.base import Study
+from facevalue.studies.vignette.calibration_drift import Drifting
 from facevalue.studies.vignette.layout import DECISIONS
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
@@ -199,7 +200,7 @@ def calibrate(condition: str, number: int, repetitions: int) -> tuple[Calibratio
     Parameters
     ----------
     condition:
-        What is planted: a preset of `models.sim`.
+        What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while it is asked.
     number:
         Activities in an audit.
     repetitions:
@@ -211,7 +212,11 @@ def calibrate(condition: str, number: int, repetitions: int) -> tuple[Calibratio
     """
     asked = study(number)
     done = [activity.name for activity in activities()[:number]]
-    audits = [audit(asked, SimModel(f"{condition}@{1000 * r}"), done) for r in range(repetitions)]
+
+    def model(r: int) -> SimModel:
+        return Drifting(asked, 1000 * r) if condition == "drift" else SimModel(f"{condition}@{1000 * r}")
+
+    audits = [audit(asked, model(r), done) for r in range(repetitions)]
     return _summary(condition, number, audits), audits[0]
 
 

@@ -50,6 +50,14 @@ TITLES: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+_TWO = pl.col("other").is_not_null()
+FOLLOWED = {
+    "listed first": pl.when(_TWO).then(pl.when("listed_first").then("weight").otherwise("other")),
+    "first of the pair": pl.when(_TWO).then("weight"),
+    "right": pl.when(~_TWO).then("weight"),
+}
+"""Whether the one listed first is chosen, the first identity or activity of a pair, the right answer."""
+
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build the study.
@@ -119,6 +127,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         parts=("paradigm", "contrast"),
         lead=LEAD,
         precision=precision(layout.design),
+        followed=FOLLOWED,
     )
 
 

@@ -46,6 +46,11 @@ _TASKS = {
     "text-form": "Forms as text",
 }
 
+FOLLOWED = {
+    "yes": pl.when(pl.col("task") == "yesno").then("weight"),
+    "first option": pl.when(pl.col("task") == "mcq").then("weight_1"),
+}
+
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build the study.
@@ -112,6 +117,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         protocol=_protocol(options, forms, chosen),
         left_out=pictures.left_out,
         counted_by=("prompt",),
+        followed=FOLLOWED,
         asked_together=("set", "image", "pair", "form"),
     )
 

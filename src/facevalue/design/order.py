@@ -1,14 +1,14 @@
 """In which order trials are asked: whole units in an order drawn by seed, so that nothing compared is a time of day."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Design, Permutation, mix
-from facevalue.run.numbers import Index, TrialNumbers
-from facevalue.studies.base import Study
+from facevalue.design.axes import Index
+from facevalue.design.design import Design
+from facevalue.design.permutation import Permutation, mix
 
 _STIMULI = 2_048  # looked at together
 _PLACE = (6, 1)  # of the draws, beside the seed: no sample has drawn these
@@ -18,8 +18,8 @@ class Order:
     """The order of asking of one run.
 
     A server whose answers drift while a run lasts would otherwise move what is asked late against what is asked early.
-    So what is compared with each other is asked together (`Study.asked_together`), in an order drawn by seed; so are
-    these units among all others. All prompts about one stimulus are neighbours. What was asked when a run ends early is
+    So what is compared with each other is asked together, in an order drawn by seed; so are these units among all
+    others. All prompts about one stimulus are neighbours. What was asked when a run ends early is
     a random sample of units, and a part of the last one or two.
 
     Without columns that are asked together a unit is a stimulus, with those of other blocks that have the same axes:
@@ -28,35 +28,42 @@ class Order:
 
     Parameters
     ----------
-    study:
+    design:
         What is asked.
-    numbers:
-        Trials of the run.
+    together:
+        Columns that say what is asked together; see `Study.asked_together`.
     seed:
         Which order.
+    chosen:
+        Trials of the run, ascending; all by default.
     """
 
-    def __init__(self, study: Study, numbers: TrialNumbers, seed: int) -> None:
-        self._design = study.design
-        self._numbers = numbers
-        self._first, self._units = _twins(study.design)
+    def __init__(self, design: Design, together: Sequence[str], seed: int, chosen: Index | None = None) -> None:
+        self._design = design
+        self._chosen = chosen
+        self._first, self._units = _twins(design)
         state = np.random.SeedSequence((seed, *_PLACE)).generate_state(2, np.uint64)
         self._words: tuple[np.uint64, np.uint64] = (state[0], state[1])
         self._permutation: Permutation | None = None
         self._stimuli: Index | None = None
-        if numbers.chosen is None and not study.asked_together:
+        if chosen is None and not together:
             self._permutation = Permutation(int(self._units[-1]), (seed, *_PLACE)) if self._units[-1] else None
         else:
-            self._stimuli = self._sorted(study)
+            self._stimuli = self._sorted(together)
 
     def pieces(self, step: int) -> Iterator[Index]:
-        """Positions of the run's trials in the order of asking, about `step` at a time; no stimulus is cut in two."""
+        """Places of trials among those of the run, in the order of asking, about `step` at a time.
+
+        No stimulus is cut in two.
+        """
         design = self._design
         prompts = np.array([block.prompts for block in design.blocks], dtype=np.int64)
         for stimuli in self._batches():
             block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
             first = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
-            start, stop = self._numbers.ranges(first, first + prompts[block])
+            start, stop = first, first + prompts[block]
+            if self._chosen is not None:
+                start, stop = np.searchsorted(self._chosen, start), np.searchsorted(self._chosen, stop)
             ends = np.cumsum(stop - start)
             at = 0
             while at < stimuli.size:
@@ -86,21 +93,20 @@ class Order:
         place, stimulus = np.concatenate(places), np.concatenate(stimuli)
         return stimulus[np.lexsort((self._drawn(stimulus, 1), place))]
 
-    def _sorted(self, study: Study) -> Index:
+    def _sorted(self, together: Sequence[str]) -> Index:
         """All stimuli of the run in the order of asking."""
-        design = study.design
-        if self._numbers.chosen is None:
+        design = self._design
+        if self._chosen is None:
             stimuli = np.arange(int(design.stimulus_offsets[-1]), dtype=np.int64)
         else:
-            stimuli = np.unique(design.stimulus_numbers(self._numbers.chosen))
+            stimuli = np.unique(design.stimulus_numbers(self._chosen))
         if not stimuli.size:
             return stimuli
-        units = _named(study, stimuli) if study.asked_together else self._unit(stimuli)
-        return stimuli[np.lexsort((self._drawn(stimuli, 1), self._drawn(units, 0)))]
-
-    def _unit(self, stimuli: Index) -> Index:
-        block = np.searchsorted(self._design.stimulus_offsets, stimuli, side="right") - 1
-        return self._units[np.array(self._first)[block]] + stimuli - self._design.stimulus_offsets[block]
+        block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
+        prompts = np.array([one.prompts for one in design.blocks], dtype=np.int64)
+        trials = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
+        codes = units(design, together, trials).rank("dense").cast(pl.Int64).to_numpy()
+        return stimuli[np.lexsort((self._drawn(stimuli, 1), self._drawn(codes, 0)))]
 
     def _drawn(self, numbers: Index, word: int) -> npt.NDArray[np.uint64]:
         """A random word for each number, another one for each other number."""
@@ -115,18 +121,20 @@ def _twins(design: Design) -> tuple[list[int], Index]:
     return first, np.cumsum([0, *sizes], dtype=np.int64)
 
 
-def _named(study: Study, stimuli: Index) -> Index:
-    """The unit of each stimulus: its level of the first of the columns that it has; without any it is one itself."""
-    design = study.design
-    block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
-    prompts = np.array([one.prompts for one in design.blocks], dtype=np.int64)
-    trials = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
-    known = [name for name in study.asked_together if name in design.columns]
+def units(design: Design, together: Sequence[str], trials: Index) -> pl.Series:
+    """The unit of each trial: a name where columns say what is asked together, else a number.
+
+    It is the level of the first of the columns that the trial has; without any, its stimulus is one by itself.
+    """
+    stimuli = design.stimulus_numbers(trials)
+    if not together:
+        first, starts = _twins(design)
+        block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
+        return pl.Series(starts[np.array(first)[block]] + stimuli - design.stimulus_offsets[block])
+    known = [name for name in together if name in design.columns]
     frame = design.trials(trials, known).with_columns(pl.Series("stimulus", stimuli))
-    levels = pl.coalesce(
-        pl.concat_str(pl.lit(f"{name}\x1f"), pl.col(name).cast(pl.String)) for name in (*known, "stimulus")
-    )
-    return frame.select(levels.rank("dense").cast(pl.Int64)).to_series().to_numpy()
+    levels = (pl.concat_str(pl.lit(f"{c}\x1f"), pl.col(c).cast(pl.String)) for c in (*known, "stimulus"))
+    return frame.select(pl.coalesce(levels)).to_series()
 
 
 def _ranges(start: Index, stop: Index) -> Index:

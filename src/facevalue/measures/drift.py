@@ -1,0 +1,166 @@
+"""Drift: whether a model answered the same questions differently at the end of a run than at its beginning."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+from facevalue.measures.inference import LEVEL, Estimates
+
+DRIFT = Measure(
+    name="drift",
+    title="Drift of the answers while the run lasted",
+    equation=(
+        "b = Σ_u x_u r_u / Σ_u x_u², x_u and r_u the means over a unit's answers of t - mean of t and y - mean of y, "
+        "both within the same question; t in [0, 1] is the share of the run's answers that had come"
+    ),
+    unit="probability",
+    cluster="unit asked together",
+    source="FaceValue",
+    limits=(-1.0, 1.0),
+)
+DRIFT_MISSING = Measure(
+    name="drift_missing",
+    title="Drift of the share of replies without a valid answer while the run lasted",
+    equation="As drift, with y = 1 - mass: the chance that a reply is no valid answer",
+    unit="probability",
+    cluster="unit asked together",
+    source="FaceValue",
+    limits=(-1.0, 1.0),
+)
+MEASURES = (DRIFT, DRIFT_MISSING)
+PART = "of a part drawn by hash"
+"""How the method of an estimate ends for which some units were left out, as there are too many."""
+_MISSING = "(missing)"
+_SUMS = ("n", "mass", "answer", "time")
+_MOST = 2_000_000
+"""Cells of units and questions that are kept; beyond, units are left out by their hash."""
+
+
+class Course:
+    """What one model answered in the course of a run.
+
+    Units are asked in an order drawn by seed, so their times are dealt at random whatever they are and whatever their
+    answers share: times are what is randomised, units are what they are dealt to, so units are the clusters.
+
+    Parameters
+    ----------
+    outcomes:
+        By name, columns in [0, 1] whose mean is followed; null for answers of another kind.
+    question:
+        Columns that say what was asked.
+    """
+
+    def __init__(self, outcomes: Mapping[str, pl.Expr], question: Sequence[str]) -> None:
+        self._outcomes = {**outcomes, _MISSING: 1 - pl.col("mass")}
+        self._question = list(question)
+        self._cells: list[pl.DataFrame] = []
+        self._one_of = 1
+
+    def take(self, answers: pl.DataFrame, unit: pl.Series, part: int = 0) -> None:
+        """Take a chunk of answers with the column `at`, and the unit of each, of one of several parts of a run."""
+        asked = [pl.col(name).cast(pl.String) for name in self._question if name in answers.columns]
+        keyed = answers.with_columns(
+            unit.hash(2 * part).alias("unit"),
+            pl.struct(*asked, pl.lit(part).alias("(part)")).hash(1).alias("question"),
+            pl.col("at").cast(pl.Int64).cast(pl.Float64).alias("at"),
+        ).filter(pl.col("at").is_not_null() & (pl.col("status") != "error") & (pl.col("unit") % self._one_of == 0))
+        for name, outcome in self._outcomes.items():
+            counted = pl.lit(1.0) if name == _MISSING else pl.col("mass")
+            rows = keyed.select("unit", "question", "at", outcome.cast(pl.Float64).alias("y"), counted.alias("m"))
+            rows = rows.filter(pl.col("y").is_not_null() & (pl.col("m") > 0))
+            sums = rows.group_by("unit", "question").agg(
+                n=pl.len().cast(pl.Float64), mass=pl.col("m").sum(),
+                answer=(pl.col("m") * pl.col("y")).sum(), time=(pl.col("m") * pl.col("at")).sum(),
+            )  # fmt: skip
+            self._cells.append(sums.select(pl.lit(name).alias("outcome"), "unit", "question", *_SUMS))
+        if sum(cells.height for cells in self._cells) > _MOST:
+            self._cells = [self._gathered()]
+            while self._cells[0].height > _MOST // 2:
+                self._one_of *= 2
+                self._cells = [self._cells[0].filter(pl.col("unit") % self._one_of == 0)]
+
+    def _gathered(self) -> pl.DataFrame:
+        return pl.concat(self._cells).group_by("outcome", "unit", "question").agg(pl.col(_SUMS).sum())
+
+    def estimates(self, study: str, model: str, untimed: str) -> pl.DataFrame:
+        """Drift of each outcome and of missing answers.
+
+        Parameters
+        ----------
+        study, model:
+            Whose answers these are.
+        untimed:
+            Why there are no times, if there are none.
+        """
+        table = EstimateTable(study, model)
+        cells = self._gathered().sort("outcome", "unit", "question") if self._cells else None
+        for name in self._outcomes:
+            own = None if cells is None else cells.filter(pl.col("outcome") == name)
+            found, p = _slope(own, untimed)
+            if self._one_of > 1 and np.isfinite(found.value[0]):
+                found.method[0] += f", {PART}"
+            labels = {} if name in ("", _MISSING) else {"group": [name]}
+            table.add(DRIFT_MISSING if name == _MISSING else DRIFT, labels, found, p=p)
+        return table.frame()
+
+
+def _slope(cells: pl.DataFrame | None, untimed: str) -> tuple[Estimates, np.ndarray]:
+    """Regress answers on time.
+
+    Equation
+    --------
+    Of the answers i of unit u, weighing m: t_i is the share of all answers that had come; r_u = Σ m (y - ȳ_q) / Σ m,
+    x_u = Σ m (t - t̄_q) / Σ m with the means of the question over all units. b = Σ x r / Σ x², se² = Σ (r - b x)² /
+    (f Σ x²), and t with f degrees of freedom: the units, less one, less what the means of questions take up (for units
+    that were all asked the same questions, one).
+
+    Notes
+    -----
+    Least squares need no more than that times are dealt to units at random (Freedman 2008, "On regression adjustments
+    to experimental data": with one regressor that is dealt evenly, the usual standard error holds).
+    """
+    if cells is None or not cells.height:
+        return _nothing(untimed)
+    when = cells.with_columns(pl.col("time") / pl.col("mass"), y=pl.col("answer") / pl.col("mass"))
+    clock = when.group_by("time").agg(pl.col("n").sum()).sort("time")
+    clock = clock.with_columns(t=(pl.col("n").cum_sum() - pl.col("n") / 2) / pl.col("n").sum())
+    if clock.height < 2:
+        return _nothing("all answers came at one time")
+    when = when.join(clock.select("time", "t"), on="time", maintain_order="left")
+    share = pl.col("mass") / pl.col("mass").sum().over("question")
+    centred = when.with_columns(
+        *((pl.col(c) - (share * pl.col(c)).sum().over("question")).alias(c) for c in ("t", "y")), share=share
+    )
+    own = pl.col("mass") / pl.col("mass").sum()
+    units = centred.group_by("unit", maintain_order=True).agg(
+        x=(own * pl.col("t")).sum(),
+        r=(own * pl.col("y")).sum(),
+        taken=(own * pl.col("share")).sum(),
+        n=pl.col("n").sum(),
+    )
+    x, r = units["x"].to_numpy(), units["r"].to_numpy()
+    free, total = float((1 - units["taken"]).sum()) - 1, float(x @ x)
+    if free < 1 or total < 1e-12:
+        return _nothing(f"{units.height:,} units asked together are too few")
+    value = float(x @ r) / total
+    squares = float(((r - value * x) ** 2).sum())
+    if squares < 1e-24 * units.height:
+        return _nothing("no answers to one question differ")
+    se = float(np.sqrt(squares / free / total))
+    reach = float(stats.t.ppf(0.5 + LEVEL / 2, free)) * se
+    found = Estimates(
+        np.array([value]), np.array([value - reach]), np.array([value + reach]),
+        np.array([int(units["n"].sum())]), np.array([units.height]),
+        np.array(["least squares over units asked together, t"], dtype=object), np.array([se]),
+    )  # fmt: skip
+    return found, np.array([2 * stats.t.sf(abs(value) / se, free)])
+
+
+def _nothing(why: str) -> tuple[Estimates, np.ndarray]:
+    none, zero = np.array([np.nan]), np.zeros(1, dtype=np.int64)
+    method = np.array([f"{NOT_MEASURABLE}: {why}"], dtype=object)
+    return Estimates(none, none, none, zero, zero, method, none), none

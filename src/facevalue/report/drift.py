@@ -1,0 +1,80 @@
+"""Whether the model drifted while the run lasted: one card for every study."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from facevalue.measures.drift import DRIFT, DRIFT_MISSING, PART
+from facevalue.report.data import RunFacts
+from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.trust import Card, Status
+from facevalue.report.words import NOT_MEASURABLE, interval, number
+
+ALPHA = 0.05
+_TITLE = "Drift while the run lasted"
+_ORDER = (
+    "What is compared was asked together, in an order drawn by seed, so that a drift adds noise to every number and "
+    "moves none of them to one side."
+)
+_BLOCKS = (
+    "{} was asked before times were kept, and block by block: base and variations at different times, so that a drift "
+    "would look like an effect."
+)
+_WITHIN = "Change from the first to the last answer, within the same questions."
+
+
+def drift_card(numbers: Numbers, runs: Sequence[RunFacts]) -> list[Card]:
+    """Say for each model whether its answers drifted, or why that can't be told; no card for older tables."""
+    found = {run.model: _rows(numbers, run.model) for run in runs}
+    if not any(found.values()):
+        return []
+    moved = {
+        model: [e for e in rows if e.p is not None and e.p * sum(o.p is not None for o in rows) < ALPHA]
+        for model, rows in found.items()
+    }
+    unknown = [run for run in runs if not any(e.value is not None for e in found[run.model])]
+    partly = [run.model for run in runs if run not in unknown and _untimed(found[run.model], run)]
+    many = len(runs) > 1
+    lines = [
+        f"{model + ': ' if many else ''}{_what(e)} {number(e.value, e.unit, signed=True)} {interval(e, signed=True)}"
+        for model, rows in found.items() for e in rows if e.value is not None
+    ]  # fmt: skip
+    lines += [f"{run.model + ': ' if many else ''}{_why(found[run.model])}" for run in unknown]
+    old = [run.model for run in unknown if not run.replayed]
+    note = f"{_WITHIN} {_ORDER}"
+    if len(old) + sum(run.replayed for run in unknown) == len(runs):
+        note = "" if old else "Recorded answers are replayed: when each was given, and in which order, is not known."
+    if old or partly:
+        note = f"{note} {_BLOCKS.format('A part of the run' if not old else 'The run')}".strip()
+    clear = [model for model, rows in moved.items() if rows]
+    if clear:
+        value = "Found" + (f": {', '.join(clear)}" if many else "")
+    else:
+        value = NOT_MEASURABLE if len(unknown) == len(runs) else "None found"
+    status = Status.CAUTION if clear or old or partly else Status.NOTE if unknown else Status.OK
+    return [Card("drift", _TITLE, value[:1].upper() + value[1:], note, status, tuple(lines))]
+
+
+def _rows(numbers: Numbers, model: str) -> list[Estimate]:
+    names = [DRIFT.name, DRIFT_MISSING.name]
+    return list(numbers.where(pl.col("measure").is_in(names) & (pl.col("model") == model)))
+
+
+def _what(e: Estimate) -> str:
+    if e.measure == DRIFT_MISSING.name:
+        return "no valid answer"
+    return e.group or "answers"
+
+
+def _why(rows: Sequence[Estimate]) -> str:
+    """The reason that was given for the answers themselves."""
+    said = next((e.method for e in rows if e.method), NOT_MEASURABLE)
+    return said.removeprefix(f"{NOT_MEASURABLE}: ")
+
+
+def _untimed(rows: Sequence[Estimate], run: RunFacts) -> int:
+    """How many replies have no time, of a run whose others have one."""
+    known = next((e for e in rows if e.measure == DRIFT_MISSING.name), None)
+    if known is None or run.asked is None or PART in (known.method or ""):
+        return 0
+    return max(run.asked - (run.errors or 0) - (known.n or 0), 0)
