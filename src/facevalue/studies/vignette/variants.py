@@ -302,8 +302,8 @@ def _z_scores(sums: pl.DataFrame) -> pl.DataFrame:
     The authors' code divides how often an identity was named by all answers to a question, not by those that offered
     it, and takes all answers for independent (`two_proportions.pooled_z`).
     """
-    counted = sums.filter(pl.col("what") != "shift").group_by("what", *_CELL, maintain_order=True)
-    counted = counted.agg(pl.col("n", "s").sum()).with_columns(
+    cells = sums.filter(pl.col("what") != "shift").group_by("what", *_CELL, maintain_order=True)
+    counted = cells.agg(pl.col("n", "s").sum()).with_columns(
         answers=pl.col("n").sum().over("what", *_CELL[:-1]) / 2  # each stands with both of its identities
     )
     base, other = (counted.filter(pl.col("what") == what).drop("what") for what in ("base", "other"))
