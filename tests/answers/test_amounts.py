@@ -26,6 +26,7 @@ NUMBERS = [
 RANGES = [
     "{} ~ {}", "{}~{}", "{} - {}", "{}-{}", "{}\u2013{}", "{} \u2013 {}", "{}\u2014{}", "{} \u2212 {}", "{} to {}",
     "{} \uff5e {}", "{} \u301c {}", "between {} and {}", "from {} to {}", "about {} to {}", "{} \\u2013 {}",
+    "**{}** ~ **{}**",
 ]  # fmt: skip
 BELOW = [
     "< {}", "<{}", "less than {}", "Less than {}", "under {}", "below {}", "\u2264 {}", "up to {}", "&lt; {}",
@@ -82,6 +83,27 @@ def test_a_letter_with_the_text_of_another_option_is_no_answer(question: object)
             assert parse(said, options).choice is None, said
         same = "{letter} {text}".format(letter="ABCDEF"[at], text=options[at].text)
         assert parse(same, options).choice == at
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("D Doctorate", "D"),
+        ('{"answer": "B: Bachelor"}', "B"),
+        ("A secondary", "A"),
+        ("**C** Master.", "C"),
+        ("C) Doctorate", None),
+        ("A Bachelor", None),
+        ("D: University", "D"),
+        ("B friend", None),
+        ("Doctorate", None),
+    ],
+)
+def test_words_of_one_option_alone_behind_a_letter_are_its_text(reply: str, letter: str | None) -> None:
+    question = next(question for question in choice_questions() if question.name == "education")
+    options = tuple(Option("ABCD"[i], text, text) for i, text in enumerate(question.options))
+    choice = parse(reply, options).choice
+    assert (None if choice is None else "ABCD"[choice]) == letter
 
 
 def test_two_options_are_no_answer() -> None:

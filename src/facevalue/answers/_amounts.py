@@ -15,7 +15,7 @@ _NUMBER = re.compile(
     r"(?P<digits>\d{1,3}(?:(?:[.'_ ]|\{?,\}? ?)\d{3}){1,3}|\d{1,9})(?:\.0{1,2})?"
     r"(?P<scale> ?(?:k|thousand)(?!\w))?(?!\w|[.,]\d)(?: ?(?:\$|usd\b|dollars?\b))?"
 )
-_BETWEEN = re.compile(r"\s{0,3}(?:-{1,3}|[~\u2013\u2014\u2015\u02dc\u223c\u301c]|\\sim|to|through|and)\s{0,3}")
+_BETWEEN = re.compile(r"[\s*]{0,5}(?:-{1,3}|[~\u2013\u2014\u2015\u02dc\u223c\u301c]|\\sim|to|through|and)[\s*]{0,5}")
 _AND = re.compile(r"\s*and\s*")
 _LESS = r"less than|lower than|under|below|up to|at most|not? more than|<=?|≤|&lt;=?"
 _MORE = r"more than|greater than|higher than|over|above|exceeding|at least|not? less than|(?<![-=])>=?|≥|&gt;=?"

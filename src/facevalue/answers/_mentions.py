@@ -42,6 +42,8 @@ _CUE = (
 )
 _WEAK_CUE = r"is|be|with|for|to|as"
 _ALONE = "()[]{}<>*_`'\".,:;!$#-=\\ \n\t"
+_BEFORE = r"(?:\A|\n|['\"`*:{\[]|\banswer is)\s{0,2}"
+_APART = rf"(?:[^\w/{_MARKS}]|_){{1,5}}"
 _MAY_BE_WORDS = frozenset("ai0123456789")
 """Letters and digits that are words by themselves, and so are loose mentions only where a word would not stand."""
 
@@ -112,7 +114,10 @@ class Finder:
                     phrases.add(name)
         self._phrases = _phrase_pattern(phrases)
         bare = [_joined(plain(option.label)) for option in options if len(option.label) == 1]
-        self._places = _letter_patterns(self._letters, [name for name in bare if name in self._letters])
+        bare = [name for name in bare if name in self._letters]
+        self._places = _letter_patterns(self._letters, bare)
+        self._tail = _tail(bare) if bare else None
+        self._told = [frozenset(_words_of(option.text)) for option in options]
         self._question = _question_pattern(len(options))
 
     def letter_alone(self, text: str) -> int | None:
@@ -132,6 +137,8 @@ class Finder:
         if self._amounts:
             known = self._amounts
             text = _amounts.replaced(text, lambda a: _mark(Kind.TEXT, known[a]) if a in known else None)
+        if self._tail is not None:
+            text = self._tail.sub(self._named, text)
         if self._phrases is not None:
             text = self._phrases.sub(lambda m: _mark(Kind.TEXT, self._words[_joined(m[0])]), text)
 
@@ -145,6 +152,12 @@ class Finder:
         for pattern in self._places[-1:]:
             text = pattern.sub(lambda m: replace(m, Kind.LOOSE), text)
         return text
+
+    def _named(self, tail: re.Match[str]) -> str:
+        """What stands behind a bare letter, marked if all its words are of one option and no other."""
+        said = set(_words_of(tail["said"]))
+        of = [i for i, words in enumerate(self._told) if said <= words]
+        return tail["keep"] + _mark(Kind.TEXT, of[0]) + tail["end"] if len(of) == 1 else tail[0]
 
     def without_question(self, marked: str) -> tuple[str, bool]:
         """Drop the question where the reply begins by repeating it, and say whether it did.
@@ -223,9 +236,16 @@ def _letter_patterns(letters: dict[str, int], bare: list[str]) -> list[re.Patter
 
 def _labelled(bare: list[str]) -> re.Pattern[str]:
     """Match a bare letter that stands alone before an option's text: A Islam, {"answer": "A Islam"}."""
-    before = r"(?:\A|\n|['\"`*:{\[]|\banswer is)\s{0,2}"
-    behind = rf"(?:[^\w/{_MARKS}]|_){{1,5}}[{_TEXTS}]\W{{0,20}}(?:\n|\Z)"
-    return re.compile(rf"(?P<keep>{before})(?P<letter>{'|'.join(map(re.escape, bare))})(?={behind})")
+    behind = rf"{_APART}[{_TEXTS}]\W{{0,20}}(?:\n|\Z)"
+    return re.compile(rf"(?P<keep>{_BEFORE})(?P<letter>{'|'.join(map(re.escape, bare))})(?={behind})")
+
+
+def _tail(bare: list[str]) -> re.Pattern[str]:
+    """Match up to four words behind a bare letter and nothing else: D Doctorate, {"answer": "D: Doctorate"}."""
+    said = r"(?P<said>[^\W\d_]{1,40}(?:[ -][^\W\d_]{1,40}){0,3})"
+    return re.compile(
+        rf"(?P<keep>{_BEFORE}(?:{'|'.join(map(re.escape, bare))}){_APART}){said}(?P<end>[^\w{_MARKS}]{{0,20}}(?:\n|\Z))"
+    )
 
 
 def _question_pattern(count: int) -> re.Pattern[str] | None:
