@@ -12,7 +12,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-engine engine check bench bench-engine calibration reference lock upgrade format clean
+.PHONY: help demo test test-slow test-faults test-engine engine check release audit bench bench-engine calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -37,6 +37,18 @@ check: .venv/.dev ## formatting, lint and types only
 test-slow: .venv/.dev ## the tests that need minutes
 	$(PYTEST) -m slow
 
+test-faults: .venv/.dev ## kills, broken files, hostile servers: docs/faults.csv; about ten minutes
+	$(BIN)/python -m tests.faults --out docs/faults.csv
+
+release: .venv/.release ## wheel and source archive, and the list of what they need (SBOM, CycloneDX), in dist/
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/cyclonedx-py requirements requirements/demo.txt --pyproject pyproject.toml --mc-type library \
+		--output-reproducible --of JSON -o dist/facevalue.cdx.json
+
+audit: .venv/.release ## known vulnerabilities of everything that is installed; needs the network
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/demo.txt -r requirements/dev.txt -r requirements/engine.txt
+
 bench: .venv/.dev ## every benchmark; results in benchmarks/results/
 	@set -e; for bench in $(BENCHES:.py=); do \
 		echo "== $$bench"; $(BIN)/python -m "$$(echo $$bench | tr / .)"; done
@@ -57,6 +69,7 @@ lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping 
 	$(call compile,requirements/uv.txt,requirements/uv.in)
 	$(call compile,requirements/dev.txt,--extra dev --extra servers pyproject.toml requirements/build.in)
 	$(call compile,requirements/demo.txt,-c requirements/dev.txt pyproject.toml requirements/build.in)
+	$(call compile,requirements/release.txt,requirements/release.in)
 	$(call compile,requirements/engine.txt,-c requirements/dev.txt --override requirements/without-torch.in requirements/engine.in)
 
 upgrade: UPGRADE := --upgrade
@@ -94,6 +107,10 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 .venv/.dev: .venv/.demo requirements/dev.txt
 	@$(call install,-r requirements/dev.txt)
+	@touch $@
+
+.venv/.release: .venv/.dev requirements/release.txt
+	@$(call install,-r requirements/release.txt)
 	@touch $@
 
 .venv/.engine: .venv/.dev requirements/torch.in requirements/engine.txt

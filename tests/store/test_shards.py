@@ -283,7 +283,7 @@ def test_a_full_disk_keeps_all_that_was_stored(tmp_path: Path, full_disk: list[b
     with pytest.raises(RunError, match=said):
         write(tmp_path, [ok(2), ok(3)])
     assert read_responses(tmp_path)["trial"].to_list() == [1]
-    assert [p.name[:13] for p in (tmp_path / "responses").iterdir()] == ["part-00000001"]
+    assert [p.name[:13] for p in (tmp_path / "responses").glob("part-*")] == ["part-00000001"]
 
 
 def test_rows_that_met_a_full_disk_wait_for_the_next_try(tmp_path: Path, full_disk: list[bool]) -> None:

@@ -27,6 +27,7 @@ from facevalue.run.reasks import without_answer
 from facevalue.run.settings import RunSettings, RunSummary
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.integrity import check_stimuli
+from facevalue.store.journal import recover
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, versions, write_manifest
 from facevalue.store.reader import count_drawn
@@ -85,6 +86,8 @@ def run(
     with RunLock(folder), Interrupts(settings.grace) as signals:
         manifest = _manifest(study, model, folder, settings)
         asking = Asking(study, settings.exact, manifest.asked_of)
+        if recovered := recover(folder, manifest.id):
+            progress.note(f"{recovered:,} replies that a killed process had not yet put in order are stored.")
         ledger = Ledger(numbers, asking.repeats, asking.rounds)
         warnings = ledger.load(folder, manifest, partial(without_answer, study))
         for warning in warnings:
@@ -239,6 +242,7 @@ class _Session:
                 stored=self._stored,
                 run=before.id,
                 listed=self._list,
+                journal_seconds=self._settings.journal_seconds,
                 guard=signals.shielded,
                 timed=not before.replayed,
             ) as writer:

@@ -30,6 +30,8 @@ class RunSettings:
         Trials decoded at once.
     flush_rows, flush_seconds:
         A shard is stored once so many responses wait, or the oldest has waited so long.
+    journal_seconds:
+        How long a response may wait to be safe from a killed process; at once if the last came longer ago.
     grace:
         Seconds that an interrupted run waits for requests that are on their way, as they are paid for already.
     """
@@ -44,6 +46,7 @@ class RunSettings:
     chunk: int = 2_048
     flush_rows: int = 32_768
     flush_seconds: float = 5.0
+    journal_seconds: float = 0.02
     grace: float = 10.0
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:

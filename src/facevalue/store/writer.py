@@ -16,6 +16,7 @@ import polars as pl
 from facevalue.errors import ModelError
 from facevalue.hashing import Hashes
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
+from facevalue.store.journal import Journal
 from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import compact, next_number, remove_leftovers, shard_paths, write_shard
 from facevalue.types import Response
@@ -29,8 +30,9 @@ class ShardWriter:
     """Collects responses and stores them as shards, each whole or absent.
 
     A shard is written once `rows` responses wait, or the oldest has waited `seconds`; a thread of its own sees to the
-    latter, so that nothing waits longer because the model is slow or hangs. Leaving the `with` block, by whatever
-    exception, stores the rest. Only for the process that holds the folder's lock.
+    latter, so that nothing waits longer because the model is slow or hangs. What waits is in a journal, so that a
+    killed process loses none of it. Leaving the `with` block, by whatever exception, stores the rest. Only for the
+    process that holds the folder's lock.
 
     Parameters
     ----------
@@ -50,6 +52,8 @@ class ShardWriter:
         Returns a context in which the caller's thread is not interrupted.
     timed:
         Whether to note when each response came; not where answers were recorded before.
+    journal_seconds:
+        How long a response may wait to be written into the journal: at once if the last was long ago.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class ShardWriter:
         listed: Callable[[Collection[Path]], None] | None = None,
         guard: Callable[[], AbstractContextManager[None]] = nullcontext,
         timed: bool = False,
+        journal_seconds: float = 0.02,
     ) -> None:
         self._folder = folder
         self._asked = asked
@@ -76,7 +81,12 @@ class ShardWriter:
         self._timed = timed
         self._waiting: list[Response] = []
         self._times: list[float] = []  # of those that wait, as far as they are known
-        self._ready: pl.DataFrame | None = None  # taken from those waiting, not yet on the disk
+        self._held: list[pl.DataFrame] = []  # taken from those waiting; in the journal
+        self._held_rows = 0
+        self._strays: list[Response] = []
+        self._ready: pl.DataFrame | None = None  # put together from those held, not yet in a shard
+        self._journal_seconds = journal_seconds
+        self._noted = 0.0
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._flushed = time.monotonic()
@@ -89,6 +99,7 @@ class ShardWriter:
         self._compact(least=16)
         self._next = next_number(self._folder)
         self._since_merge = 0
+        self._journal = Journal(self._folder, self._run)
         self._thread.start()
         return self
 
@@ -105,8 +116,11 @@ class ShardWriter:
         if self._timed:
             self._times.append(time.time())  # first, as the other thread takes as many times as there are responses
         self._waiting.append(response)
-        if len(self._waiting) >= self._limit or self._failure is not None:
+        if len(self._waiting) + self._held_rows >= self._limit or self._failure is not None:
             self.flush()
+        elif self._is_due():
+            with self._guard(), self._lock:
+                self._note()
 
     def flush(self) -> None:
         """Store what waits.
@@ -136,17 +150,19 @@ class ShardWriter:
                 if kind is None:
                     raise  # otherwise what ended the block says more, and is on its way already
             else:
+                self._journal.close()
                 self._compact(least=2)
             if kind is None and self._failure is not None:
                 raise self._failure
 
     def _keep_time(self) -> None:
-        while not self._closing.wait(max(self._flushed + self._seconds - time.monotonic(), 0.05)):
-            if time.monotonic() < self._flushed + self._seconds:
+        while not self._closing.wait(0.05):
+            due = time.monotonic() >= self._flushed + self._seconds
+            if not due and not (self._waiting and self._is_due()):
                 continue
             with self._lock:
                 try:
-                    self._write()
+                    self._write() if due else self._note()
                 except BaseException as error:
                     self._failure = error
                     return  # told to the owner with the next response
@@ -155,18 +171,40 @@ class ShardWriter:
         self._flushed = time.monotonic()
         if self._ready is not None:  # what could not be written before
             self._store(self._ready)
-        count = len(self._waiting)  # the other thread may append meanwhile
-        if not count:
-            return
-        frame, strays = self._frame(self._waiting[:count], self._times[:count])
-        self._ready = frame
-        del self._waiting[:count], self._times[:count]
-        self._store(frame)
+        self._take()
+        if self._held:
+            whole = pl.concat(self._held).sort("trial", "repeat", maintain_order=True)
+            self._ready, self._held, self._held_rows = whole, [], 0
+            self._store(whole)
+            self._journal.clear()
+        strays, self._strays = self._strays, []
         if strays:
             raise ModelError(
                 f"The model answered repeat {strays[0].repeat} of trial {strays[0].trial}, which was not asked or was "
                 "answered before. This is a fault of its adapter. All other answers are stored."
             )
+
+    def _is_due(self) -> bool:
+        return time.monotonic() >= self._noted + self._journal_seconds
+
+    def _note(self) -> None:
+        """Write what waits into the journal."""
+        frame = self._take()
+        if frame is not None:
+            self._journal.append(frame)
+        self._noted = time.monotonic()
+
+    def _take(self) -> pl.DataFrame | None:
+        """Look up what waits, once for each response, and hold it."""
+        count = len(self._waiting)  # the other thread may append meanwhile
+        if not count:
+            return None
+        frame, strays = self._frame(self._waiting[:count], self._times[:count])
+        del self._waiting[:count], self._times[:count]
+        self._strays += strays
+        self._held.append(frame)
+        self._held_rows += frame.height
+        return frame
 
     def _store(self, frame: pl.DataFrame) -> None:
         if frame.height:
