@@ -13,6 +13,7 @@ from PIL import Image
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.estimates import EstimateTable
 from facevalue.run.plan import plan
+from facevalue.stimuli.drawn import PortraitSource
 from facevalue.stimuli.portraits import png, svg
 from facevalue.studies import Study
 from facevalue.studies.stylisticbias.people import judge_framing
@@ -289,7 +290,7 @@ def test_fashion_is_compared_with_the_same_person_full_body_in_plain_clothes(mak
     control = (bases["attribute"] == "framing").fill_null(value=False)
     assert (control == (shown["attribute"] == "fashion_style")).all()
     row = study.manifest.filter(pl.col("attribute") == "framing").row(0, named=True)
-    who = study.source.identity(row)
+    who = PortraitSource(study.manifest).identity(row)
     drawn = study.source.stimulus(0, row).load()[0].data
     assert drawn == png(svg(who, None, "full-body"), 512) != png(svg(who, None), 512)
     only_glasses, as_published = make(faces="2", attributes=["eyewear"]), make(faces="2", fashion_base="portrait")

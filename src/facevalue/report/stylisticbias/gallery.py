@@ -57,7 +57,7 @@ def _caption(row: dict[str, str | None], titles: Titles) -> str:
 def _first_trials(run: StoredRun) -> dict[str, int]:
     """A trial about each picture that was asked about."""
     design = run.study.design
-    stored = collected(run.folder, scan_responses(run.folder).select("trial"))["trial"].to_numpy().astype(np.int64)
-    _, places = np.unique(design.stimulus_numbers(stored), return_index=True)
-    first = design.trials(stored[places], ["image"])
+    stored = collected(run.folder, scan_responses(run.folder, 0, design.size - 1).select("trial"))["trial"]
+    _, places = np.unique(design.stimulus_numbers(stored.to_numpy().astype(np.int64)), return_index=True)
+    first = design.trials(stored.to_numpy()[places], ["image"])
     return dict(first.select(pl.col("image").cast(pl.String), "trial").iter_rows())
