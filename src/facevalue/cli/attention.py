@@ -204,7 +204,7 @@ def _written(folder: Path, one: _Shown, found: "Attended") -> list[_Map]:
 
     crossing = found.regions.crossing
     share = None if crossing else float(found.mean.sum())  # else all of it, in the layers that look at pictures
-    layers = f"the {len(found.attention)} layers that look at it" if crossing else "all layers"
+    layers = "all layers that look at it" if crossing else "all layers"
     maps = [
         _Map("attention", "", None, shares(found.mean), share, save(
             "attention", f"Trial {one.trial}: mean attention of the answer, {layers}, all heads", found.mean)),

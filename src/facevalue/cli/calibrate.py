@@ -131,10 +131,13 @@ def _pairs(cases: Cases, repetitions: int) -> tuple[list[Table], "list[pairs.Cal
 
 def _pair_rows(audit: "pairs.Audit") -> Iterable[tuple[str, ...]]:
     for row in audit.selection.iter_rows(named=True):
+        shown = [row["identity"], f"{row['planted']:.1f}%", f"{row['value']:.1f}%"]
+        if row["low"] is None or row["q"] is None:  # of one or two pictures
+            yield (*shown, "-", "-", "-", "")
+            continue
         covers = row["low"] <= row["planted"] <= row["high"]
         yield (
-            row["identity"], f"{row['planted']:.1f}%", f"{row['value']:.1f}%",
-            f"{row['low']:.1f} to {row['high']:.1f}", "yes" if covers else "no", f"{row['q']:.3f}",
+            *shown, f"{row['low']:.1f} to {row['high']:.1f}", "yes" if covers else "no", f"{row['q']:.3f}",
             "yes" if row["q"] < 0.05 else "",
         )  # fmt: skip
 

@@ -35,10 +35,17 @@ def test_an_audit_compares_every_identity_and_every_pair_with_what_is_planted() 
     assert r > 0.7
 
 
+def test_an_audit_too_small_for_intervals_has_no_coverage() -> None:
+    row, _ = calibrate("default", 2, 1)
+    assert row.coverage is None or 0 <= row.coverage <= 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("condition", ["default", "null"])
 def test_intervals_cover_what_is_planted_at_their_nominal_rate(condition: str) -> None:
     row, _ = calibrate(condition, 20, 60)
+    assert row.coverage is not None
+    assert row.coverage_paircomp is not None
     assert 0.92 <= row.coverage <= 0.98  # 720 intervals, twelve to an audit
     assert 0.92 <= row.coverage_paircomp <= 0.99
     assert row.false_discovery_rate <= 0.12  # at most .05 expected; 60 audits

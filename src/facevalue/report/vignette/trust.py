@@ -21,9 +21,9 @@ def cards(data: ReportData, numbers: Numbers, titles: Titles) -> list[Card]:
         "counted as zero. Worrying: 5% or more, or more for one identity than for another (see Answers missing)."
     )
     first = (
-        "Of the answers between two options, those that choose the one listed first. The order is shuffled, so it "
-        "cancels between identities. Worrying: beyond 45 to 55%; beyond 35 to 65% the order leaves the pictures little "
-        "room."
+        "Of the answers that name one of two, those that name the one listed before the other. The order is shuffled, "
+        "so it cancels between identities. Worrying: beyond 45 to 55%; beyond 35 to 65% the order leaves the pictures "
+        "little room."
     )
     left = (
         "Of the answers about two people, those that choose the left half. Sides are shuffled. Worrying: beyond 45 to "

@@ -83,8 +83,8 @@ class Calibration:
     repetitions: int
     correlation: float | None
     slope: float | None
-    coverage: float
-    coverage_paircomp: float
+    coverage: float | None
+    coverage_paircomp: float | None
     false_discovery_rate: float
     found: float | None
 
@@ -241,10 +241,15 @@ def _summary(condition: str, number: int, audits: list[Audit]) -> Calibration:
         coverage=_coverage(selection),
         coverage_paircomp=_coverage(pairs),
         false_discovery_rate=float(np.mean(rates)),
-        found=float((large["q"] < ALPHA).mean()) if large.height else None,  # type: ignore[arg-type]
+        found=_share(large, pl.col("q") < ALPHA),
     )
 
 
-def _coverage(estimates: pl.DataFrame) -> float:
-    held = (pl.col("low") <= pl.col("planted")) & (pl.col("planted") <= pl.col("high"))
-    return float(estimates.select(held.mean()).item())
+def _coverage(estimates: pl.DataFrame) -> float | None:
+    return _share(estimates, (pl.col("low") <= pl.col("planted")) & (pl.col("planted") <= pl.col("high")))
+
+
+def _share(estimates: pl.DataFrame, held: pl.Expr) -> float | None:
+    """Share of which something holds; None where it is known of none, as of one or two pictures."""
+    share = estimates.select(held.mean()).item()
+    return None if share is None else float(share)
