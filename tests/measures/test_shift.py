@@ -156,7 +156,7 @@ def test_a_clear_spread_has_a_p_value_small_enough_for_many_tests() -> None:
     phi = np.random.default_rng(4).normal(0.5, 0.1, (60, 2)) + np.array([0.0, 0.5]) * group[:, None]
     found = strength.spreads(phi, group, 2, seed=0)
     assert found.floor.p[1] == found.least[1] == pytest.approx(1 / 40_001)
-    assert found.least[0] == pytest.approx(1 / 1001)
+    assert found.floor.p[0] > 0.01 > found.least[0]
 
 
 def test_spreads_ignore_what_is_not_measured() -> None:

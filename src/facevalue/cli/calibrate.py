@@ -70,6 +70,9 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
     else:
         cases = [(condition, size) for condition in _CONDITIONS for size in numbers]
         tables, rows = (_faces if study == "stylisticbias" else _pairs)(cases, repetitions)
+        if study == "stylisticbias":
+            table, written["-conditions"] = _hard(numbers, repetitions)
+            tables.append(table)
     console = terminal()
     for number, table in enumerate(tables):
         if number:
@@ -104,6 +107,29 @@ def _faces(cases: Cases, repetitions: int) -> tuple[list[Table], "list[faces.Cal
         cases, lambda name, size: calibration.calibrate(name, PRESETS.get(name, PRESETS["null"]), size, repetitions)
     )
     return [_audit_table(first, cases[0][1]), _summary_table(rows)], rows
+
+
+def _hard(sizes: list[int], repetitions: int) -> tuple[Table, pl.DataFrame]:
+    """Audits in conditions that break intervals and tests; those with a size of their own are audited once."""
+    from facevalue.studies.stylisticbias import calibration_conditions as hard  # noqa: PLC0415 - slow to import
+
+    cases = [(one, size) for one in hard.CONDITIONS for size in (sizes if one.faces is None else sizes[:1])]
+    steps = track(cases, "Auditing hard conditions", console=terminal(stderr=True), transient=True)
+    rows = [hard.audit_all(one, size, repetitions) for one, size in steps]
+    lines = (
+        (
+            row.condition, str(row.faces),
+            *map(_number, (row.covered, row.covered_scenarios, row.type1, row.type1_scenarios, row.any_lead)),
+            *map(_number, (row.any_page, row.found, row.equivalent)),
+        )
+        for row in rows
+    )  # fmt: skip
+    columns = (
+        *("condition", "faces", "covered", "of scenarios", "type I", "of scenarios"),
+        *("any cue", "any on page", "found", "called equal"),
+    )
+    caption = "Nothing planted but a lone cue and one face in twenty moved; called equal: shifts beyond the margin."
+    return _table("Hard conditions", columns, lines, caption, boxed=False), pl.DataFrame([asdict(row) for row in rows])
 
 
 def _pairs(cases: Cases, repetitions: int) -> tuple[list[Table], "list[pairs.Calibration]"]:
@@ -226,7 +252,7 @@ def _learned_audit(audit: "faces.Audit", size: int) -> Table:
         ))  # fmt: skip
     columns = ("variation", "planted", "learned", "audit", "95% interval", "covers", "q", "found")
     title = f"One audit of the reference model with {size} faces: SBS"
-    caption = "covers: the interval holds the learned SBS, which is what the model has to be found. found: q < .05."
+    caption = "covers: the interval holds the learned SBS, which is what the model has to be found. found: q < .04."
     return _table(title, columns, rows, caption, boxed=False)
 
 

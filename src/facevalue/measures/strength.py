@@ -120,7 +120,7 @@ def spreads(
     dealt, added = both[..., :size], observed - both[..., size:]
     noise = _with_mean(_spread(dealt))
     floor = inference.floor_from(noise, value)
-    p, least = floor.p.copy(), np.full(value.shape, 1 / (1 + resamples))
+    p, least = floor.p.copy(), np.full(value.shape, 1 / (1 + most))
     rare = np.flatnonzero(p * (1 + resamples) <= 10)
     if rare.size:
         left = most - resamples
@@ -129,7 +129,7 @@ def spreads(
         for start in range(0, left, step):
             more = _with_mean(_spread(_dealt(scores, own, groups, rng, min(step, left - start))))
             hits += np.nansum(more[:, rare] >= value[rare] - 1e-12, axis=0)
-        p[rare], least[rare] = hits / (1 + most), 1 / (1 + most)
+        p[rare] = hits / (1 + most)
     plain = _spread(dealt) ** 2
     # For the mean the supposed differences stay in the noise: its pattern over scenarios is noisy itself.
     gains = [(_spread(part) ** 2, _covariance(part, dealt)) for part in (added, np.broadcast_to(observed, dealt.shape))]

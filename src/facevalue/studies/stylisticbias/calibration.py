@@ -8,6 +8,7 @@ import polars as pl
 
 from facevalue.design import Order
 from facevalue.measures import families, inference, shift
+from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
 from facevalue.prompts import ORDERINGS
@@ -63,8 +64,8 @@ class Audit:
 
     @property
     def found(self) -> npt.NDArray[np.bool_]:
-        """Which variations the audit calls a finding."""
-        return np.nan_to_num(self.q, nan=1.0) < ALPHA
+        """Which variations the audit calls a finding, at the level of the family that leads the page."""
+        return np.nan_to_num(self.q, nan=1.0) < LEAD_SHARE * ALPHA
 
     @property
     def none(self) -> npt.NDArray[np.bool_]:
@@ -254,7 +255,7 @@ class Calibration:
     coverage_none:
         The same for variations with nothing planted.
     false_discovery_rate:
-        Mean share of findings (q < .05) that have nothing planted; 0 for an audit without findings.
+        Mean share of findings that have nothing planted; 0 for an audit without findings.
     audits_with_false:
         Share of audits with at least one such finding.
     power:
