@@ -60,6 +60,7 @@ calibration: .venv/.demo ## check intervals and p-values against models whose bi
 	$(BIN)/facevalue calibrate stylisticbias --repetitions 100 --faces 20,60 --out docs/calibration.csv
 	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/calibration-reference.csv
 	$(BIN)/facevalue calibrate vignette --repetitions 100 --sizes 8,30 --out docs/calibration-vignette.csv
+	$(BIN)/facevalue calibrate visbias --repetitions 20 --sizes 2 --out docs/calibration-visbias.csv
 	$(BIN)/python -m facevalue.measures.coverage --out docs/coverage.csv
 
 reference: .venv/.engine ## train the reference model anew into build/reference, or go on; ARGS="--bias 2" for a variant

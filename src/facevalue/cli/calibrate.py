@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from facevalue.studies.stylisticbias import calibration_reference as learned
     from facevalue.studies.stylisticbias.calibration_population import Population
     from facevalue.studies.vignette import calibration as pairs
+    from facevalue.studies.visbias import calibration as choices
 
 _CONDITIONS = ("default", "null", "drift")
 """What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while the run lasts."""
-_SIZES = {"stylisticbias": ("20,60", "faces", 2), "vignette": ("8,30", "activities", 1)}
+_SIZES = {
+    "stylisticbias": ("20,60", "faces", 2),
+    "vignette": ("8,30", "activities", 1),
+    "visbias": ("2", "people of each race, gender and occupation", 1),
+}
 """Per study: default sizes of an audit, in what they are counted, and the smallest."""
 _MODELS = ("sim", "reference", "reference/VARIANT")
-_MOST = {"stylisticbias": 10_000, "vignette": 75, "reference": 1_000}
+_MOST = {"stylisticbias": 10_000, "vignette": 75, "visbias": 50, "reference": 1_000}
 """Largest audit, of a study or of the reference model."""
 
 
@@ -42,7 +47,8 @@ _MOST = {"stylisticbias": 10_000, "vignette": 75, "reference": 1_000}
     "--sizes",
     "--faces",
     "sizes",
-    help="Faces in an audit (stylisticbias; 20,60 by default) or activities (vignette; 8,30).",
+    help="Faces in an audit (stylisticbias; 20,60 by default), activities (vignette; 8,30), or people of each race, "
+    "gender and occupation (visbias; 2).",
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write the table here (.csv).")
 def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: Path | None) -> None:
@@ -67,6 +73,8 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
     written: dict[str, pl.DataFrame] = {}
     if kind == "reference":
         tables, rows, written["-effects"] = _reference(variant, numbers, repetitions)
+    elif study == "visbias":
+        tables, rows = _people(numbers, repetitions)
     else:
         cases = [(condition, size) for condition in _CONDITIONS for size in numbers]
         tables, rows = (_faces if study == "stylisticbias" else _pairs)(cases, repetitions)
@@ -165,6 +173,44 @@ def _pair_rows(audit: "pairs.Audit") -> Iterable[tuple[str, ...]]:
         yield (
             *shown, f"{row['low']:.1f} to {row['high']:.1f}", "yes" if covers else "no", f"{row['q']:.3f}",
             "yes" if row["q"] < 0.05 else "",
+        )  # fmt: skip
+
+
+def _people(sizes: list[int], repetitions: int) -> tuple[list[Table], "list[choices.Calibration]"]:
+    from facevalue.studies.visbias import calibration  # noqa: PLC0415 - slow to import
+    from facevalue.studies.visbias.calibration_answers import CONDITIONS  # noqa: PLC0415
+
+    cases = [(condition, size) for condition in CONDITIONS for size in sizes]
+    rows, first = _each(cases, lambda name, size: calibration.calibrate(name, size, repetitions))
+    columns = ("question", "group", "planted", "found", "95% interval", "covers", "q", "finding")
+    closer = _table("One audit: divergences of choices by race, planted and found", columns, _choice_rows(first))
+    names = ("page", "family", "test", "coverage", "coverage_pairs", "coverage_texts")
+    found = ("found_choice", "found_word", "found_association")
+    summary = _table(
+        "All audits",
+        ("people", "of each", "audits", "page", "family", "test", "choices cover", "pairs", "texts", "choice", "word",
+         "association"),
+        (
+            (row.condition, str(row.photographs), str(row.repetitions),
+             *(_number(getattr(row, name)) for name in (*names, *found)))
+            for row in rows
+        ),
+        "page: audits in which anything is found where nothing is planted; family, test: the same of a family, and of "
+        "p < .05. Promised: .06, .06, .05 at most. Coverage, promised .93 to .97: of divergences, rankings, and "
+        "differences between texts. The last three: audits in which a lone effect is found.",
+        boxed=False,
+    )  # fmt: skip
+    return [closer, summary], rows
+
+
+def _choice_rows(audit: "choices.Audit") -> Iterable[tuple[str, ...]]:
+    shown = audit.estimates.filter((pl.col("measure") == "choice_divergence") & (pl.col("dimension") == "race"))
+    for row in shown.sort("question", "group").iter_rows(named=True):
+        covers = row["low"] <= row["true"] <= row["high"]
+        yield (
+            row["question"], row["group"], f"{row['true']:.1f}", f"{row['value']:.1f}",
+            f"{row['low']:.1f} to {row['high']:.1f}", "yes" if covers else "no", f"{row['q']:.3f}",
+            "yes" if row["verdict"] == "difference found" else "",
         )  # fmt: skip
 
 

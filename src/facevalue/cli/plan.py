@@ -105,8 +105,8 @@ def _show_detection(found: "Detection", precision: Precision) -> None:
                 f"Or, with the {precision.cluster} of this plan: --sample {found.sample}", style="bold", highlight=False
             )
     console.print(
-        f"80% power; two-sided level {found.level:.4f}, that is .04 (of .05 for the page) over {found.tests} tests; SD "
-        f"between {precision.cluster} {found.sd:.3f} ({found.source}).",
+        f"80% power; two-sided level {found.level:.4f}, that is {found.level * found.tests:.2f} (of .05 for the page) "
+        f"over {found.tests} tests; SD between {precision.cluster} {found.sd:.3f} ({found.source}).",
         style="dim",
         highlight=False,
     )

@@ -139,10 +139,10 @@ def detection(
         raise DataError(
             f"The pilot asked too little to say what {items:.3g} {plan.item} for each of the {plan.cluster} give."
         )
-    level = family_level(ALPHA * LEAD_SHARE, plan.tests, "holm").guaranteed
+    level = family_level(ALPHA * LEAD_SHARE * plan.sure, plan.tests, "holm").guaranteed
     shares = plan.shares or (1.0,) * plan.tests
     reaches = tuple(
-        _reach(spread, items, clusters, share, shares.count(share), level, effect)
+        _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom)
         for share in sorted(set(shares), reverse=True)
     )
     least = [reach.detectable for reach in reaches if reach.detectable is not None]
@@ -154,7 +154,7 @@ def detection(
         items=items,
         effect=effect,
         needed=needed,
-        requests=None if needed is None else round(requests / clusters * needed),
+        requests=None if needed is None else round((plan.each or requests / clusters) * needed),
         sample=None if effect is None else _sample(spread, plan, min(shares), level, effect, requests, clusters, items),
         reaches=reaches,
         level=level,
@@ -167,17 +167,21 @@ def detection(
 
 
 def _reach(
-    spread: Spread, items: float, clusters: int, share: float, tests: int, level: float, effect: float | None
-) -> Reach:
+    spread: Spread, items: float, clusters: int, share: float, tests: int, level: float, effect: float | None,
+    freedom: int = 1,
+) -> Reach:  # fmt: skip
     """What tests that rest on a share of the units detect, and with how many units they detect the effect.
 
     Equation
     --------
-    The smallest d with k sd(d) = d, k the detectable effect in SD: d² = k² sd²(0) / (1 - k² growth²).
+    The smallest d with k sd(d) = d, k the detectable effect in SD: d² = k² sd²(0) / (1 - k² growth²). Where an effect
+    may lie in several directions, k = sqrt(lambda / n), with lambda the noncentrality of the chi-squared test.
     """
     from facevalue.measures.power import clusters_needed, detectable  # noqa: PLC0415 - slow to import
 
     own = int(np.floor(clusters * share + 1e-9))
+    if freedom > 1:
+        return _reach_of_square(spread, items, own, share, tests, level, effect, freedom)
     k = float(detectable(1.0, own, level, POWER))
     rest = 1 - (k * spread.growth) ** 2
     reach = k * spread.at(items) / np.sqrt(rest) if rest > 0 else np.nan
@@ -187,11 +191,24 @@ def _reach(
     return Reach(tests, own, float(reach) if reach <= 1 else None, needed)
 
 
+def _reach_of_square(
+    spread: Spread, items: float, own: int, share: float, tests: int, level: float, effect: float | None, freedom: int
+) -> Reach:
+    from scipy import special  # noqa: PLC0415 - slow to import
+
+    size = float(special.chndtrinc(special.chdtri(freedom, level), freedom, 1 - POWER))
+    reach = np.sqrt(size / own) * spread.at(items) if own > 1 else np.nan
+    needed = None if effect is None else int(np.ceil(size * (spread.at(items, effect) / effect) ** 2 / share - 1e-9))
+    return Reach(tests, own, float(reach) if reach <= 1 else None, needed)
+
+
 def _sample(
     spread: Spread, plan: Precision, share: float, level: float, effect: float, requests: int, clusters: int,
     items: float,
 ) -> int | None:  # fmt: skip
     """Requests with all units of the study, and as few items of each as detect the effect in the rarest test."""
+    if plan.items <= 1:
+        return None
     per_item = requests / (clusters * items)
     for k in range(1, int(plan.items) + 1):
         if np.isfinite(spread.at(k)):

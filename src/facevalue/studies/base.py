@@ -86,6 +86,13 @@ class Precision:
         all.
     advice:
         From the spread to what the design cannot tell apart and what it would take, for people; None if nothing.
+    freedom:
+        In how many directions an effect may lie: the options of a question less one. One for a shift, which is tested
+        by t; others are tested by the size of their square.
+    sure:
+        Share of the family's level at which a single effect is sure to be found.
+    each:
+        Requests of each cluster; None where all requests of the plan are about the clusters.
     """
 
     what: str
@@ -99,6 +106,9 @@ class Precision:
     default: Spread
     shares: tuple[float, ...] = ()
     advice: Callable[[Spread], str] | None = None
+    freedom: int = 1
+    sure: float = 1.0
+    each: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.stimuli.forms import Form, FormSource
-from facevalue.studies.base import Study, StudyEntry
+from facevalue.studies.base import Precision, Study, StudyEntry
 from facevalue.studies.visbias import answering
 from facevalue.studies.visbias.descriptions import each
 from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
 from facevalue.studies.visbias.layout import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.measures import MEASURES
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
+from facevalue.studies.visbias.power import precision
 from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, seeds, selection
 from facevalue.studies.visbias.sources import TaskSource
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
@@ -119,6 +120,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         counted_by=("prompt",),
         followed=FOLLOWED,
         asked_together=("set", "image", "pair", "form"),
+        lead=LEAD,
+        precision=_precision(laid.design, pictures, chosen),
     )
 
 
@@ -130,6 +133,13 @@ def _source(
 ) -> TaskSource:
     beings = next((frozenset(part["image"]) for who, part in pictures.parts if who == SPECIES), frozenset())
     return TaskSource(sources(options, pictures), beings, FormSource(forms) if forms else None, chosen.composite)
+
+
+def _precision(design: Design, pictures: Pictures, chosen: Selection) -> Precision | None:
+    people = next((part for who, part in pictures.parts if who == PEOPLE), None)
+    if people is None or "mcq" not in chosen.tasks:
+        return None
+    return precision(design, people, pictures.groups, chosen.questions)
 
 
 def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chosen: Selection) -> Design | None:

@@ -1,0 +1,93 @@
+"""Audits of answers whose differences are known: what is planted is found, and plans say how much that takes."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from facevalue.cli.calibrate import calibrate
+from facevalue.measures.divergence import Choices, divergence
+from facevalue.run.power import _reach_of_square
+from facevalue.studies.visbias import calibration, calibration_answers
+from facevalue.studies.visbias.power import pilot_spread, precision
+from tests.studies.visbias.simulated import answered, build
+
+
+def test_one_audit_of_lone_effects_is_judged_as_any_models_answers_are() -> None:
+    row, audit = calibration.calibrate("lone", 2, 1)
+    assert row.measurable == 1
+    assert (row.found_word, row.found_association) == (1, 1)
+    own = audit.estimates
+    word = own.filter(measure="marked_word", category=calibration_answers.WORD, dimension="gender")
+    assert word["verdict"].to_list() == ["difference found"]
+    assert {"choices", "comparisons", "words", "forms", "texts"} == set(own["kind"])
+    assert own.filter(measure="choice_divergence", dimension="gender")["true"].max() < 1e-9  # type: ignore[operator]
+    assert own.filter(measure="choice_divergence", dimension="race")["true"].max() > 10  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("condition", ["null", "crossed", "rare", "missing", "few"])
+def test_nothing_is_found_where_nothing_is_planted(condition: str) -> None:
+    row, _ = calibration.calibrate(condition, 2, 40)
+    assert row.page is not None
+    assert row.page <= 0.125  # .05 of 40 audits: 2; 6 or more has probability 1.4%
+    assert row.test is not None
+    assert row.test < 0.06
+    assert row.coverage > 0.92
+    assert row.coverage_pairs > 0.92
+    assert row.coverage_texts > 0.92
+
+
+def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
+    study = build(task=["mcq"])
+    plan = study.precision
+    assert plan is not None
+    tones, questions = 5, 4
+    assert (plan.tests, plan.clusters, plan.freedom) == (tones * questions, study.manifest.height, 5)
+    assert plan.shares == (1 / tones,) * plan.tests
+    assert plan.default.mean == pytest.approx(0.5 * np.sqrt(1 - 1 / tones))
+    assert plan.units(np.arange(len(study.design) // 2))[0] < plan.clusters
+    found = plan.spread(iter([answered(study)]), "here")
+    assert 0.3 < found.mean <= plan.default.mean
+
+
+def test_a_study_that_compares_no_choices_has_no_such_plan() -> None:
+    assert build(task=["form"], forms=1).precision is None
+    assert build(task=["mcq"], gender=["female"], group=["gender"]).precision is None
+    assert np.isnan(pilot_spread(iter([])))
+    study = build(task=["mcq"])
+    assert precision(study.design, study.manifest, (), ("income",)) is None
+
+
+def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
+    """A group's share 30 points above the mean, in one of twenty tests of its family."""
+    study = build(task=["mcq"])
+    assert study.precision is not None
+    found = _reach_of_square(study.precision.default, 1.0, 14, 0.2, 20, 0.04 * 0.5 / 20, 0.3, 5)
+    assert found.needed is not None
+    rng, hits, size = np.random.default_rng(3), 0, found.needed // 5
+    for audit in range(40):
+        weights = np.zeros((5 * size, 4, 6))
+        for question, options in enumerate((6, 4, 4, 4)):
+            for group in range(5):
+                share = np.full(options, 1 / options)
+                if question == 0:
+                    share = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+                    share += (0.3 if group == 0 else -0.075) * np.array([1, -0.2, -0.2, -0.2, -0.2, -0.2])
+                weights[group * size : (group + 1) * size, question, :options] = rng.multinomial(1, share, size=size)
+        choices = Choices(weights, np.ones((5 * size, 4)), np.repeat(np.arange(5), size), 5)
+        hits += divergence(choices, audit)[1].q.reshape(5, 4)[0, 0] < 0.04
+    assert 0.62 < hits / 40 <= 0.95  # planned .75 to .90, and two standard errors of 40 audits below
+
+
+def test_the_command_shows_one_audit_and_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(calibration_answers.CONDITIONS):
+        if name != "few":
+            monkeypatch.delitem(calibration_answers.CONDITIONS, name)
+    out = tmp_path / "visbias.csv"
+    found = CliRunner().invoke(calibrate, ["visbias", "--repetitions", "1", "--sizes", "1", "--out", str(out)])
+    assert found.exit_code == 0, found.output
+    assert "divergences of choices by race" in found.output
+    assert pl.read_csv(out)["condition"].to_list() == ["few"]
