@@ -114,6 +114,14 @@ def test_files_that_are_missing(copy: Path, without: list[str], says: str) -> No
     assert says in refusal(copy)
 
 
+@pytest.mark.parametrize("part", ["model", "added_tokens", "post_processor"])
+def test_a_damaged_tokenizer_is_one_sentence(copy: Path, part: str) -> None:
+    """Its library raises a bare Exception for what is JSON and no tokenizer."""
+    path = copy / "tokenizer.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), part: {"type": "Nothing", "vocab": {}}}))
+    assert "The processor of" in refusal(copy)
+
+
 def test_weights_that_are_pickled(copy: Path) -> None:
     (copy / "model.safetensors").unlink()
     (copy / "pytorch_model.bin").write_bytes(b"anything")
