@@ -98,7 +98,7 @@ def test_the_authors_folders_are_shown_as_pairs(facevalue: Command) -> None:
     assert (plan["stimuli"], plan["trials"]) == (6, 36)
     assert "left_out" not in plan
     assert facevalue("run", "vignette", "--folder", "data", "--model", "sim/default", "--out", "f").status == 0
-    stored = StoredRun.open(Path("f"))
+    stored = StoredRun.open(Path("f"), pictures=Path("data"))
     levels = stored.study.design.trials([0]).to_dicts()[0]
     image = stored.study.source.stimulus(0, levels).load()[0]
     with PIL.Image.open(io.BytesIO(image.data)) as shown:
@@ -110,7 +110,7 @@ def test_pairs_that_the_authors_composed_are_shown_as_they_are(facevalue: Comman
     picture(Path("data") / name, 90)
     run = facevalue("run", "vignette", "--folder", "data", "--model", "sim/default", "--out", "p")
     assert run.status == 0, run.err
-    stored = StoredRun.open(Path("p"))
+    stored = StoredRun.open(Path("p"), pictures=Path("data"))
     rows = pl.concat(list(answers(stored)))
     assert rows["left_first"].all()
     levels = stored.study.design.trials([0]).to_dicts()[0]
@@ -139,7 +139,7 @@ def test_pairs_that_the_authors_composed_are_not_shown_where_people_are_named_in
     picture(Path("data/identity_contrast/male/age/little-boy_babysitting--male-adolescent_babysitting.png"), 90)
     variants = ("--folder", "data", "--shown", "image,text", "--paradigm", "decision")
     assert facevalue("run", "vignette", *variants, "--model", "sim/default", "--out", "p").status == 0
-    study = StoredRun.open(Path("p")).study
+    study = StoredRun.open(Path("p"), pictures=Path("data")).study
     rows = study.design.trials(np.arange(study.design.size)).to_dicts()
     shown = {row["shown"]: study.source.stimulus(0, row).load() for row in rows}
     assert len(shown["image"]) == 1
