@@ -286,6 +286,16 @@ def test_drawings_that_differ_in_tone_alone_are_one_unit_of_a_gender() -> None:
     assert Dimension(("tone",)).of(frame)["unit"].to_list() == ["1", "2", "3"]
 
 
+def test_what_is_said_of_all_goes_over_people_and_not_over_their_pictures() -> None:
+    """Five tones of a drawn person are one person, for shares, texts and refusals alike."""
+    study = build(task=["mcq", "description"], descriptions=1)
+    found = estimates(study, answered(study))
+    people = study.manifest["identity"].n_unique()
+    assert people == study.manifest.height / 5
+    for measure in ("choice_share", "tokens", "refusal_rate"):
+        assert set(rows(found, measure, dimension=None)["clusters"]) == {people}
+
+
 def test_forms_say_which_value_shifts_another() -> None:
     study = build(task=["form"], forms=5)
     frame = study.design.trials(range(len(study.design)))

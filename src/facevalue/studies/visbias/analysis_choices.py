@@ -31,7 +31,7 @@ def add_choices(table: EstimateTable, gathered: Gathered) -> None:
     people = rows if SPECIES not in rows.columns else rows.filter(pl.col(SPECIES).is_null())
     if people.height:
         everyone = people.with_columns(pl.lit("").alias(GROUP))
-        found, _ = divergence.from_answers(everyone, [GROUP], counts, answer="selected")
+        found, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
         _add_shares(table, found, [(None, None)], asked)
     for one in dimensions(gathered.asked.groups):
         mine = one.of(rows)

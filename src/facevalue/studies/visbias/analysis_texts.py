@@ -11,7 +11,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.families import adjust
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.dimensions import GROUP, UNIT, Dimension, dimensions
+from facevalue.studies.visbias.dimensions import GROUP, PERSON, UNIT, Dimension, dimensions
 from facevalue.studies.visbias.gathered import ALL_WORDS, COUNTED, SCORES, TEXT, Gathered
 from facevalue.studies.visbias.recorded import SEED, estimates, not_measurable, to_array
 from facevalue.studies.visbias.word_lists import is_own
@@ -28,7 +28,7 @@ def add_texts(table: EstimateTable, gathered: Gathered) -> None:
     rows = gathered.part("texts")
     if rows.is_empty():
         return
-    everyone = rows.with_columns(pl.lit("").alias(GROUP), pl.col("image").alias(UNIT))
+    everyone = rows.with_columns(pl.lit("").alias(GROUP), pl.col(PERSON).alias(UNIT))
     whole = _Texts(table, gathered, None, everyone)
     whole.levels()
     for one in dimensions(gathered.asked.groups):

@@ -149,7 +149,7 @@ class Gathered:
 
     def _missing(self, chunk: pl.DataFrame) -> pl.DataFrame:
         lost = (1 - pl.col("mass").fill_null(0.0)).alias("lost")
-        shown = _first(chunk, "image", "pair", "form").alias("shown")
+        shown = _first(chunk, PERSON, "pair", "form").alias("shown")
         being = _first(chunk, SPECIES, f"{SPECIES}_1").alias("being")
         return chunk.select(*self._about(chunk, "task", "question"), lost, "na", shown, being)
 
