@@ -259,8 +259,7 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("paradigm") == "perception").then("question").alias("question"),
         pl.when(pl.col("contrast") == "identity").then(activity).alias("activity"),
     )
-    alike = rows.group_by(_STRATA, maintain_order=True)
-    units = alike.agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
+    units = rows.group_by(_STRATA, maintain_order=True).agg(pl.col("n", "s_base", "s_other").sum(), asked=pl.len())
     shift = (pl.col("n") + pl.col("s_other") - pl.col("s_base")) / 2
     named = {"base": pl.col("s_base"), "other": pl.col("s_other"), "shift": shift}
     parts = [units.with_columns(pl.lit(what).alias("what"), s=s) for what, s in named.items()]
