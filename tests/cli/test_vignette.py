@@ -117,6 +117,17 @@ def test_pairs_that_the_authors_composed_are_shown_as_they_are(facevalue: Comman
     assert stored.study.source.stimulus(0, levels).load()[0].data == (Path("data") / name).read_bytes()
 
 
+def test_composed_pairs_are_squeezed_as_by_the_authors_code(facevalue: Command) -> None:
+    name = "identity_contrast/male/age/little-boy_babysitting--male-adolescent_babysitting.png"
+    picture(Path("data") / name, 90)
+    asked = ("--folder", "data", "--prompts", "released", "--model", "sim/default")
+    assert facevalue("run", "vignette", *asked, "--out", "r").status == 0
+    study = StoredRun.open(Path("r"), pictures=Path("data")).study
+    shown = study.source.stimulus(0, study.design.trials([0]).to_dicts()[0])
+    with PIL.Image.open(io.BytesIO(shown.load()[0].data)) as small:
+        assert small.size == (672, 336)
+
+
 def test_photographs_of_patas_list_are_paired(facevalue: Command) -> None:
     lines = []
     for race in ("black", "caucasian", "eastasian"):
