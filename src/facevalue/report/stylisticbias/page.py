@@ -83,11 +83,13 @@ PAGE = StudyPage(
         ),
         intervals=(
             "Faces are the unit that was sampled. All intervals are over faces: answers about one face belong "
-            "together, and to count them as independent would give about three false findings in ten. p-values "
-            "are by the protocol's own test, q-values are p-values adjusted for the number of tests in a family: "
-            "Holm in families declared before the run, Benjamini and Hochberg (share of false findings) in the "
-            "others. The noise floor is the mean, and the 95th percentile, of a measure where there is no effect, "
-            "made by exchanging base and variation or by shuffling group labels."
+            "together, and to count them as independent would give about three false findings in ten. A p-value is "
+            "that of the test behind the interval: t over faces; for averages over several cues of one base, dealing "
+            "out anew which picture is the base; for spreads, shuffling group labels. The protocol's own tests stand "
+            "beside them in the table of estimates and decide nothing. q-values are p-values adjusted for the number "
+            "of tests in a family: Holm in families declared before the run, Benjamini and Hochberg (share of false "
+            "findings) in the others. The noise floor is the mean, and the 95th percentile, of a measure where there "
+            "is no effect: what was found is taken off first. Intervals speak of other faces, not of other prompts."
         ),
         limits=(
             (
