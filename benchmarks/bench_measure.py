@@ -28,7 +28,8 @@ def simulate(folder: str) -> list[float]:
 
 def measure(folder: str) -> list[float]:
     """Seconds for the measures of the run, imports not counted, and peak memory in MB."""
-    from facevalue.run.stored import StoredRun, estimate
+    from facevalue.run.joined import estimate
+    from facevalue.run.stored import StoredRun
     from facevalue.studies.stylisticbias import analysis
 
     assert analysis

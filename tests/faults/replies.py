@@ -54,7 +54,7 @@ def broken(rng: random.Random, cases: int, place: Path) -> Iterator[str]:
         for case in range(cases):
             exact = case % 2 == 1
             said = json.dumps(_spoilt(rng)).encode()
-            server.script = [fine, lambda exchange, said=said: exchange.raw(200, said)]  # type: ignore[misc,list-item]
+            server.script = [fine, lambda exchange, said=said: exchange.raw(200, said)]  # type: ignore[misc]
             server.otherwise = fine
             yield _asked(server, exact)
 

@@ -21,10 +21,16 @@ from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import write_shard
 from facevalue.studies import Study
 from facevalue.studies.intervened import intervened
+from facevalue.types import OptionValue
 from tests.design.strategies import designs
 from tests.run.tiny import TinyModel, fails, for_a_while, keys, tiny_study
 
-FACES = {"faces": "24", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear", "tattoos"], "seeds": ["1"]}
+FACES: dict[str, OptionValue] = {
+    "faces": "24",
+    "scenarios": ["polite", "wealthy"],
+    "attributes": ["eyewear", "tattoos"],
+    "seeds": ["1"],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +50,11 @@ def runs(levels: pl.Series) -> int:
 
 
 def vignette(**options: Any) -> Study:
-    few = {"dimension": ["socioeconomic"], "pictures": "none", "activity": ["cooking", "reading-a-book"]}
+    few: dict[str, OptionValue] = {
+        "dimension": ["socioeconomic"],
+        "pictures": "none",
+        "activity": ["cooking", "reading-a-book"],
+    }
     return studies.build("vignette", {**few, **options})
 
 

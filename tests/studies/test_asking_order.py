@@ -11,8 +11,8 @@ import pytest
 from facevalue import studies
 from facevalue.design import Order
 from facevalue.models import load
+from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
-from facevalue.report.gather import RunFacts
 from facevalue.report.numbers import Numbers
 from facevalue.run import RunSettings, run
 from facevalue.run.joined import estimate

@@ -188,7 +188,7 @@ def test_pictures_against_none_have_the_published_z_test_beside_their_own() -> N
             .sum()
             for shown in ("image", "text")
         ]
-        table = [[x, answers - x] for x in counts]
+        table = np.array([[x, answers - x] for x in counts], dtype=np.float64)
         known = stats.chi2_contingency(table, correction=False).pvalue
         assert row["p_paper"] == pytest.approx(known), row["identity"]
         assert row["p"] is not None
@@ -231,7 +231,7 @@ def test_trials_without_an_answer_to_every_wording_are_not_counted() -> None:
         weight=pl.when((pl.col("wording") == "3") & (pl.col("activity") != "cooking")).then(None).otherwise("weight")
     )
     found = of(estimates(frame), "full_match")
-    assert dict(found.select("question", "n").rows()) == {
+    assert {row["question"]: row["n"] for row in found.iter_rows(named=True)} == {
         None: frame.height // 15,
         **dict.fromkeys(("ability", "status"), frame.height // 30),  # decisions by dimension: Table 11 is about ability
     }
