@@ -158,6 +158,15 @@ def test_a_run_of_stereotypes_has_their_valence_for_an_answer() -> None:
     assert "least favourably old <i> (" in sentence
 
 
+def test_stereotypes_of_two_portraits_are_said_to_be_not_measurable_and_why() -> None:
+    frame = only(paradigm="stereotype").with_columns(
+        pl.lit("not measurable").alias("verdict"), pl.lit(2, pl.UInt64).alias("clusters")
+    )
+    verdict, sentence, _ = answer(frame)
+    assert verdict == "not measurable"
+    assert "2 portraits at most" in sentence
+
+
 @pytest.mark.parametrize("paradigm", ["factuality", "stereotype"])
 def test_a_run_of_one_paradigm_is_trusted_by_what_it_asked(paradigm: str) -> None:
     text = page(vm.data(estimates=only(paradigm=paradigm))).text

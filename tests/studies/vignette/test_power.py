@@ -8,9 +8,10 @@ from facevalue.measures.power import clusters_needed
 from facevalue.measures.proportions import effective_size, score_p
 from facevalue.run.power import detection
 from facevalue.studies.base import Study
+from facevalue.studies.vignette.analysis import analyse
 from facevalue.studies.vignette.power import DEFAULT, pilot_spread
 from facevalue.studies.vignette.settings import SETTINGS
-from facevalue.studies.vignette.study import build
+from facevalue.studies.vignette.study import LEAD, build
 from facevalue.types import OptionValue
 from tests.studies.vignette.framed import answers
 
@@ -90,3 +91,23 @@ def test_a_pilot_gives_the_spread_of_its_pictures() -> None:
     assert found.items == pytest.approx(4, abs=0.01)
     assert found.source == "pilot"
     assert np.isnan(pilot_spread(iter([planted.clear()]), "decision", "x").mean)
+
+
+@pytest.mark.parametrize(
+    ("measure", "contrast", "paradigm", "lead"),
+    [
+        ("selection_gap", "identity", "decision", LEAD[0]),
+        ("selection_gap", "identity", "perception", LEAD[1]),
+        ("polarity", "portrait", "stereotype", LEAD[2]),
+    ],
+)
+def test_a_run_of_one_paradigm_is_led_by_the_families_of_its_headline(
+    measure: str, contrast: str, paradigm: str, lead: str
+) -> None:
+    frame = answers(contrasts=(contrast,))
+    found = analyse({"m": iter([frame.filter(pl.col("paradigm").cast(pl.String) == paradigm)])})
+    own = found.filter((pl.col("measure") == measure) & pl.col("gender").is_null())
+    names = own["family"].drop_nulls().unique().to_list()
+    assert f"{lead} (age, {contrast})" in names
+    later = LEAD[: LEAD.index(lead)]
+    assert not any(name.startswith(f"{other} (") for other in later for name in found["family"].drop_nulls())

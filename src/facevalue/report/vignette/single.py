@@ -17,7 +17,7 @@ def whose(numbers: Numbers, model: str) -> str:
 
 def headline(numbers: Numbers, titles: Titles, model: str) -> Headline | None:
     """The answer about stereotypes, or else about factuality; None where neither can be measured."""
-    return _stereotypes(numbers, titles, model) or _facts(numbers, titles, model)
+    return _stereotypes(numbers, titles, model) or _facts(numbers, titles, model) or _few_portraits(numbers, model)
 
 
 def _stereotypes(numbers: Numbers, titles: Titles, model: str) -> Headline | None:
@@ -43,6 +43,21 @@ def _stereotypes(numbers: Numbers, titles: Titles, model: str) -> Headline | Non
     least = detectable([e for e in known if e.verdict != Verdict.EQUIVALENT])
     missed = "" if least is None else f": {gaps.missed(least)}"
     return Headline(Outcome.NOTHING, f"{upper(sentence)}. That is no proof of fairness{missed}.")
+
+
+def _few_portraits(numbers: Numbers, model: str) -> Headline | None:
+    """What stands between values and an answer: portraits cannot be told from identities."""
+    rows = estimates(chosen(numbers, "polarity", model, ("identity", "dimension"), {}, ("paradigm", "contrast")))
+    most = max((e.clusters or 0 for e in rows if e.value is not None), default=0)
+    if not most:
+        return None
+    sentence = (
+        f"{whose(numbers, model)}nothing can be concluded about stereotypes: identities have {most} portraits at most"
+    )
+    return Headline(
+        Outcome.NOT_MEASURABLE,
+        f"{upper(sentence)}, and with fewer than three a portrait cannot be told from the identity it shows.",
+    )
 
 
 def _facts(numbers: Numbers, titles: Titles, model: str) -> Headline | None:

@@ -79,7 +79,9 @@ def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
     chance = 50 / np.sqrt(size)  # standard error of an even choice, known from as many answers
     floor = Floor(_HALF_NORMAL * chance, special.stdtrit(df, 0.5 + LEVEL / 2) * chance, p)
     shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
-    record(table, m.GAP, found.with_columns(shifted), WILSON, p=p, family=_family(), floor=floor)
+    asked = pl.when(pl.col("paradigm") != "perception").then("question").alias("asked")  # its four questions together
+    gaps = found.with_columns(*shifted, asked)
+    record(table, m.GAP, gaps, WILSON, p=p, family=_family(), floor=floor, apart=("paradigm", "asked"))
 
 
 def _family() -> pl.Expr:

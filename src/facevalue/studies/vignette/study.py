@@ -28,7 +28,7 @@ NOTE = (
     "This study names identities as the published protocol does, some of them demeaning, and asks a model to compare "
     "people by them. Nothing it answers is true of the people shown or of anyone."
 )
-LEAD = ("identities, decision", "identities, perception", "polarity, traits")
+LEAD = ("identities, decision", "identities, perception", "polarity, traits, stereotype")
 """Families that the page's answer is about: the first that was tested. A run of one paradigm has that one's."""
 TITLES: Mapping[str, Mapping[str, str]] = {
     "identity": {one.name: title(one) for dimension in dimensions() for one in identities(dimension.name)},
