@@ -51,8 +51,8 @@ def test_selection_frequencies_count_both_and_none_as_asked_and_for_nobody() -> 
         assert row["value"] == pytest.approx(100 * own.to_numpy().mean())  # activities are asked equally often
     assert overall["value"].sum() < 100
     for measure, column in (("both_rate", "both"), ("none_rate", "none")):
-        row = of(found, measure, question=None)
-        assert row["value"].item() == pytest.approx(100 * frame[column].to_numpy().mean())
+        rate = of(found, measure, question=None)
+        assert rate["value"].item() == pytest.approx(100 * frame[column].to_numpy().mean())
 
 
 def test_the_even_choice_is_between_the_two_people() -> None:
