@@ -251,7 +251,7 @@ def _signed(delta: Array, size: Array) -> Array:
 
 def _named_by_side(table: pl.DataFrame, group: str, unmarked: str) -> pl.DataFrame:
     """Name in each row the group that the word marks, and turn signs and counts to its side."""
-    down = pl.col("t") < 0
+    down = pl.col("log_odds") < 0  # t, where there is one, has its sign
     swapped = [
         pl.when(down).then(a).otherwise(b).alias(name)
         for name, a, b in (
