@@ -54,7 +54,8 @@ class Judging:
 @pytest.fixture
 def asked(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """A run with forms, some of whose texts no rule sorts."""
-    monkeypatch.setattr("facevalue.studies.visbias.analysis_forms.RESAMPLES", 50)
+    monkeypatch.setattr("facevalue.measures.form_graph.FIRST", 50)
+    monkeypatch.setattr("facevalue.measures.form_graph.MOST", 50)
     assert facevalue("run", "visbias", "--task", "form", "--forms", "6", "--model", "sim/default").status == 0
     path = next(Path(RUN, "responses").glob("*.parquet"))
     metadata = pl.read_parquet_metadata(path)
