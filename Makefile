@@ -57,7 +57,7 @@ bench-engine: .venv/.engine ## the local engine's speed and memory alone, on one
 	$(BIN)/python -m benchmarks.bench_engine
 
 calibration: .venv/.demo ## check intervals and p-values against models whose bias is known
-	$(BIN)/facevalue calibrate stylisticbias --repetitions 100 --faces 20,60 --out docs/calibration.csv
+	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60 --out docs/calibration.csv
 	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/calibration-reference.csv
 	$(BIN)/facevalue calibrate vignette --repetitions 100 --sizes 8,30 --out docs/calibration-vignette.csv
 	$(BIN)/facevalue calibrate visbias --repetitions 20 --sizes 2 --out docs/calibration-visbias.csv
