@@ -122,15 +122,15 @@ def test_a_file_may_lack_activities_as_the_authors_own_does(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
+        ("{", "its text is not valid JSON"),
+        ("[" * 100_000, "its text is not valid JSON"),
         ("[]", "expected an object with a list for each of Necessary Time"),
         ('{"Free Time": []}', "no activity in it"),
         ('{"Spare Time": []}', "Unknown kind of time 'Spare Time'"),
         ('{"Free Time": {}}', "'Free Time' is not a list"),
         ('{"Free Time": ["running"]}', "entry 1 of 'Free Time' is not an object"),
         ('{"Free Time": [{"role": "cook"}]}', "entry 1 of 'Free Time' has no 'activity'"),
-        (" " * (MAX_BYTES + 1), "more than 5 MB"),
+        (" " * (MAX_BYTES + 1), "larger than"),
     ],
     ids=["cut off", "deep", "list", "empty", "kind of time", "object", "text", "no activity", "size"],
 )

@@ -1,6 +1,5 @@
 """The role questions of the decision paradigm (4.4): our own table, the authors' file, and the irrelevant control."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import read_text, to_json
 from facevalue.studies.vignette.generation import with_article
 from facevalue.studies.vignette.tables import activities, times
 
@@ -104,17 +104,7 @@ def read_roles(path: str | Path) -> dict[str, Role]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise DataError(f"can't be read ({error.strerror or error}).") from error
-    if len(data) > MAX_BYTES:
-        raise DataError(f"more than {MAX_BYTES / 1e6:.0f} MB; a role file is far smaller.")
-    try:
-        parsed = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not JSON ({error}).") from error
+    parsed = to_json(read_text(path, MAX_BYTES, "role questions"), "its text")
     if not isinstance(parsed, dict):
         raise DataError(f"expected an object with a list for each of {', '.join(times().values())}.")
     return parsed

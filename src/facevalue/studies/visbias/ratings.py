@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.given import read_text
 
 MAX_BYTES = 10 * 2**20
 """Largest file of ratings."""
@@ -180,14 +181,4 @@ def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
 
 
 def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from error
-    if len(data) > MAX_BYTES:
-        raise DataError(f"{path.name}: a file of ratings has at most {MAX_BYTES // 2**20} MiB.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name}: is not UTF-8. Save the file as UTF-8.") from error
+    return read_text(path, MAX_BYTES, "ratings")
