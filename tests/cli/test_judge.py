@@ -1,6 +1,7 @@
 """`facevalue judge`: texts that no rule sorts go to a model once, and what it says counts from then on."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,8 @@ from facevalue.answers.categories import Why, resolve
 from facevalue.errors import ModelError
 from facevalue.models.base import Capabilities
 from facevalue.run.judged import Doubt, Judgments, Verdict, judgment_of, question, read_judgments
+from facevalue.store import read_manifest, write_manifest
+from facevalue.store.shards import write_shard
 from facevalue.studies.visbias.tables import attributes
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command
@@ -58,11 +61,13 @@ def asked(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.setattr("facevalue.measures.form_graph.MOST", 50)
     assert facevalue("run", "visbias", "--task", "form", "--forms", "6", "--model", "sim/default").status == 0
     path = next(Path(RUN, "responses").glob("*.parquet"))
-    metadata = pl.read_parquet_metadata(path)
     told = pl.read_parquet(path).with_columns(
         pl.col("text").str.replace_all('"Nurse"', '"wand maker"').str.replace_all('"Chef"', '"dragon tamer"')
     )
-    told.write_parquet(path, metadata={k: v for k, v in metadata.items() if k.startswith("facevalue")})
+    path.unlink()
+    facts = read_manifest(Path(RUN))
+    changed = write_shard(Path(RUN), 1, told, facts.id)
+    write_manifest(Path(RUN), replace(facts, shards=(changed.name,)))
     return facevalue
 
 

@@ -157,9 +157,9 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
 
 def _advice(spread: Spread, cells: int, personal: bool) -> str:
     """What several pictures of each identity in each activity would make possible, and how many."""
-    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
-    from facevalue.measures.power import clusters_needed  # noqa: PLC0415
-    from facevalue.run.power import ALPHA, POWER  # noqa: PLC0415
+    from facevalue.measures.families import ALPHA  # noqa: PLC0415 - slow to import
+    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415
+    from facevalue.measures.power import POWER, clusters_needed  # noqa: PLC0415
 
     level = ALPHA * (1 - LEAD_SHARE) / cells
     needed = float(clusters_needed(spread.mean, SINGLE, level, POWER))
