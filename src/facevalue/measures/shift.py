@@ -101,15 +101,21 @@ def magnitude(signed: Estimates) -> Estimates:
     return Estimates(np.abs(signed.value), low, high, signed.n, signed.clusters, method, signed.se)
 
 
-def corrected(size: Estimates) -> Estimates:
+def corrected(size: Estimates, se: Array) -> Estimates:
     """|estimate| without the part that chance adds on average, never below zero.
+
+    Parameters
+    ----------
+    size:
+        The estimate's size; its interval stays.
+    se:
+        Standard error over clusters. Not that of `size`, which may hold what the interval's test adds to it.
 
     Equation
     --------
     E[x²] = mu² + se² for an unbiased x, so mu² is estimated by x² - se² (FaceValue; not in any paper).
     """
-    assert size.se is not None
-    value = np.sqrt(np.maximum(size.value**2 - size.se**2, 0.0))
+    value = np.sqrt(np.maximum(size.value**2 - se**2, 0.0))
     return Estimates(value, size.low, size.high, size.n, size.clusters, size.method, size.se)
 
 

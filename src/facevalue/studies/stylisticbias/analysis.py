@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.measures import families, inference, shift
 from facevalue.measures.bounds import Bounds, Replies, shift_bounds
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.inference import Array, Estimates, standard_error
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Slicing
 from facevalue.studies.stylisticbias import measures as m
@@ -98,8 +98,7 @@ def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
     labels, keep = labels_of(cells, signed.value.size), cells.shown > 0
     size = shift.magnitude(signed)
     table.add(m.ABS_SBS, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep)
-    if signed.se is not None:
-        table.add(m.ABS_CORRECTED, labels, shift.corrected(size), keep=keep)
+    table.add(m.ABS_CORRECTED, labels, shift.corrected(size, standard_error(cells.sums, cells.counts)), keep=keep)
 
 
 def _bounds(s: Shifts, scores: Scores, rows: Slicing, columns: Slicing | None = None) -> Bounds:
