@@ -83,7 +83,8 @@ def _plan(
 
 def _show_detection(found: "Detection", precision: Precision) -> None:
     console = terminal()
-    per = f"{found.clusters:,} {precision.cluster} with {found.items:.3g} {precision.item} each"
+    items = f"{found.items:,.0f}" if found.items >= 100 else f"{found.items:.3g}"
+    per = f"{found.clusters:,} {precision.cluster} with {items} {precision.item} each"
     console.print(f"\nWith {per}, this detects {found.what} {_from(found.detectable)}.", highlight=False)
     if len(found.reaches) > 1:
         for part in found.reaches:
