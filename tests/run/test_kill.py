@@ -138,4 +138,6 @@ def test_a_full_disk_is_said_and_keeps_what_was_stored(tmp_path: Path) -> None:
     kept = stored(folder)
     assert len(kept) >= 200
     assert len(kept) % 50 == 0
-    assert run(tiny_study(faces=400, prompts=3, seeds=slow_run.SEEDS), TinyModel(), folder).skipped == len(kept)
+    # What was in the journal alone when the disk was full is not lost either.
+    skipped = run(tiny_study(faces=400, prompts=3, seeds=slow_run.SEEDS), TinyModel(), folder).skipped
+    assert len(kept) <= skipped < len(kept) + 50

@@ -17,7 +17,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.report.markup import tag
 from facevalue.report.trust import KINDS
 from facevalue.run.asking import Asking
-from facevalue.run.pictures import shown
+from facevalue.run.pictures import NO_PICTURE, shown
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
@@ -156,7 +156,7 @@ def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_Shown]:
     study = run.study
     asking = Asking(study, run.facts.exact)
     for number in numbers:
-        if why := shown(run, number).why:
+        if (why := shown(run, number).why) not in ("", NO_PICTURE):
             raise RunError(f"Trial {number}: {why}.")
         chunk = asking.chunk(np.array([number]), np.ones((1, 1), dtype=np.bool_))
         for _, _, stimulus in asking.stimuli(chunk):

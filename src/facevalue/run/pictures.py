@@ -11,6 +11,7 @@ from facevalue.run.stored import StoredRun
 from facevalue.store import read_responses
 from facevalue.types import Image
 
+NO_PICTURE = "no picture"
 NOT_NAMED = "no picture: pictures are shown only from folders named with --pictures"
 CHANGED = "no picture: it was changed since it was shown"
 GONE = "no picture: it is not there any more"
@@ -28,7 +29,7 @@ class Shown(NamedTuple):
     """
 
     images: tuple[Image, ...]
-    why: str = "no picture"
+    why: str = NO_PICTURE
 
 
 def shown(run: StoredRun, trial: int) -> Shown:
@@ -50,6 +51,6 @@ def shown(run: StoredRun, trial: int) -> Shown:
         if int(now[0]) != stored["request"][0]:
             return Shown((), CHANGED)
         images = stimulus.load()
-        return Shown(images, "" if images else "no picture")
+        return Shown(images, "" if images else NO_PICTURE)
     except FaceValueError:
         return Shown((), GONE if run.pictures_named else NOT_NAMED)
