@@ -36,16 +36,21 @@ class Said:
         What each was chosen by, float32, (len(tokens), vocabulary).
     start:
         Tokens that stand before it: those of the prompt, or what a decoder starts with.
+    marks:
+        Tokens that stand for pictures, which no reply says (`growth.spoken`).
     """
 
     tokens: list[int]
     logits: "Tensor"
     start: "Tensor"
+    marks: Sequence[int] = ()
 
     def follows(self, lead: Sequence[int]) -> bool:
-        """Whether it begins as it was led, and goes on with the likeliest tokens."""
+        """Whether it begins as it was led, and goes on with the likeliest tokens that can be said."""
+        spoken = self.logits.clone()
+        spoken[:, list(self.marks)] = -float("inf")
         free = range(len(lead), len(self.tokens))
-        likeliest = all(self.logits[n, self.tokens[n]] == self.logits[n].max() for n in free)
+        likeliest = all(spoken[n, self.tokens[n]] == spoken[n].max() for n in free)
         return self.tokens[: len(lead)] == list(lead) and likeliest
 
 
@@ -89,12 +94,15 @@ def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Seque
     from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList  # noqa: PLC0415
 
     begun: list[int] = []
+    marks = sorted(loaded.marks)
 
     class Lead(LogitsProcessor):  # type: ignore[misc]
         def __call__(self, input_ids: Any, scores: Any) -> Any:
             begun.append(input_ids.shape[1])
             place = begun[-1] - begun[0]
-            if place >= len(lead):  # after the last one anything may come
+            if place >= len(lead):  # after the last one anything may come that is no picture
+                scores = scores.clone()
+                scores[:, [mark for mark in marks if mark < scores.shape[-1]]] = -torch.inf
                 return scores
             only = torch.full_like(scores, -torch.inf)
             only[:, lead[place]] = 0
@@ -115,7 +123,9 @@ def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Seque
     logits = getattr(out, "logits", None) or ()
     if len(logits) != count or out.sequences.shape[1] < count:
         return None
-    return Said(out.sequences[0, -count:].tolist(), torch.cat(logits).float(), out.sequences[:, :-count])
+    whole = torch.cat(logits).float()
+    known = [mark for mark in marks if mark < whole.shape[-1]]
+    return Said(out.sequences[0, -count:].tolist(), whole, out.sequences[:, :-count], known)
 
 
 @contextmanager
