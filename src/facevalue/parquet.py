@@ -1,6 +1,7 @@
 """Parquet files read by name: no path is ever taken for a pattern, whatever brackets and stars it holds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,8 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
     polars.exceptions.PolarsError, OSError
         It can't be read.
     """
-    return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
+    with _panics_caught():
+        return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
 
 
 def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional: Sequence[str] = ()) -> pl.LazyFrame:
@@ -42,5 +44,14 @@ def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional
 
 def read_metadata(path: Path) -> dict[str, str]:
     """Read what was written into a file beside its columns."""
-    with path.open("rb") as file:  # given a path, this would be a pattern
+    with path.open("rb") as file, _panics_caught():  # given a path, this would be a pattern
         return pl.read_parquet_metadata(file)
+
+
+@contextmanager
+def _panics_caught() -> Iterator[None]:
+    """Damage can take the library's parser by surprise; that is an error of the file like any other."""
+    try:
+        yield
+    except pl.exceptions.PanicException as error:
+        raise pl.exceptions.ComputeError((str(error).splitlines() or ["damaged"])[0]) from None

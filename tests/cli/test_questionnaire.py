@@ -144,7 +144,7 @@ def test_mistakes_are_one_message(asked: Command) -> None:
         (("--ratings", twice), 1, "'twice' has rated"),
         (("--ratings", alike), 1, "No rating counts. Left out, as published: alike, who rated all alike."),
         (("--ratings", empty), 1, "empty.csv: holds no rating"),
-        (("--ratings", "none.csv"), 1, "none.csv: cannot be read"),
+        (("--ratings", "none.csv"), 1, "There is no file none.csv"),
         (("--ratings", alike, "--to", "judged.html"), 1, "judged.html is no .csv file"),
         (("--ratings", alike, "--most", "3"), 2, "leave them out with --ratings"),
         (("--to", "asked.pdf"), 1, "neither .html nor .csv"),

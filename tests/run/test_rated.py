@@ -61,3 +61,18 @@ def test_damaged_ratings_are_refused_and_can_be_given_again(tmp_path: Path, dama
         read_kept(tmp_path)
     keep(tmp_path, RATINGS)
     assert read_kept(tmp_path) is not None
+
+
+def test_no_flipped_bit_changes_a_rating(tmp_path: Path) -> None:
+    keep(tmp_path, RATINGS)
+    path = tmp_path / FOLDER / "ratings.parquet"
+    data, before = path.read_bytes(), read_kept(tmp_path)
+    assert before is not None
+    for at in range(4, len(data), max(len(data) // 120, 1)):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        try:
+            now = read_kept(tmp_path)
+        except RunError:
+            continue
+        assert now is not None
+        assert now.equals(before)

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +15,7 @@ from facevalue.answers.categories import LIMIT, Judge, words
 from facevalue.errors import DataError, RunError
 from facevalue.models.base import Model
 from facevalue.parquet import read_table
+from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
@@ -26,7 +26,6 @@ FOLDER = Path("annotations", "judge")
 OPEN = "Unspecified"
 """The option for what is none of the categories."""
 
-_NAME = re.compile(r"part-(\d+)\.parquet")
 _SCHEMA = pl.Schema(dict.fromkeys(("judge", "attribute", "text", "verdict", "category", "reply"), pl.String))
 _SAMPLING = Sampling(temperature=0.0, max_tokens=64)
 _SEED = 1
@@ -131,8 +130,9 @@ def read_judgments(folder: Path) -> Judgments | None:
     frames = []
     for path in parts:
         try:
+            check_shard(path)
             frames.append(read_table(path, _SCHEMA.names()).cast(_SCHEMA))
-        except (OSError, pl.exceptions.PolarsError) as error:
+        except (OSError, DataError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}. Without it, its texts are judged anew.") from error
     rows = pl.concat(frames)
     names = rows["judge"].unique().to_list()
@@ -278,7 +278,7 @@ class _Writer:
         self._folder = folder / FOLDER
         self._judge = name
         self._rows: list[tuple[str, ...]] = []
-        numbers = [int(found[1]) for path in _parts(folder) if (found := _NAME.fullmatch(path.name))]
+        numbers = [int(found[1]) for path in _parts(folder) if (found := SHARD.fullmatch(path.name))]
         self._next = max(numbers, default=0) + 1
 
     def add(self, doubt: Doubt, judgment: Judgment) -> None:
@@ -292,11 +292,12 @@ class _Writer:
         make_folder(self._folder)
         data = io.BytesIO()
         pl.DataFrame(self._rows, schema=_SCHEMA, orient="row").write_parquet(data, compression="zstd")
-        write_whole(self._folder / f"part-{self._next:08d}.parquet", data.getvalue())
+        name = f"part-{self._next:08d}-{digest_of(data.getvalue())}.parquet"
+        write_whole(self._folder / name, data.getvalue())
         self._next += 1
         self._rows.clear()
 
 
 def _parts(folder: Path) -> list[Path]:
     place = folder / FOLDER
-    return sorted(path for path in place.iterdir() if _NAME.fullmatch(path.name)) if place.is_dir() else []
+    return sorted(path for path in place.iterdir() if SHARD.fullmatch(path.name)) if place.is_dir() else []

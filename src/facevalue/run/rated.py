@@ -5,14 +5,16 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.errors import RunError
-from facevalue.parquet import read_table
+from facevalue.errors import DataError, RunError
+from facevalue.parquet import read_metadata, read_table
+from facevalue.seals import digest_of
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
 
 FOLDER = Path("annotations", "ratings")
 """Where ratings lie in a run folder."""
 _FILE = "ratings.parquet"
+_SEAL = "facevalue.sha256"
 _SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64(), "duration": pl.Float64()})
 
 
@@ -40,8 +42,8 @@ def keep(folder: Path, ratings: pl.DataFrame) -> int:
         path = folder / FOLDER / _FILE
         before = _count(path)
         make_folder(path.parent)
-        data = io.BytesIO()
-        _whole(ratings).write_parquet(data, compression="zstd")
+        data, whole = io.BytesIO(), _whole(ratings)
+        whole.write_parquet(data, compression="zstd", metadata={_SEAL: _digest(whole)})
         write_whole(path, data.getvalue())
         return before
 
@@ -60,13 +62,20 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
     again = "Give the raters' files to `facevalue questionnaire RUN --ratings FILE` again."
     try:
         rows = _whole(read_table(path))  # kept without durations before there were any
-    except (OSError, pl.exceptions.PolarsError) as error:
+        if read_metadata(path).get(_SEAL, _digest(rows)) != _digest(rows):
+            raise DataError("its content is not what was written")
+    except (OSError, DataError, pl.exceptions.PolarsError) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
         raise RunError(f"{path} cannot be read: {why}. {again}") from error
     sound = rows["rating"].is_between(1, 5).all() and not rows.select("rater", "item").is_duplicated().any()
     if not sound or sum(rows.drop("duration").null_count().row(0)):
         raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
     return rows
+
+
+def _digest(ratings: pl.DataFrame) -> str:
+    """Digest of all ratings, whatever their file looks like."""
+    return digest_of(ratings.write_json().encode())
 
 
 def _whole(ratings: pl.DataFrame) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import read_file, to_json
 
 GRID: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -311,14 +312,12 @@ def _record(root: Path, path: Path) -> _Record:
 
 def _read_json(path: Path, where: str) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        metadata = json.loads(data) if len(data) <= MAX_BYTES else None
-    except (OSError, ValueError, RecursionError) as error:
-        msg = f"{where}: is not JSON that can be read: {error}."
+        metadata = to_json(read_file(path, MAX_BYTES, "metadata"), where)
+    except DataError as error:
+        msg = f"{where}: is not JSON that can be read: {error}"
         raise DataError(msg) from error
     if not isinstance(metadata, dict):
-        msg = f"{where}: is not a JSON object of at most {MAX_BYTES // 2**20} MiB."
+        msg = f"{where}: is not a JSON object."
         raise DataError(msg)
     return metadata
 

@@ -61,6 +61,9 @@ class Condition:
         SD of the groups' differences in choices, on the logit scale.
     lone:
         Whether one choice, one word and one association are planted.
+    drift:
+        Logits by which the model drifts towards the first option, and towards yes, while it is asked in the order of a
+        run: whole units at times drawn by seed.
     """
 
     person: float = 0.7
@@ -72,6 +75,7 @@ class Condition:
     missing: float = 0.0
     planted: float = 0.0
     lone: bool = False
+    drift: float = 0.0
 
 
 CONDITIONS = {
@@ -82,6 +86,7 @@ CONDITIONS = {
     "missing": Condition(missing=0.4),
     "few": Condition(occupations=2),
     "lone": Condition(lone=True),
+    "drift": Condition(drift=0.3),
 }
 LONE = 2.0
 """Size of the lone choice's effect, on the logit scale; the word is said of 90% of one gender and 5% of the other, and
@@ -131,15 +136,19 @@ def sampled(condition: Condition, photographs: int, rng: np.random.Generator) ->
     """
     shown = _pictures(condition, photographs)
     looks = _looks(shown, condition, rng)
+    clock, later = rng.spawn(2)  # apart, so that the other conditions draw what they drew without
+    moved = _drift(condition, shown["identity"].n_unique(), clock)[
+        shown["identity"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    ]
     lone = str(rng.choice([q.name for q in choice_questions()])) if condition.lone else ""
     parts: list[pl.DataFrame] = []
     truth: dict[tuple[str, str, str], float] = {}
     for question in choice_questions():
         base = _base(question.name, len(question.levels), condition)
         tilt = _tilt(condition, len(question.levels), rng, lone=question.name == lone)
-        parts.append(_choices(shown, question.name, base, tilt, condition, rng))
+        parts.append(_choices(shown, question.name, base, tilt, moved, condition, rng))
         truth |= _divergences(question.name, base, tilt, condition)
-    parts += [_compared(shown, looks, condition, rng), _described(shown, looks, condition, rng)]
+    parts += [_compared(shown, looks, condition, rng, later), _described(shown, looks, condition, rng)]
     named = tuple(a.name for a in fields()[:2]) if condition.lone else ()
     parts.append(_forms(rng, lone=condition.lone))
     answers = pl.concat(parts, how="diagonal")
@@ -162,6 +171,11 @@ def _looks(shown: pl.DataFrame, condition: Condition, rng: np.random.Generator, 
     who = shown["identity"].rank("dense").cast(pl.Int64).to_numpy() - 1
     people = condition.person * rng.normal(size=(int(who.max()) + 1, size))
     return np.asarray(people[who] + condition.picture * rng.normal(size=(shown.height, size)))
+
+
+def _drift(condition: Condition, units: int, clock: np.random.Generator) -> Array:
+    """By how much the model has moved when each unit is asked, around the middle of the run."""
+    return np.asarray(condition.drift * (clock.permutation(units) / max(units - 1, 1) - 0.5))
 
 
 def _base(question: str, options: int, condition: Condition) -> Array:
@@ -188,7 +202,13 @@ def _kept(options: int, condition: Condition) -> Array:
 
 
 def _choices(
-    shown: pl.DataFrame, question: str, base: Array, tilt: Array, condition: Condition, rng: np.random.Generator
+    shown: pl.DataFrame,
+    question: str,
+    base: Array,
+    tilt: Array,
+    moved: Array,
+    condition: Condition,
+    rng: np.random.Generator,
 ) -> pl.DataFrame:
     job, race, gender = (
         shown[c]
@@ -198,6 +218,7 @@ def _choices(
     )
     options = base.shape[1]
     wanted = base[job] + tilt[race, gender] + _looks(shown, condition, rng, options)
+    wanted[:, 0] += moved
     said = (wanted + rng.gumbel(size=wanted.shape)).argmax(axis=1)
     by_group = 1 - condition.missing * np.linspace(0, 1, len(races()))[race]
     given = rng.random(said.size) < _kept(options, condition)[said] * by_group
@@ -234,7 +255,9 @@ def _divergences(question: str, base: Array, tilt: Array, condition: Condition) 
     return out
 
 
-def _compared(shown: pl.DataFrame, looks: Array, condition: Condition, rng: np.random.Generator) -> pl.DataFrame:
+def _compared(
+    shown: pl.DataFrame, looks: Array, condition: Condition, rng: np.random.Generator, clock: np.random.Generator
+) -> pl.DataFrame:
     listed = drawn_pairs(shown, condition.pairs, int(rng.integers(2**31)), GROUPS)
     at = dict(zip(shown["image"], range(shown.height), strict=True))
     sides = [np.array([at[name] for name in listed[f"image_{side}"]]) for side in (1, 2)]
@@ -242,11 +265,11 @@ def _compared(shown: pl.DataFrame, looks: Array, condition: Condition, rng: np.r
         f"{c}_{side}": shown[c].gather(sides[side - 1]) for c in ("image", *GROUPS, "occupation") for side in (1, 2)
     }
     frame = listed.select("pair", "within").with_columns(**about)
-    parts = []
+    parts, moved = [], _drift(condition, listed.height, clock)
     for question in comparisons():
         above = (looks[sides[0]] - looks[sides[1]])[:, 0] * 2 + rng.normal(size=listed.height)
         for order, sign in ((PLAIN, 1), (SWAPPED, -1)):
-            chance = special.expit(sign * above - _RELUCTANCE - condition.certain / 2)
+            chance = special.expit(sign * above + moved - _RELUCTANCE - condition.certain / 2)
             given = rng.random(listed.height) >= condition.missing / 2
             said = (rng.random(listed.height) < chance).astype(np.float64)
             parts.append(frame.with_columns(
