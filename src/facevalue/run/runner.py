@@ -107,7 +107,7 @@ def run(
 
 def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -> RunManifest:
     """Read what the folder says and compare it with what is asked; or begin a new folder."""
-    facts, table = _facts(study, model, settings), _table(study)
+    facts = _facts(study, model, settings)
     asked = RunManifest(
         study=study.name,
         study_version=study.version,
@@ -126,18 +126,17 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         counts=Counts(),
         sessions=(),
         preregistration=settings.preregistration.sha256 if settings.preregistration else None,
-        id=secrets.token_hex(8),
         asked_of=model_hash(model.name, facts),
-        stimuli=hashlib.sha256(table).hexdigest(),
     )
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
             raise RunError(f"{folder} holds responses but no {MANIFEST}: nobody can say of what. Name another folder.")
         make_folder(folder)
+        table = _table(study)
         write_whole(folder / STIMULI, table)
         if settings.preregistration:
             write_whole(folder / PREREGISTRATION, settings.preregistration.text.encode())
-        return asked
+        return replace(asked, id=secrets.token_hex(8), stimuli=hashlib.sha256(table).hexdigest())
     known = read_manifest(folder)
     if changed := differences(known, asked):
         raise RunError(
@@ -146,6 +145,10 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
     check_stimuli(folder, known)
     check_stimuli_table(study, folder)
     return known
+
+
+def _names(shards: Collection[Path]) -> tuple[str, ...]:
+    return tuple(path.name for path in shards)
 
 
 def _table(study: Study) -> bytes:
@@ -326,7 +329,7 @@ class _Session:
     def _list(self, shards: Collection[Path]) -> None:
         """Write down which shards there are."""
         assert self._manifest is not None
-        self._manifest = replace(self._manifest, shards=tuple(path.name for path in shards))
+        self._manifest = replace(self._manifest, shards=_names(shards))
         write_manifest(self._folder, self._manifest)
 
     def _report(self, now: float) -> None:
@@ -362,16 +365,15 @@ class _Session:
     def _close(self, before: RunManifest, begun: Session, complete: bool, error: BaseException | None = None) -> None:
         if not self._tally.stored and before.end is not None and complete:
             # Nothing was left to ask: as if the command had not been given.
-            write_manifest(self._folder, replace(before, shards=tuple(p.name for p in shard_paths(self._folder))))
+            write_manifest(self._folder, replace(before, shards=_names(shard_paths(self._folder))))
             return
         ended = replace(begun, end=_now(), asked=self._tally.stored)
-        shards = tuple(path.name for path in shard_paths(self._folder))
         after = replace(
             before,
             end=_now() if complete else None,
             counts=self._counts(),
             sessions=(*before.sessions, ended),
-            shards=shards,
+            shards=_names(shard_paths(self._folder)),
         )
         try:
             write_manifest(self._folder, after)

@@ -7,7 +7,7 @@ from pathlib import Path
 from facevalue.errors import RunError
 from facevalue.store.files import MANIFEST, RESPONSES_FOLDER, STIMULI
 from facevalue.store.manifest import RunManifest, read_manifest
-from facevalue.store.shards import UNREADABLE, Shard, damaged, inspect, shard_paths
+from facevalue.store.shards import Shard, checked, shard_paths
 
 _ATTEMPTS, _PAUSE = 40, 0.05  # tries, and seconds between them
 
@@ -77,10 +77,7 @@ def check_shards(folder: Path, facts: RunManifest) -> list[Shard]:
         )
     found = []
     for path in paths:
-        try:
-            shard = inspect(path)
-        except UNREADABLE as error:
-            raise damaged(path, error) from error
+        shard = checked(path)
         check_owner(shard, facts, folder)
         found.append(shard)
     return found

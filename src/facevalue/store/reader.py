@@ -10,7 +10,7 @@ from facevalue.errors import RunError
 from facevalue.parquet import read_table, scan_tables
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.schema import RESPONSES, TIMED
-from facevalue.store.shards import UNREADABLE, damaged, inspect, shard_paths
+from facevalue.store.shards import UNREADABLE, checked, damaged, inspect, shard_paths
 
 _ATTEMPTS = 40
 _PAUSE = 0.05  # seconds
@@ -88,10 +88,7 @@ def scan_stored(
         raise RunError(f"{folder} holds no responses: it is not the folder of a run, or nothing was asked yet.")
     paths = shard_paths(folder)
     for path in paths:
-        try:
-            inspect(path)
-        except UNREADABLE as error:
-            raise damaged(path, error) from error
+        checked(path)
     schema = TIMED if timed else RESPONSES
     if not paths:
         return pl.LazyFrame(schema=schema)

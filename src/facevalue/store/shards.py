@@ -141,6 +141,22 @@ def _inspected(path: Path, *marks: int) -> Shard:  # noqa: ARG001 - by which the
     return Shard(path, count, facts.get(_RUN, ""))
 
 
+def checked(path: Path) -> Shard:
+    """Look at a shard; one that is damaged is named, with what to do.
+
+    Raises
+    ------
+    RunError
+        As `inspect`, or it is damaged.
+    OSError
+        It can't be read.
+    """
+    try:
+        return inspect(path)
+    except UNREADABLE as error:
+        raise damaged(path, error) from error
+
+
 def damaged(path: Path, error: Exception) -> RunError:
     """Return the error for a shard that cannot be read."""
     why = str(error).splitlines()[0] if str(error) else type(error).__name__

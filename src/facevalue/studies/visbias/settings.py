@@ -13,8 +13,6 @@ from facevalue.types import OptionValue, Sampling
 
 TASKS = ("mcq", "yesno", "description", "form", "text-form")
 """Multiple choice, comparisons, descriptions (section 2.1 I-II, 2.2 III), forms as pictures (IV) and as text (4.2)."""
-PICTURED = ("mcq", "yesno", "description")
-"""Tasks that show people."""
 DRAWN = "drawn"
 GROUPS = ("race", "skin_tone", "gender", "species")
 """Factors of people that are compared by default, those of the pictures at hand."""
