@@ -5,7 +5,6 @@ import re
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Controls of C0 and C1 other than tab and newline (ESC begins what moves the cursor, sets titles or fills the
 clipboard), marks that turn the direction of writing, and halves of surrogate pairs, which can't be encoded."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def printable(text: str) -> str:
@@ -22,14 +21,3 @@ def printable(text: str) -> str:
 def _spelled(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
-def inert(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula, as which CSV cells are live.
-
-    Examples
-    --------
-    >>> inert("=1+1"), inert("1+1")
-    ("'=1+1", '1+1')
-    """
-    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -17,6 +17,7 @@ from facevalue.store.schema import FORMAT
 from facevalue.store.shards import shard_paths, write_shard
 from facevalue.studies.base import Study
 from tests.run.tiny import TinyModel, tiny_study
+from tests.store.flipping import flip_a_bit
 
 STUDY = tiny_study(faces=8, seeds=(1, 2))
 SMALL = RunSettings(flush_rows=8)
@@ -50,10 +51,7 @@ def test_no_flipped_bit_changes_an_answer(folder: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     files = [folder / "run.toml", folder / "manifest.parquet", *shard_paths(folder)]
     path = files[int(rng.integers(len(files)))]
-    data = bytearray(path.read_bytes())
-    at = int(rng.integers(8 * len(data)))
-    data[at // 8] ^= 1 << at % 8
-    path.write_bytes(bytes(data))
+    flip_a_bit(path, rng)
     with pytest.raises(RunError, match=path.name.split("-")[0]):
         measured(folder)
 

@@ -12,6 +12,7 @@ from facevalue.seals import sealed
 from facevalue.store import Counts, RunManifest, Session, differences, read_manifest, write_manifest
 from facevalue.store.manifest import versions
 from facevalue.types import Sampling
+from tests.store.flipping import flip_a_bit
 
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FULL = RunManifest(
@@ -121,10 +122,7 @@ def test_versions_name_what_shapes_a_result() -> None:
 def test_a_flipped_bit_in_the_settings_is_seen(tmp_path: Path, seed: int) -> None:
     write_manifest(tmp_path, FULL)
     path = tmp_path / "run.toml"
-    data = bytearray(path.read_bytes())
-    at = int(np.random.default_rng(seed).integers(8 * len(data)))
-    data[at // 8] ^= 1 << at % 8
-    path.write_bytes(bytes(data))
+    flip_a_bit(path, np.random.default_rng(seed))
     with pytest.raises(RunError, match=r"damaged or edited|digest"):
         read_manifest(tmp_path)
 

@@ -19,6 +19,7 @@ from facevalue.store import RESPONSES, ShardWriter, read_responses, scan_respons
 from facevalue.store.shards import compact, next_number, set_aside, shard_paths, write_shard
 from facevalue.store.writer import Asked, to_frame
 from facevalue.types import Response, Status
+from tests.store.flipping import flip_a_bit
 
 Numbers = npt.NDArray[np.int64]
 
@@ -330,10 +331,7 @@ def test_a_single_flipped_bit_anywhere_is_named(tmp_path: Path, seed: int) -> No
     """Parquet checks nothing by itself: a flipped bit is another answer, without a word."""
     store(tmp_path, 1, ok(1))
     path = store(tmp_path, 2, *(ok(i, text=str(i * 7919)) for i in range(300)))
-    data = bytearray(path.read_bytes())
-    at = int(np.random.default_rng(seed).integers(8 * len(data)))
-    data[at // 8] ^= 1 << at % 8
-    path.write_bytes(bytes(data))
+    flip_a_bit(path, np.random.default_rng(seed))
     with pytest.raises(RunError, match=r"part-00000002-\w+\.parquet is cut short or damaged .*not what was written"):
         read_responses(tmp_path)
 

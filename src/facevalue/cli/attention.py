@@ -1,6 +1,5 @@
 """`facevalue attention`: where a local model looked when it answered, as arrays and as maps over the pictures."""
 
-import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import polars as pl
 from markupsafe import Markup
 
 from facevalue.cli.results import PICTURES
+from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
 from facevalue.report.markup import tag
 from facevalue.report.trust import KINDS
@@ -45,6 +45,8 @@ _CROSSING = (
     "This model looks at pictures in some of its layers alone, and at nothing else there: the attention shown is that "
     "of these layers."
 )
+_COLUMNS = ("model", "trial", "map", "option", "probability", "on_pictures", "left", "right", "share_left",
+            "share_right", "even_left", "even_right", "files")  # fmt: skip
 _STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "img{max-width:100%;display:block;margin:.6rem 0}table{border-collapse:collapse;margin:.6rem 0}"
@@ -112,7 +114,7 @@ def attention(run: Path, trials: str, model: str | None, folder: Path, pictures:
         done.append((one, _written(folder, one, found)))
         say(f"Trial {one.trial}: {', '.join(file for each in done[-1][1] for file in each.files)}")
     name = f"{_LOCAL}{path}"
-    write_whole(folder / "index.csv", _table(name, done).encode())
+    write_whole(folder / "index.csv", _table(name, done))
     write_whole(folder / "index.html", _page(opened, name, done).encode())
     say(f"All of them: {folder / 'index.html'}")
 
@@ -240,29 +242,23 @@ def _png(path: Path, picture: "Image") -> str:
     return path.name
 
 
-def _table(model: str, done: Sequence[tuple[_Shown, Sequence[_Map]]]) -> str:
+def _table(model: str, done: Sequence[tuple[_Shown, Sequence[_Map]]]) -> bytes:
     """Return one row per map, without those of heads, as CSV."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["model", "trial", "map", "option", "probability", "on_pictures", "left", "right", "share_left",
-                   "share_right", "even_left", "even_right", "files"])  # fmt: skip
+    rows = []
     for one, maps in done:
         for each in maps:
             if each.name == "heads":
                 continue
             parts = each.sides
             shares = (parts.left, parts.right, parts.even_left, parts.even_right) if parts else (None,) * 4
-            numbers = ["" if x is None or np.isnan(x) else f"{x:.6g}" for x in (each.probability, each.on_pictures)]
-            divided = ["" if x is None or np.isnan(x) else f"{x:.6g}" for x in shares]
-            texts = [_harmless(text) for text in (each.option, *one.people)]
-            rows.writerow([_harmless(model), one.trial, each.name, texts[0], *numbers, *texts[1:], *divided,
-                           " ".join(each.files)])  # fmt: skip
+            numbers = [None if x is None or np.isnan(x) else f"{x:.6g}" for x in
+                       (each.probability, each.on_pictures, *shares)]  # fmt: skip
+            people = [text or None for text in one.people]
+            rows.append((model, str(one.trial), each.name, each.option or None, *numbers[:2], *people, *numbers[2:],
+                         " ".join(each.files)))  # fmt: skip
+    out = io.BytesIO()
+    write_csv(pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row"), out)
     return out.getvalue()
-
-
-def _harmless(cell: str) -> str:
-    """Spreadsheets run cells that begin like a formula; an option's text must not be one."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
 def _page(run: StoredRun, model: str, done: Sequence[tuple[_Shown, Sequence[_Map]]]) -> str:
