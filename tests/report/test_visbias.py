@@ -280,6 +280,16 @@ def test_defaults_without_a_picture_stand_beside_everyone() -> None:
     assert "Without a picture" not in page(data()).text
 
 
+def test_all_that_is_said_of_a_ranking_is_in_its_unit() -> None:
+    of = {"paradigm": "yesno", "question": "wealth", "dimension": "race", "group": "asian"}
+    sizes = {"bound_low": 0.125, "bound_high": 0.375, "mde": 0.35, "margin": 0.15, "declared": True}
+    html = report.render(data(frame([*rows(), row("ranked_above", 0.25, **of, **sizes, **OPEN)])))
+    title = next(part for part in html.split("<title>") if part.startswith("Asian: +25.0 pp [+22.5, +27.5]"))
+    assert "found with 80% power from 35.0 pp up" in title
+    assert "margin ±15.0 pp" in title
+    assert "with missing answers counted worst-case +12.5 pp to +37.5 pp" in title
+
+
 def test_species_that_are_ranked_above_others_are_shown_with_the_control_alone() -> None:
     of = {"paradigm": "yesno", "question": "income", "dimension": "species", "group": "elf"}
     html = report.render(data(frame([*rows(), row("ranked_above", 0.3, **of, **OPEN)])))

@@ -70,8 +70,7 @@ def _value(e: Estimate) -> str:
 def _said(e: Estimate) -> tuple[str, str]:
     """A change and its interval; that of a share in points, as it is no share itself."""
     if e.unit == "share":
-        value, low, high = (None if v is None else 100 * v for v in (e.value, e.low, e.high))
-        e = replace(e, unit="pp", value=value, low=low, high=high)
+        e = e.in_points()
     return number(e.value, e.unit, signed=True), interval(e, signed=True) or why_no_interval(e)
 
 

@@ -1,7 +1,8 @@
 """The estimates as rows that can be asked for by measure, model and factors."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import polars as pl
 
@@ -76,7 +77,22 @@ class Estimate:
         """Whether missing answers, had they all gone one way, could have turned the sign round."""
         return self.bound_low is not None and self.bound_high is not None and self.bound_low < 0 < self.bound_high
 
+    def in_points(self) -> "Estimate":
+        """A difference between shares, all that is said of its size in points of a hundred.
 
+        Examples
+        --------
+        >>> one = Estimate("gap", "m", value=0.25, low=0.125, bound_low=-0.5, bound_high=0.5, unit="share").in_points()
+        >>> one.value, one.low, one.high, one.bound_low, one.bound_high, one.unit
+        (25.0, 12.5, None, -50.0, 50.0, 'pp')
+        """
+        sizes: dict[str, float | None] = {name: getattr(self, name) for name in _SIZES}
+        points: dict[str, Any] = {name: None if size is None else 100 * size for name, size in sizes.items()}
+        return replace(self, unit="pp", **points)
+
+
+_SIZES = ("value", "low", "high", "se", "floor", "floor_high", "mde", "margin", "bound_low", "bound_high")
+"""What is in an estimate's unit."""
 _NAMES = tuple(f.name for f in fields(Estimate))
 _FLOATS = tuple(name for name in _NAMES if SCHEMA.get(name) == pl.Float64())
 LABELS = _NAMES[_NAMES.index("other_model") : _NAMES.index("value")]

@@ -1,7 +1,6 @@
 """What VisBias's answer counts: choices, rankings, descriptions, words that mark a group, associations of forms."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 
 from facevalue.measures.change import PREFIX
@@ -123,12 +122,6 @@ def groups_asked(numbers: Numbers, model: str) -> dict[str, list[str]]:
         if dimension != SPECIES:
             out.setdefault(dimension, []).append(group)
     return out
-
-
-def points(e: Estimate) -> Estimate:
-    """A share from an even chance, in points of a hundred."""
-    value, low, high, se, mde = (None if v is None else 100 * v for v in (e.value, e.low, e.high, e.se, e.mde))
-    return replace(e, unit="pp", value=value, low=low, high=high, se=se, mde=mde)
 
 
 def clearest(rows: Iterable[Estimate]) -> list[Estimate]:

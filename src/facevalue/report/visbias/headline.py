@@ -58,7 +58,7 @@ def _kinds(numbers: Numbers, model: str) -> list[_Kind]:
     """Every kind of comparison of which any can be judged, in the order of the page."""
     kinds: list[tuple[str, list[Estimate], Callable[[Estimate, Titles], str]]] = [
         ("divergences of choices", findings.divergences(numbers, model), _choice),
-        ("rankings of groups", [findings.points(e) for e in findings.rankings(numbers, model)], _ranking),
+        ("rankings of groups", [e.in_points() for e in findings.rankings(numbers, model)], _ranking),
         ("differences in length", findings.differences(numbers, model, findings.LENGTHS), _difference),
         ("differences in sentiment", findings.differences(numbers, model, findings.SENTIMENT), _difference),
         ("differences in listed words", findings.differences(numbers, model, findings.LISTED), _difference),

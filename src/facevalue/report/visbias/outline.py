@@ -14,7 +14,7 @@ _FARTHEST = "found ones first, then farthest above their noise floor"
 
 def _rankings(numbers: Numbers, _model: str) -> list[Ranking]:
     model = findings.primary(numbers)
-    ranked = [findings.points(e) for e in findings.rankings(numbers, model)]
+    ranked = [e.in_points() for e in findings.rankings(numbers, model)]
     between = [
         ("length", ("characters_difference",), "characters"),
         ("length", ("tokens_difference",), "tokens"),

@@ -217,7 +217,7 @@ class View(Parts):
         rows = [e for e in rows if (e.dimension == findings.SPECIES) is species]
         out = []
         for question in dict.fromkeys(e.question for e in rows):
-            own = [findings.points(e) for e in rows if e.question == question]
+            own = [e.in_points() for e in rows if e.question == question]
             own.sort(key=lambda e: (e.dimension or "", e.value is None, -(e.value or 0.0)))
 
             def label(e: Estimate) -> tuple[str, str]:
@@ -231,7 +231,7 @@ class View(Parts):
         rows = self.numbers.all(findings.ABOVE, model, "paradigm", "dimension", "group", "question")
         rows = [e for e in rows if (e.dimension == findings.SPECIES) is species]
         pairs = [((self.titles.get("question", e.question), self.where(e.dimension), self.group(e.group)), e)
-                 for e in map(findings.points, rows)]  # fmt: skip
+                 for e in (one.in_points() for one in rows)]  # fmt: skip
         return self.lines(("Question", "Of", "Group"), pairs)
 
     def agreement(self, model: str) -> tuple[Strips | None, Lines]:
