@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import FOLDER
@@ -122,13 +123,24 @@ def test_large_scores_are_weighed_as_small_ones_are() -> None:
     assert np.allclose(network.read(whole, [own[-1:]], [[0]])[0], together, atol=2e-2)
 
 
+def blas_threads() -> list[int]:
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
 def test_products_are_made_on_one_thread_and_later_on_as_many_as_before() -> None:
-    if ONE_THREAD.count() is None:
+    before = blas_threads()
+    if not before:
         pytest.skip("NumPy's library of matrix products is none that can be told how many threads to use")
-    before = ONE_THREAD.count()
-    with ONE_THREAD, ONE_THREAD:
-        assert ONE_THREAD.count() == 1
-    assert ONE_THREAD.count() == before
+    with threadpool_limits(2, user_api="blas"):
+        with ONE_THREAD:
+            with ONE_THREAD:
+                assert set(blas_threads()) == {1}
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {2}
+        with ONE_THREAD:
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {2}
+    assert blas_threads() == before
 
 
 def test_the_picture_matters() -> None:

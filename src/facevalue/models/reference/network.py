@@ -4,18 +4,17 @@ A picture goes through tower and decoder once; every question about it sees the 
 those of SigLIP and Llama as transformers defines them, which a test compares with this module.
 """
 
-import ctypes
 import json
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
-from itertools import product
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.branches import Branches, Pool, Prefix, Step
@@ -29,59 +28,34 @@ _TYPES: dict[str, np.dtype[np.float16] | np.dtype[np.float32]] = {"F16": np.dtyp
 _TOGETHER = 256
 _LARGEST = 60.0  # of single precision, exp(60) is far from the ends
 _MOST_BYTES = 64 * 2**20
-_NAMES = [f"{prefix}openblas_{{}}_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")]
 _VISION = "vision_tower."
 _LANGUAGE = "language_model.model."
 _PROJECTOR = "multi_modal_projector."
 
 
 class _OneThread:
-    """NumPy's matrix products on one thread each, while anyone wants that.
+    """Matrix products on one thread each, while anyone wants that.
 
     They are small here. OpenBLAS would share each among all cores, and its threads would wait for each other in loops
-    that keep the cores busy: where anything else runs, that is slower by an order of magnitude. NumPy has no function
-    for it, so the library that it has loaded is told. Where that is another one, nothing is changed.
+    that keep the cores busy: where anything else runs, that is slower by an order of magnitude. Where NumPy's library
+    is one that cannot be told, nothing is changed.
     """
 
     def __init__(self) -> None:
-        self._get: Callable[[], int] | None = None
-        self._set: Callable[[int], object] | None = None
-        for library, name in product(_libraries(), _NAMES):
-            if hasattr(library, name.format("set")):
-                self._get, self._set = getattr(library, name.format("get")), getattr(library, name.format("set"))
-                break
         self._lock = threading.Lock()
-        self._users, self._before = 0, 1
-
-    def count(self) -> int | None:
-        """Return on how many threads a product is made; None if that is not known."""
-        return self._get() if self._get else None
+        self._users, self._limits = 0, ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._users == 0 and self._get and self._set:
-                self._before = self._get()
-                self._set(1)
+            if self._users == 0:
+                self._limits.enter_context(threadpool_limits(1, user_api="blas"))
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0 and self._set:
-                self._set(self._before)
-
-
-def _libraries() -> Iterator[ctypes.CDLL]:
-    """NumPy's compiled part, through which the system finds what it is linked to; and what its wheel holds."""
-    spec = find_spec("numpy.linalg._umath_linalg")
-    package = Path(np.__file__).parent
-    bundled = (*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*"))
-    for path in (spec.origin if spec else None, *map(str, bundled)):
-        try:
-            if path:
-                yield ctypes.CDLL(path)
-        except OSError:
-            continue
+            if self._users == 0:
+                self._limits.close()
 
 
 ONE_THREAD = _OneThread()
