@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from facevalue.errors import ModelError
@@ -176,6 +177,23 @@ def test_damaged_weights_are_a_clear_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(data)
     with pytest.raises(ModelError, match=r"model\.safetensors is no file of weights"):
+        read_weights(path)
+
+
+def test_weights_are_those_that_the_library_reads() -> None:
+    path = FOLDER / "model.safetensors"
+    known = load_file(path)
+    read = read_weights(path)
+    assert len(read) > 50
+    assert read.keys() == known.keys()
+    assert all(values.dtype == np.float32 and np.array_equal(values, known[name]) for name, values in read.items())
+
+
+def test_weights_beyond_the_bound_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    with path.open("wb") as file:
+        file.truncate(2**40)  # of zeros that take no room on the disk
+    with pytest.raises(ModelError, match="more than 67,108,864 bytes"):
         read_weights(path)
 
 

@@ -4,8 +4,6 @@ A picture goes through tower and decoder once; every question about it sees the 
 those of SigLIP and Llama as transformers defines them, which a test compares with this module.
 """
 
-import json
-import struct
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import SafetensorError, deserialize
 from threadpoolctl import threadpool_limits
 
 from facevalue.errors import ModelError
@@ -24,7 +23,7 @@ Turns = npt.NDArray[np.complex64]
 Tensors = Mapping[str, Floats]
 Real = TypeVar("Real", npt.NDArray[np.float32], npt.NDArray[np.float64])
 
-_TYPES: dict[str, np.dtype[np.float16] | np.dtype[np.float32]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
+_TYPES: dict[str, np.dtype[Any]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
 _TOGETHER = 256
 _LARGEST = 60.0  # of single precision, exp(60) is far from the ends
 _MOST_BYTES = 64 * 2**20
@@ -71,26 +70,22 @@ def read_weights(path: Path) -> dict[str, Floats]:
         It is no such file, or damaged.
     """
     try:
-        data = path.read_bytes() if path.stat().st_size <= _MOST_BYTES else b""
-        (length,) = struct.unpack_from("<Q", data)
-        header: dict[str, Any] = json.loads(data[8 : 8 + length])
-        body = memoryview(data)[8 + length :]
-        return {name: _tensor(name, entry, body) for name, entry in header.items() if name != "__metadata__"}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, struct.error) as error:
-        reason = f"{type(error).__name__}: {error}"
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
+        tensors = deserialize(path.read_bytes())  # type: ignore[no-untyped-call]  # the library's stub has no types
+        return {name: _tensor(name, **entry) for name, entry in tensors}
+    except (OSError, ValueError, SafetensorError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ModelError(f"{path.name} is no file of weights of the reference model, or damaged ({reason}).") from error
 
 
-def _tensor(name: str, entry: Mapping[str, Any], body: memoryview) -> Floats:
-    start, end = entry["data_offsets"]
-    if entry["dtype"] not in _TYPES:
-        raise ValueError(f"{name} is of type {entry['dtype']}, not of {' or '.join(_TYPES)}")
-    if not 0 <= start <= end <= len(body):
-        raise ValueError(f"{name} ends after the file")
-    flat: npt.NDArray[Any] = np.frombuffer(body[start:end], dtype=_TYPES[entry["dtype"]])
-    if not np.isfinite(flat).all():
+def _tensor(name: str, dtype: str, shape: Sequence[int], data: bytes) -> Floats:
+    if dtype not in _TYPES:
+        raise ValueError(f"{name} is of type {dtype}, not of {' or '.join(_TYPES)}")
+    values: npt.NDArray[Any] = np.frombuffer(data, _TYPES[dtype]).reshape(shape)
+    if not np.isfinite(values).all():
         raise ValueError(f"{name} has values that are no finite numbers")
-    return flat.reshape(entry["shape"]).astype(np.float32)
+    return values.astype(np.float32)
 
 
 class Network:
