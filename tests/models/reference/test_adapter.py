@@ -364,7 +364,7 @@ def changed(folder: Path, file: str, change: Callable[[bytes], bytes]) -> Path:
 @pytest.mark.parametrize(
     ("file", "change", "said"),
     [
-        ("model.safetensors", lambda data: data[:-100], "ends after the file"),
+        ("model.safetensors", lambda data: data[:-100], "not fully covered"),
         ("model.safetensors", lambda data: b"\xff" * 7 + b"\x7f" + data[8:], "no file of weights"),
         ("model.safetensors", lambda data: data.replace(b'"F16"', b'"I16"', 1), "of type I16"),
         (
