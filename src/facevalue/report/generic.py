@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.study import Study
 from facevalue.report.data import PromptExample, ReportData
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.numbers import LABELS, POOLED, Estimate, Numbers, Reading
@@ -15,7 +16,6 @@ from facevalue.report.page import Notes, Outline, Ranking, Section, StudyPage
 from facevalue.report.parts import Lines, Parts, Strips
 from facevalue.report.trust import Card, judge_bias, judge_rate, kind_card, of_runs, per_model
 from facevalue.report.words import Titles, interval, number
-from facevalue.studies import Study
 
 MOST_STRIPS, MOST_LINES = 60, 1000
 _RATES = ("na_rate", "refusal_rate")

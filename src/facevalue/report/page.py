@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from facevalue.protocol.study import Study
 from facevalue.report.data import AnyExample, PromptExample, ReportData
 from facevalue.report.headline import Headline
 from facevalue.report.numbers import Estimate, Numbers, Reading
 from facevalue.report.trust import Card
 from facevalue.report.words import Titles
 from facevalue.run.stored import StoredRun
-from facevalue.studies import Study
 
 
 @dataclass(frozen=True, slots=True)

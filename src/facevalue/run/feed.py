@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from facevalue.design import Order
 from facevalue.hashing import Hashes
+from facevalue.protocol.study import Study
 from facevalue.run.asking import Asking, Chunk, draw_seed
 from facevalue.run.ledger import Ledger
 from facevalue.run.numbers import Index
-from facevalue.studies.base import Study
 from facevalue.types import Request
 
 
