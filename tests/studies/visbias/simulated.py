@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.models.sim import SimModel
-from facevalue.run.asking import draw_seed, stimulus_columns
+from facevalue.run.requests import draw_seed, stimulus_columns
 from facevalue.studies import Study
 from facevalue.studies.visbias import tables
 from facevalue.types import Request
