@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from facevalue.errors import UnknownNameError
+from facevalue.protocol.offers import Extras
 from facevalue.protocol.page import Page
 from facevalue.protocol.settings import Setting
 from facevalue.protocol.study import Study
@@ -29,6 +30,8 @@ class Protocol:
         What its report shows.
     build:
         Makes the study.
+    extras:
+        What it offers beside.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Protocol:
     settings: tuple[Setting, ...] = ()
     page: Page = field(default_factory=Page)
     build: Build
+    extras: Extras = field(default_factory=Extras)
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others.

@@ -1,16 +1,34 @@
-"""Studies by name."""
+"""Studies by name: published protocols, and those of other packages (`facevalue.studies`)."""
 
 from collections.abc import Mapping
 
 import polars as pl
 
-from facevalue.errors import UnknownNameError
+from facevalue import plugins
+from facevalue.errors import PluginError, UnknownNameError
+from facevalue.plugins import Plugin
 from facevalue.protocol import Protocol, Study
 from facevalue.studies import stylisticbias, vignette, visbias
 from facevalue.types import OptionValue
 
 STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL)}
 """Every published protocol that can be run."""
+
+
+def names() -> list[str]:
+    """The names of all studies; none of another package is imported."""
+    return list(dict.fromkeys([*STUDIES, *plugins.plugins(plugins.STUDIES, STUDIES)]))
+
+
+def available() -> tuple[dict[str, Protocol], dict[str, str]]:
+    """All studies by name, and of those that cannot be had why not."""
+    found, missing = dict(STUDIES), {}
+    for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
+        try:
+            found[name] = _loaded(plugin)
+        except PluginError as error:
+            missing[name] = str(error)
+    return {**found, **STUDIES}, missing
 
 
 def protocol(name: str) -> Protocol:
@@ -20,10 +38,24 @@ def protocol(name: str) -> Protocol:
     ------
     UnknownNameError
         There is none; the nearest names are suggested.
+    PluginError
+        It is of another package, and cannot be had.
     """
-    if name not in STUDIES:
-        raise UnknownNameError("study", name, STUDIES)
-    return STUDIES[name]
+    if name in STUDIES:
+        return STUDIES[name]
+    others = plugins.plugins(plugins.STUDIES, STUDIES)
+    if name not in others:
+        raise UnknownNameError("study", name, [*STUDIES, *others])
+    return _loaded(others[name])
+
+
+def _loaded(plugin: Plugin) -> Protocol:
+    found = plugin.load()
+    if not isinstance(found, Protocol):
+        raise plugin.wrong(f"is no study but a {type(found).__name__}")
+    if found.name != plugin.name:
+        raise plugin.wrong(f"calls itself {found.name}: an entry point has the name of its study")
+    return found
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
@@ -33,5 +65,7 @@ def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame 
     ------
     UnknownNameError
         No such study, or it has no such setting.
+    PluginError
+        It is of another package, and cannot be had.
     """
     return protocol(name).study(options, manifest)
