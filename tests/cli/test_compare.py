@@ -15,8 +15,13 @@ from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
 from facevalue.measures.estimates import SCHEMA
-from facevalue.run.compare import compare_estimates
+from facevalue.run import compare
+from facevalue.run.compare import Agreement
 from facevalue.run.stored import StoredRun
+from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
+from facevalue.studies.vignette.offers import COMPARED
+
+SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
 
 Said = tuple[int, str, str]
 Command = Callable[..., Said]
@@ -36,6 +41,11 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         return int(end.value.code or 0), said.out, said.err
 
     return called
+
+
+def compared_tables(first: pl.DataFrame, second: pl.DataFrame, **more: Any) -> Agreement:
+    """Two tables of VIGNETTE's estimates, compared as it declares."""
+    return compare.compare_estimates(first, second, SELECTION, COMPARED, **more)
 
 
 def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFrame:
@@ -61,7 +71,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = {"real": estimates(), "drawn": estimates(shift=-40.0)}
     monkeypatch.setattr(StoredRun, "open", classmethod(lambda cls, folder: folder))
     monkeypatch.setattr(
-        command, "compare_runs", lambda a, b: compare_estimates(tables[a.name], tables[b.name], notes=["A note."])
+        command, "compare_runs", lambda a, b: compared_tables(tables[a.name], tables[b.name], notes=["A note."])
     )
 
 
@@ -120,7 +130,7 @@ def test_a_study_without_selection_frequencies_is_one_message(
 
 def test_many_activities_are_listed_by_size() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compare_estimates(estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
+    show(compared_tables(estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
     said = console.export_text().splitlines()
     start = next(i for i, line in enumerate(said) if "largest of 36" in line)
     assert "male asian" in said[start + 2]
@@ -129,7 +139,7 @@ def test_many_activities_are_listed_by_size() -> None:
 
 def test_identities_are_worded_as_the_study_words_them() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    found = compare_estimates(estimates(3), estimates(2), identities={"asian": "Asian"})
+    found = compared_tables(estimates(3), estimates(2), titles={"identity": {"asian": "Asian"}})
     show(found, console, ("real", "drawn"))
     said = console.export_text()
     assert "male Asian" in said
@@ -142,7 +152,7 @@ def test_chance_says_of_how_many_cells_it_is() -> None:
     console = Console(width=200, record=True, file=StringIO())
     first = estimates()
     single = pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise("se").alias("se")
-    show(compare_estimates(first, first.with_columns(single)), console, ("real", "drawn"))
+    show(compared_tables(first, first.with_columns(single)), console, ("real", "drawn"))
     said = console.export_text()
     assert "for 0.0" in said
     assert "of 7 cells" in said
@@ -150,5 +160,5 @@ def test_chance_says_of_how_many_cells_it_is() -> None:
 
 def test_cells_of_one_run_only_are_named() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compare_estimates(estimates(3), estimates(2)), console, ("real", "drawn"))
+    show(compared_tables(estimates(3), estimates(2)), console, ("real", "drawn"))
     assert "Only in real: 4 (race decision identity female black a2" in console.export_text()

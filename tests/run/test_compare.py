@@ -11,8 +11,18 @@ import pytest
 
 from facevalue.errors import DataError, RunError
 from facevalue.measures.estimates import SCHEMA
-from facevalue.run.compare import compare_estimates, compare_runs, differences
+from facevalue.run import compare
+from facevalue.run.compare import Agreement, compare_runs, differences
 from facevalue.run.stored import StoredRun
+from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
+from facevalue.studies.vignette.offers import COMPARED
+
+SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
+
+
+def compared_tables(first: pl.DataFrame, second: pl.DataFrame, **more: Any) -> Agreement:
+    """Two tables of VIGNETTE's estimates, compared as it declares."""
+    return compare.compare_estimates(first, second, SELECTION, COMPARED, **more)
 
 
 def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -37,11 +47,11 @@ def by_activity(*values: float, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_the_second_minus_the_first_over_all_and_by_activity() -> None:
-    found = compare_estimates(estimates(by_activity(40, 60, 30, 70)), estimates(by_activity(50, 50, 30, 70)))
+    found = compared_tables(estimates(by_activity(40, 60, 30, 70)), estimates(by_activity(50, 50, 30, 70)))
     assert found.matched.cells["delta"].to_list() == [10, -10, 0, 0]
     assert found.overall["value"].to_list() == pytest.approx([0, 5, 50**0.5, 10])
     assert found.overall["clusters"].to_list() == [2] * 4
-    table = found.by_activity.filter(pl.col("statistic") == "mean_absolute_error")
+    table = found.beside.filter(pl.col("statistic") == "mean_absolute_error")
     assert table.select("paradigm", "activity", "value").rows() == [("decision", "a0", 10.0), ("decision", "a1", 0.0)]
     assert (found.overall["floor"][1:] > 0).all()
 
@@ -49,8 +59,8 @@ def test_the_second_minus_the_first_over_all_and_by_activity() -> None:
 def test_nothing_goes_beyond_100_points() -> None:
     first = by_activity(0, 100, 0, 100, se=0.0, clusters=2)
     second = by_activity(100, 0, 100, 0, se=0.0, clusters=2)
-    found = compare_estimates(estimates(first), estimates(second))
-    for table in (found.overall, found.by_activity, found.matched.cells):
+    found = compared_tables(estimates(first), estimates(second))
+    for table in (found.overall, found.beside, found.matched.cells):
         numbers = table.select(pl.col("^(value|delta|low|high|floor|floor_high)$"))
         assert all(x <= 100 for x in numbers.select(pl.all().abs().max()).row(0) if x is not None)
 
@@ -60,16 +70,16 @@ def test_cells_are_as_fine_as_both_runs_have_them() -> None:
     gendered = [row | {"gender": "female"} for row in coarse]
     questions = [row | {"question": "ability", "trait": "ability"} for row in coarse]
     every = estimates(coarse + gendered + questions + by_activity(40, 60))
-    assert compare_estimates(every, every).matched.cells["activity"].to_list() == ["a0", "a0"]
-    plain = compare_estimates(every, estimates(coarse + gendered + questions)).matched.cells
+    assert compared_tables(every, every).matched.cells["activity"].to_list() == ["a0", "a0"]
+    plain = compared_tables(every, estimates(coarse + gendered + questions)).matched.cells
     assert plain["gender"].to_list() == ["female", "female"]
-    least = compare_estimates(every, estimates(coarse + questions)).matched.cells
+    least = compared_tables(every, estimates(coarse + questions)).matched.cells
     assert least.select("gender", "activity", "question").null_count().row(0) == (2, 2, 2)
 
 
 def test_cells_by_gender_and_activity_are_the_papers_rows() -> None:
     both = [row for gender in ("male", "female") for row in by_activity(40, 60, 20, 80, gender=gender)]
-    found = compare_estimates(estimates(both + by_activity(40, 60)), estimates(both + by_activity(40, 60)))
+    found = compared_tables(estimates(both + by_activity(40, 60)), estimates(both + by_activity(40, 60)))
     assert found.matched.cells.height == 8
     assert found.overall["clusters"].to_list() == [4] * 4
 
@@ -77,12 +87,12 @@ def test_cells_by_gender_and_activity_are_the_papers_rows() -> None:
 def test_other_measures_and_whole_dimensions_are_no_cells() -> None:
     other: list[dict[str, Any]] = [{"measure": "spread", "identity": "black", "value": 3.0}, {"value": 50.0}]
     table = estimates(by_activity(40, 60) + other)
-    assert compare_estimates(table, table).matched.cells.height == 2
+    assert compared_tables(table, table).matched.cells.height == 2
 
 
 def test_cells_and_paradigms_of_one_run_only_are_named() -> None:
     more = by_activity(55, 45, paradigm="perception", question="struggle")
-    found = compare_estimates(estimates(by_activity(40, 60, 30, 70) + more), estimates(by_activity(40, 60)))
+    found = compared_tables(estimates(by_activity(40, 60, 30, 70) + more), estimates(by_activity(40, 60)))
     assert found.matched.cells.height == 2
     assert found.matched.only_first.select("paradigm", "identity", "activity").rows() == [
         ("decision", "black", "a1"),
@@ -95,7 +105,7 @@ def test_cells_and_paradigms_of_one_run_only_are_named() -> None:
 
 def test_nothing_in_common_is_an_error_that_shows_a_cell_of_each() -> None:
     with pytest.raises(DataError, match=r"no cell in common: dimension race.*in the first, dimension age"):
-        compare_estimates(estimates(by_activity(40, 60)), estimates(by_activity(40, 60, dimension="age")))
+        compared_tables(estimates(by_activity(40, 60)), estimates(by_activity(40, 60, dimension="age")))
 
 
 def test_q_is_adjusted_within_a_paradigm() -> None:
@@ -107,13 +117,13 @@ def test_q_is_adjusted_within_a_paradigm() -> None:
     moved = both.with_columns(
         value=pl.when(pl.col("paradigm") == "decision").then(pl.col("value") + 30).otherwise("value")
     )
-    cells = compare_estimates(both, moved).matched.cells
+    cells = compared_tables(both, moved).matched.cells
     assert (cells.filter(pl.col("paradigm") == "decision")["q"] < 0.001).all()
     assert cells.filter(pl.col("paradigm") == "perception")["q"].to_list() == [1.0] * 8
 
 
 def test_json_has_everything() -> None:
-    found = compare_estimates(estimates(by_activity(40, 60)), estimates(by_activity(45, 55)), notes=["x"]).json()
+    found = compared_tables(estimates(by_activity(40, 60)), estimates(by_activity(45, 55)), notes=["x"]).json()
     assert found["cells_matched"] == len(found["cells"]) == 2
     assert found["overall"][0]["statistic"] == "mean_signed_delta"
     assert found["notes"] == ["x"]

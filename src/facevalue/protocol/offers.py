@@ -243,31 +243,40 @@ class Compared:
     Attributes
     ----------
     measure:
-        What is compared; the signed measure of the family that leads the page where it is empty.
+        What is compared. Where it is empty, or a run lacks it: the signed measure of the family that leads the page.
     cells:
         Labels that name a cell; all that the measure has where it is empty.
     needs:
         Labels that a cell must have.
+    families:
+        Families of tests that cells are of; any where it is empty.
     within:
         Labels whose levels are summarised, and corrected for several tests, each by itself.
     kinds, finer, pooled:
         Of cells that agree in `kinds` the finest that both runs have are compared: broken down by each of `finer` if
         they can be, over all levels of each of `pooled` if they can be.
     unit:
-        Labels that name whom the cells are about: cells of one belong together in intervals.
+        Labels that name whom cells are about: cells of one belong together in intervals. Each cell by itself where it
+        is empty.
     beside:
-        A label whose levels are summarised beside the whole; none if empty.
+        A label whose levels are summarised beside the whole, and stand side by side if they are few; none if empty.
+    who, asked:
+        Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
+        `within`, where these are empty.
     """
 
     measure: str = ""
     cells: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     finer: tuple[str, ...] = ()
     pooled: tuple[str, ...] = ()
     unit: tuple[str, ...] = ()
     beside: str = ""
+    who: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

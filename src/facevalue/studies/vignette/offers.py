@@ -36,6 +36,8 @@ COMPARED = Compared(
     pooled=("question",),
     unit=("dimension", "gender", "identity"),
     beside="activity",
+    who=("gender", "identity"),
+    asked=("paradigm", "question"),
 )
 """Tables 12 and 13: real against synthetic pictures (section A.6)."""
 EXTRAS = Extras(

@@ -19,7 +19,7 @@ def _calibrate(asked: CalibrationRequest) -> Calibrated:
     return audited(asked)
 
 
-COMPARED = Compared(measure="choice_share", within=("question", "dimension"))
+COMPARED = Compared(measure="choice_share", within=("dimension",), unit=("dimension", "group", "question"))
 """What is chosen of a group, question by question (section 3.1)."""
 EXTRAS = Extras(
     reproduce=Recomputed(_reproduce, released=True),
