@@ -14,10 +14,11 @@ from rich.console import Console
 from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.run import compare
 from facevalue.run.compare import Agreement
 from facevalue.run.stored import StoredRun
+from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
 from facevalue.studies.vignette.offers import COMPARED
 
@@ -62,7 +63,7 @@ def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFr
         for who in ("black", "asian")
         for k in range(activities)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=SCHEMA, strict=False)
+    return pl.DataFrame(rows, schema=schema(LABELS), strict=False)
 
 
 @pytest.fixture
@@ -115,17 +116,50 @@ def test_what_is_no_run_is_one_message(facevalue: Command) -> None:
     assert "Traceback" not in err
 
 
-def test_a_study_without_selection_frequencies_is_one_message(
-    facevalue: Command, monkeypatch: pytest.MonkeyPatch
+TINY = {
+    "stylisticbias": ("--faces", "8", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1"),
+    "vignette": (
+        *("--pictures", "none", "--dimension", "race", "--activity", "cooking,programming"),
+        *("--gender", "male", "--paradigm", "decision"),
+    ),
+    "visbias": ("--task", "mcq", "--question", "income", "--occupation", "doctor,cook"),
+}
+
+
+@pytest.mark.parametrize(
+    ("study", "measure", "unit", "shown"),
+    [
+        ("stylisticbias", "sbs", "probability", "Eyewear sunglasses"),
+        ("vignette", "selection_frequency", "percentage points", "white American"),
+        ("visbias", "choice_share", "share", "income, over 100k"),
+    ],
+)
+def test_runs_of_every_study_are_compared(
+    facevalue: Command, monkeypatch: pytest.MonkeyPatch, study: str, measure: str, unit: str, shown: str
 ) -> None:
     monkeypatch.setenv("FACEVALUE_CACHE", "cache")
-    small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
-    for name in ("a", "b"):
-        assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", name, *small)[0] == 0
+    for folder, model in (("a", "sim/default"), ("b", "sim/default@1")):
+        assert facevalue("run", study, "--model", model, "--out", folder, *TINY[study])[0] == 0
+    status, out, err = facevalue("compare", "a", "b", "--out", "cells.csv")
+    assert status == 0, err
+    assert f"Over all: b minus a, {unit}" in out
+    assert shown in out
+    said = json.loads(facevalue("compare", "a", "b", "--json")[1])
+    assert said["measure"] == measure
+    cells = pl.read_csv("cells.csv")
+    assert cells.height == said["cells_matched"] >= 2
+    assert (cells["delta"] - (cells["second"] - cells["first"])).abs().max() == pytest.approx(0, abs=1e-9)
+    assert "compared with itself" in facevalue("compare", "a", "a")[2]
+
+
+def test_runs_without_a_measure_to_compare_are_one_message(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FACEVALUE_CACHE", "cache")
+    small = ("--faces", "1", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+    for folder in ("a", "b"):
+        assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", folder, *small)[0] == 0
     status, _, err = facevalue("compare", "a", "b")
     assert status == 1
-    assert "stylisticbias has no selection frequencies" in err
-    assert "compared with itself" in facevalue("compare", "a", "a")[2]
+    assert "stylisticbias have no measure with a direction and a standard error in common" in err
 
 
 def test_many_activities_are_listed_by_size() -> None:

@@ -8,12 +8,17 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import schema
+from facevalue.protocol.offers import Compared
+from facevalue.protocol.study import Study
 from facevalue.run import compare
-from facevalue.run.compare import Agreement, compare_runs, differences
+from facevalue.run.compare import Agreement, comparable, compare_runs, differences
 from facevalue.run.stored import StoredRun
+from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
 from facevalue.studies.vignette.offers import COMPARED
 
@@ -35,7 +40,7 @@ def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
         "contrast": "identity",
     }
     common |= {"paradigm": "decision", "dimension": "race", "se": 2.0, "n": 100, "clusters": 20}
-    return pl.DataFrame([common | row for row in rows], schema=SCHEMA, strict=False)
+    return pl.DataFrame([common | row for row in rows], schema=schema(LABELS), strict=False)
 
 
 def by_activity(*values: float, **more: Any) -> list[dict[str, Any]]:
@@ -151,7 +156,6 @@ def run(
     [
         (run("a"), run("a"), "compared with itself"),
         (run("a"), run("b", "stylisticbias"), "a is a run of vignette, b one of stylisticbias"),
-        (run("a", measure="sbs"), run("b", measure="sbs"), "no selection frequencies"),
     ],
 )
 def test_runs_that_cannot_be_compared_are_refused(first: StoredRun, second: StoredRun, says: str) -> None:
@@ -166,3 +170,78 @@ def test_what_differs_besides_the_pictures_is_said() -> None:
     assert "m and n" in models
     assert settings == "Settings that differ: pata, sample, seeds."
     assert differences(first, run("b", pata="list.txt")) == ()
+
+
+def measure(name: str, unit: str = "probability", **more: Any) -> Measure:
+    return Measure(name, name, "", unit, "person", "FaceValue", **more)
+
+
+def shifts(*values: float, se: float | None = 0.02, **more: Any) -> pl.DataFrame:
+    """Shifts by cue, as any study may have them, and their mean over all."""
+    common = {"study": "own", "model": "m", "measure": "shift", "unit": "probability", "n": 40, "clusters": 20}
+    rows = [{"cue": f"c{k}", "value": value, "family": "cues", "se": se} for k, value in enumerate(values)]
+    rows.append({"value": sum(values) / len(values), "family": "overall", "se": se})
+    return pl.DataFrame([common | row | more for row in rows], schema=schema(["cue", "other"]), strict=False)
+
+
+def own(*measures: Measure, lead: tuple[str, ...] = ("cues",)) -> Study:
+    return cast(Study, SimpleNamespace(name="own", measures=measures, lead=lead))
+
+
+def test_a_study_is_compared_by_what_leads_its_page_and_all_labels_that_has() -> None:
+    first, second = shifts(0.1, 0.2, -0.1), shifts(0.1, 0.5, -0.1)
+    asked, how = comparable(own(measure("shift", limits=(-1.0, 1.0))), Compared(), (first, second))
+    assert (asked.name, how.cells, how.families) == ("shift", ("cue",), ("cues",))
+    found = compare.compare_estimates(first, second, asked, how)
+    assert found.unit == "probability"
+    cells = found.matched.cells
+    assert cells["cue"].to_list() == ["c0", "c1", "c2"]
+    assert cells["delta"].to_list() == pytest.approx([0, 0.3, 0])
+    assert cells["se"].to_list() == pytest.approx([0.02 * 2**0.5] * 3)
+    assert (cells["q"] < 0.05).to_list() == [False, True, False]
+    assert found.overall["value"].to_list() == pytest.approx([0.1, 0.1, (0.09 / 3) ** 0.5, 0.3])
+
+
+def test_the_interval_is_welchs() -> None:
+    first, second = shifts(0.1), shifts(0.3, se=0.05, clusters=8)
+    how = Compared("shift", cells=("cue",), families=("cues",))
+    row = compare.compare_estimates(first, second, measure("shift"), how).matched.cells.row(0, named=True)
+    of_first, of_second = np.array([[0.02**2, 19], [0.05**2, 7]])
+    total = of_first[0] + of_second[0]
+    df = total**2 / (of_first[0] ** 2 / 19 + of_second[0] ** 2 / 7)
+    reach = stats.t.ppf(0.975, df) * total**0.5
+    assert (row["df"], row["low"], row["high"]) == pytest.approx((df, 0.2 - reach, 0.2 + reach))
+    assert row["p"] == pytest.approx(2 * stats.t.sf(0.2 / total**0.5, df))
+
+
+def test_where_nothing_differs_the_floor_is_the_mean_error() -> None:
+    rng = np.random.default_rng(0)
+    first, second = (shifts(*rng.normal(0, 0.02, 400)) for _ in range(2))
+    how = Compared("shift", cells=("cue",), families=("cues",))
+    found = compare.compare_estimates(first, second, measure("shift"), how)
+    error = found.overall.row(1, named=True)
+    assert error["floor"] == pytest.approx(0.02 * 2 / np.pi**0.5, rel=0.1)
+    assert error["p"] > 0.05
+    assert (found.matched.cells["p"] < 0.05).mean() == pytest.approx(0.05, abs=0.03)
+
+
+def test_declared_measures_come_before_those_of_the_lead() -> None:
+    other = shifts(0.4, 0.6, measure="share", unit="share", family=None)
+    tables = (pl.concat([shifts(0.1), other]),) * 2
+    known = own(measure("shift"), measure("share", "share", limits=(0.0, 1.0)))
+    assert comparable(known, Compared("share"), tables)[0].name == "share"
+    assert comparable(known, Compared("share"), (tables[0], shifts(0.1)))[0].name == "shift"
+
+
+@pytest.mark.parametrize(
+    ("table", "known"),
+    [
+        (shifts(0.1, se=None), own(measure("shift"))),
+        (shifts(0.1), own(measure("shift", signed=False))),
+        (shifts(0.1), own(measure("shift"), lead=("other",))),
+    ],
+    ids=["no standard error", "no direction", "not tested"],
+)
+def test_a_study_without_a_measure_to_compare_is_refused(table: pl.DataFrame, known: Study) -> None:
+    with pytest.raises(RunError, match=r"own have no measure with a direction and a standard error in common"):
+        comparable(known, Compared(), (table, table))

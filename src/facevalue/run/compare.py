@@ -9,7 +9,7 @@ import polars as pl
 from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.measures.base import Measure
-from facevalue.measures.estimates import FACTORS
+from facevalue.measures.estimates import label_columns
 from facevalue.measures.page_error import leads
 from facevalue.measures.run_comparison import Matched, Scale, match, summarise
 from facevalue.protocol.offers import Compared
@@ -151,7 +151,7 @@ def _named(compared: Compared, tables: Sequence[pl.DataFrame]) -> Compared:
     if compared.cells:
         return compared
     own = pl.concat([_own(table, compared) for table in tables], how="diagonal")
-    cells = tuple(name for name in FACTORS if name != "model" and own[name].null_count() < own.height)
+    cells = tuple(name for name in label_columns(own) if own[name].null_count() < own.height)
     return replace(compared, cells=cells)
 
 

@@ -19,7 +19,14 @@ def _calibrate(asked: CalibrationRequest) -> Calibrated:
     return audited(asked)
 
 
-COMPARED = Compared(measure="choice_share", within=("dimension",), unit=("dimension", "group", "question"))
+COMPARED = Compared(
+    measure="choice_share",
+    cells=("dimension", "group", "question", "choice"),
+    within=("dimension",),
+    unit=("dimension", "group", "question"),
+    who=("group",),
+    asked=("question", "choice"),
+)
 """What is chosen of a group, question by question (section 3.1)."""
 EXTRAS = Extras(
     reproduce=Recomputed(_reproduce, released=True),
