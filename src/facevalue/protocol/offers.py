@@ -184,6 +184,25 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """Ratings beside estimates.
+
+    Attributes
+    ----------
+    rows:
+        Estimates to add.
+    ratings:
+        Those that count.
+    said:
+        Which do not, in words.
+    """
+
+    rows: pl.DataFrame
+    ratings: pl.DataFrame
+    said: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Questionnaire:
     """Statements that people rate.
 
@@ -197,16 +216,15 @@ class Questionnaire:
         (statements, path, least divergence, most statements) to what is to be said; writes the questionnaire.
     read:
         (statements, raters' files) to what they say.
-    rows:
-        (estimates of a model, its ratings, where from) to the estimates to add, and what is to be said: puts ratings
-        beside what they are about.
+    beside:
+        (estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates.
     """
 
     about: str
     statements: Callable[[Iterable[pl.DataFrame], Mapping[str, OptionValue]], pl.DataFrame]
     export: Callable[[pl.DataFrame, Path, float | None, int | None], list[str]]
     read: Callable[[pl.DataFrame, Sequence[Path]], Rated]
-    rows: Callable[[pl.DataFrame, pl.DataFrame, str], tuple[pl.DataFrame, list[str]]]
+    beside: Callable[[pl.DataFrame, pl.DataFrame, Path], Beside]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,19 +237,20 @@ class Demo:
         Who is asked what.
     measure, labels:
         The estimates that are shown, and the labels they are named by.
-    shown:
-        Heading of what these name, in the singular; "cue".
+    heading, plural:
+        What these name, above a table and in a sentence: "visual cue", "cues".
     said:
         From the study to what is asked, for people.
     planted:
-        From the study to `labels` and `planted`.
+        From the study to `labels`, their `title` for people, and `planted`.
     """
 
     model: str
     options: Mapping[str, OptionValue]
     measure: str
     labels: tuple[str, ...]
-    shown: str
+    heading: str
+    plural: str
     said: "Callable[[Study], str]"
     planted: "Callable[[Study], pl.DataFrame]"
 

@@ -40,12 +40,16 @@ def _said(study: Study) -> str:
 def _planted(study: Study) -> pl.DataFrame:
     from facevalue.models.reference.truth import SCENARIOS  # noqa: PLC0415 - slow to import
     from facevalue.studies.stylisticbias.calibration_population import planted_scores  # noqa: PLC0415
+    from facevalue.studies.stylisticbias.tables import attribute_titles, grid  # noqa: PLC0415
 
     phi = planted_scores(study.manifest, list(SCENARIOS), study.sampling.temperature).mean(axis=1)
     frame = study.manifest.select("identity", *_CUE).with_columns(phi=pl.Series(phi))
     base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
     changed = frame.filter(pl.col("attribute").is_not_null()).join(base, on="identity")
-    return changed.group_by(_CUE).agg(planted=(pl.col("phi") - pl.col("base")).mean())
+    means = changed.group_by(_CUE).agg(planted=(pl.col("phi") - pl.col("base")).mean())
+    attributes, names = attribute_titles(), {(v.attribute, v.name): v.title for v in grid()}
+    titles = [f"{names[cue].lower()} ({attributes[cue[0]].lower()})" for cue in means.select(_CUE).iter_rows()]
+    return means.with_columns(title=pl.Series(titles))
 
 
 DEMO = Demo(
@@ -54,7 +58,8 @@ DEMO = Demo(
     options={"faces": "12M,12F", "seeds": ["1"], "fashion_base": "portrait"},
     measure="sbs",
     labels=_CUE,
-    shown="visual cue",
+    heading="visual cue",
+    plural="cues",
     said=_said,
     planted=_planted,
 )

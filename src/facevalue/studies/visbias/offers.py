@@ -1,9 +1,23 @@
 """What VisBias offers beside its trials and measures."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from facevalue.protocol.offers import Calibrated, Calibration, CalibrationRequest, Compared, Extras, Recomputed
+import polars as pl
+
+from facevalue.protocol.offers import (
+    Beside,
+    Calibrated,
+    Calibration,
+    CalibrationRequest,
+    Compared,
+    Extras,
+    Questionnaire,
+    Rated,
+    Recomputed,
+)
 from facevalue.protocol.reproduction import Reproduction
+from facevalue.types import OptionValue
 
 
 def _reproduce(data: Path | None) -> Reproduction:
@@ -19,6 +33,30 @@ def _calibrate(asked: CalibrationRequest) -> Calibrated:
     return audited(asked)
 
 
+def _statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    from facevalue.studies.visbias.rated import statements  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return statements(answers, options)
+
+
+def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
+    from facevalue.studies.visbias.rated import export  # noqa: PLC0415
+
+    return export(graph, to, least, most)
+
+
+def _read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
+    from facevalue.studies.visbias.rated import read  # noqa: PLC0415
+
+    return read(graph, paths)
+
+
+def _beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
+    from facevalue.studies.visbias.rated import beside  # noqa: PLC0415
+
+    return beside(estimates, ratings, folder)
+
+
 COMPARED = Compared(
     measure="choice_share",
     cells=("dimension", "group", "question", "choice"),
@@ -31,6 +69,7 @@ COMPARED = Compared(
 EXTRAS = Extras(
     reproduce=Recomputed(_reproduce, released=True),
     calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, _calibrate),
+    questionnaire=Questionnaire("forms", _statements, _export, _read, _beside),
     judge="forms",
     compare=COMPARED,
 )
