@@ -52,7 +52,7 @@ def protocol(name: str) -> Protocol:
 def _loaded(plugin: Plugin) -> Protocol:
     found = plugin.load()
     if not isinstance(found, Protocol):
-        raise plugin.wrong(f"is no study but a {type(found).__name__}")
+        raise plugin.wrong(f"is no study: it is of type {type(found).__name__}")
     if found.name != plugin.name:
         raise plugin.wrong(f"calls itself {found.name}: an entry point has the name of its study")
     return found
