@@ -13,7 +13,7 @@ from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.studies import Study
 from facevalue.studies.base import LeftOut
-from facevalue.studies.intervened import FACTOR
+from facevalue.studies.intervened_conditions import FACTOR
 
 IMAGE_TOKENS = 576
 """Tokens of one picture where the user states no number: LLaVA-1.5's 24 x 24 patches. Other models take 85 to 3,000."""

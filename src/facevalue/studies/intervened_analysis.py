@@ -18,7 +18,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.inference import values_only
 from facevalue.prompts import caesar
 from facevalue.studies.base import Study
-from facevalue.studies.intervened import READING, Conditions
+from facevalue.studies.intervened_conditions import READING, Conditions
 
 SEED = 20260
 """Of the groups that clusters are dealt into, and of resampling: the same answers always give the same estimates."""
