@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from facevalue import __version__
+from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.sections import page_of
 from facevalue.run.joined import study_of
@@ -13,7 +14,6 @@ from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import Session
 from facevalue.store.reader import count_drawn
-from facevalue.studies import Study
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.study import Study
 from facevalue.report.checks import Card, judge_bias, judge_rate, kind_card, of_runs, per_model
 from facevalue.report.components import Lines, Parts, Strips
 from facevalue.report.data import PromptExample, ReportData
@@ -15,7 +16,6 @@ from facevalue.report.estimates import LABELS, POOLED, Estimate, EstimateIndex, 
 from facevalue.report.formatting import Titles, interval, number
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.page import Notes, Outline, Ranking, Section, StudyPage
-from facevalue.studies import Study
 
 MOST_STRIPS, MOST_LINES = 60, 1000
 _RATES = ("na_rate", "refusal_rate")

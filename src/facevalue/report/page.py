@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from facevalue.protocol.study import Study
 from facevalue.report.checks import Card
 from facevalue.report.data import AnyExample, PromptExample, ReportData
 from facevalue.report.estimates import Estimate, EstimateIndex, Reading
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline
 from facevalue.run.stored import StoredRun
-from facevalue.studies import Study
 
 
 @dataclass(frozen=True, slots=True)

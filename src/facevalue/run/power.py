@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from facevalue.errors import DataError
+from facevalue.protocol.study import Precision, Spread, Study
 from facevalue.run.stored import StoredRun, answers
-from facevalue.studies import Study
-from facevalue.studies.base import Precision, Spread
 
 ALPHA, POWER = 0.05, 0.8
 

@@ -12,13 +12,13 @@ from facevalue.answers.categories import Judge
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.prompts.interventions import stored
+from facevalue.protocol.study import Study
 from facevalue.run.judged import stored_judge
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.reader import collected, scan_stored
-from facevalue.studies import Study
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
 

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import UnknownNameError
+from facevalue.protocol import Protocol, Study
 from facevalue.studies import stylisticbias, vignette, visbias
-from facevalue.studies.base import Study, StudyEntry
 from facevalue.types import OptionValue
 
-STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY, vignette.ENTRY, visbias.ENTRY)}
+STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL)}
 """Every published protocol that can be run."""
 
 
-def entry(name: str) -> StudyEntry:
-    """Look a study up by its short name.
+def protocol(name: str) -> Protocol:
+    """Look a protocol up by its short name.
 
     Raises
     ------
@@ -34,9 +34,4 @@ def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame 
     UnknownNameError
         No such study, or it has no such setting.
     """
-    known = entry(name)
-    defaults = {setting.name: setting.default for setting in known.settings}
-    for option in options:
-        if option not in defaults:
-            raise UnknownNameError(f"setting of {name}", option, defaults)
-    return known.build({**defaults, **options}, manifest)
+    return protocol(name).study(options, manifest)

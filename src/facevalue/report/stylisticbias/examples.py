@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.study import Study
 from facevalue.report.data import Example, Gallery, PromptExample
 from facevalue.report.estimates import ALPHA
 from facevalue.report.formatting import Titles
@@ -16,7 +17,6 @@ from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, first_valid
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.store import read_responses
-from facevalue.studies import Study
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.types import Image, Option
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.study import Study
 from facevalue.report.data import PairExample, PromptExample
 from facevalue.report.formatting import Titles, number, share_of_chance
 from facevalue.report.pictures import smaller
@@ -15,7 +16,6 @@ from facevalue.report.vignette import gaps
 from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses
-from facevalue.studies import Study
 
 MOST = 8
 """Examples of a report."""

@@ -8,6 +8,7 @@ import polars as pl
 from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
+from facevalue.protocol.study import Study
 from facevalue.report.data import PairExample, PromptExample
 from facevalue.report.estimates import EstimateIndex
 from facevalue.report.formatting import Titles, interval, number
@@ -18,7 +19,6 @@ from facevalue.report.visbias.quoted import Sentence, sentence
 from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses
-from facevalue.studies import Study
 from facevalue.types import Image
 
 LONGEST, FORM_LONGEST = 480, 900

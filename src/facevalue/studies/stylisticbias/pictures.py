@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol import settings
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.stylisticbias_folders import (
@@ -15,7 +17,6 @@ from facevalue.stimuli.stylisticbias_folders import (
     known_variation,
     read_stylisticbias_folders,
 )
-from facevalue.studies.base import LeftOut
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
 
@@ -37,7 +38,7 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     UnknownNameError
         An attribute or variation that doesn't exist.
     """
-    attributes, chosen = named(options, "attributes"), named(options, "variations")
+    attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
     if options["manifest"] and options["folders"]:
         raise DataError("Give either a manifest or the authors' folders, not both.")
     if options["manifest"]:
@@ -122,7 +123,7 @@ def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen
     if not any(changes.values()):
         hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
         raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
-    identities = draw_identities(counts, int(numbered(options, "faces_seed")))
+    identities = draw_identities(counts, int(settings.number(options, "faces_seed")))
     return portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body")
 
 
@@ -197,17 +198,3 @@ def face_counts(text: str) -> dict[str, int]:
     if not sum(counts.values()):
         raise DataError("No faces asked for: nothing to judge.")
     return {gender: count for gender, count in counts.items() if count}
-
-
-def named(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    """The parts of a setting that holds a list."""
-    value = options[name]
-    return list(value) if isinstance(value, list) else [part for part in str(value).split(",") if part]
-
-
-def numbered(options: Mapping[str, OptionValue], name: str) -> float:
-    """A setting that is a number."""
-    value = options[name]
-    if isinstance(value, (list, str)):
-        raise DataError(f"The setting {name} is a number, not {value!r}.")
-    return float(value)

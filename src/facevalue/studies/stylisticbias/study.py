@@ -11,13 +11,16 @@ from facevalue.answers import NA_DTYPE, from_probs, parse_column
 from facevalue.design import Block, Design, Factor, Permutation
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
+from facevalue.protocol import settings
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
+from facevalue.protocol.study import Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
-from facevalue.studies.base import Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import MEASURES
-from facevalue.studies.stylisticbias.pictures import located, named, numbered, pictures
+from facevalue.studies.stylisticbias.pictures import located, pictures
 from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.tables import (
     JUDGMENT,
@@ -76,8 +79,8 @@ SETTINGS = (
     Setting(
         "prompts", "The paper's wording (Figure 12), or that of the released code.", "paper", ("paper", "released")
     ),
-    Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", ["1", "2", "3"]),
-    Setting("temperature", "Sampling temperature.", 0.2),
+    seed_setting(1, 2, 3),
+    temperature_setting(0.2),
 )
 
 
@@ -100,8 +103,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     """
     options = located(options)
     frame, left_out = pictures(options) if manifest is None else (manifest, ())
-    asked = _scenarios(named(options, "scenarios"))
-    seeds = _seeds(named(options, "seeds"))
+    asked = _scenarios(settings.names(options, "scenarios"))
+    seeds = settings.seeds(options)
     design = designed(frame, [scenario.name for scenario in asked])
     faces = Faces(frame)
     orderings = [ordering.name for ordering in ORDERINGS]
@@ -124,7 +127,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         manifest=frame,
         design=design,
         seeds=seeds,
-        sampling=Sampling(temperature=_temperature(options), top_p=1.0, max_tokens=16),
+        sampling=Sampling(temperature=settings.temperature(options), top_p=1.0, max_tokens=16),
         source=_source(options, frame),
         ask=_ask(questions, names, orderings),
         sample=lambda size, seed, repeats: _sample(design, faces, size, seed, repeats),
@@ -140,20 +143,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
-
-
-def _temperature(options: Mapping[str, OptionValue]) -> float:
-    value = numbered(options, "temperature")
-    if not 0 <= value <= 100:
-        raise DataError(f"The temperature is {value:g}: it must be 0 (greedy) or more.")
-    return value
-
-
-def _seeds(names: list[str]) -> tuple[int, ...]:
-    if not names or not all(name.isdigit() for name in names) or len(set(names)) != len(names) or len(names) > 80:
-        raise DataError("Seeds are 1 to 80 different whole numbers, such as 1,2,3.")
-    return tuple(int(name) for name in names)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
 
 
 def _scenarios(names: list[str]) -> tuple[Scenario, ...]:

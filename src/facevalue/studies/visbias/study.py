@@ -6,8 +6,10 @@ from functools import partial
 import polars as pl
 
 from facevalue.design import Design
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import seeds
+from facevalue.protocol.study import Precision, Study
 from facevalue.stimuli.forms import Form, FormSource
-from facevalue.studies.base import Precision, Study, StudyEntry
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.descriptions import each
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
@@ -16,7 +18,7 @@ from facevalue.studies.visbias.measures import MEASURES
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
 from facevalue.studies.visbias.power import precision
 from facevalue.studies.visbias.prompts import PromptBuilder
-from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, seeds, selection
+from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
 from facevalue.studies.visbias.sources import TaskSource
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
 from facevalue.studies.visbias.word_lists import theirs
@@ -125,7 +127,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
 
 
 def _source(

@@ -1,9 +1,9 @@
 """Takes the artwork that this package ships from the npm package @iconify-json/noto.
 
     npm pack @iconify-json/noto && tar xzf iconify-json-noto-*.tgz
-    python -m facevalue.stimuli.noto.vendor package
+    python -m tools.noto_artwork package
 
-Writes `artwork.json` beside this file: the bodies as they are, people in the medium-light variant alone.
+Writes `src/facevalue/stimuli/noto/artwork.json`: the bodies as they are, people in the medium-light variant alone.
 """
 
 import json
@@ -14,6 +14,8 @@ from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.people import FIGURES, OCCUPATIONS, PRESENTATIONS, artwork_name
 from facevalue.stimuli.noto.persona_scenes import ARTWORK
 from facevalue.stimuli.noto.scenes import ACTIVITIES
+
+TARGET = Path(__file__).parents[1] / "src/facevalue/stimuli/noto/artwork.json"
 
 
 def needed() -> tuple[list[str], list[str]]:
@@ -36,7 +38,7 @@ def main(package: Path) -> None:
     kept = {
         "package": about["name"], "version": about["version"], "license": about["license"], "bodies": bodies,
     }  # fmt: skip
-    Path(__file__).with_name("artwork.json").write_text(json.dumps(kept, indent=0), encoding="utf-8")
+    TARGET.write_text(json.dumps(kept, indent=0), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -232,53 +231,3 @@ class Study:
     def repeats(self) -> int:
         """How often each trial is asked, re-asks not counted."""
         return len(self.seeds)
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A choice that a study offers its user.
-
-    Attributes
-    ----------
-    name:
-        As in `Study.options`; on the command line with hyphens.
-    help:
-        One line for people.
-    default:
-        Its type is the setting's type.
-    choices:
-        Allowed values, if they are few.
-    """
-
-    name: str
-    help: str
-    default: OptionValue
-    choices: tuple[str, ...] = ()
-
-
-class Build(Protocol):
-    """Builds a study from its settings."""
-
-    def __call__(self, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-        """Build the study; with `manifest` (a stored one) no image data set is read or drawn anew."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class StudyEntry:
-    """A study that can be asked for by name.
-
-    Attributes
-    ----------
-    name, title:
-        For the user.
-    settings:
-        What it lets the user choose.
-    build:
-        Makes the declaration.
-    """
-
-    name: str
-    title: str
-    settings: tuple[Setting, ...]
-    build: Build

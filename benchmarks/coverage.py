@@ -1,6 +1,6 @@
 """Simulation of intervals and tests where the truth is known: docs/coverage.csv, the numbers of docs/inference.md.
 
-`python -m facevalue.measures.coverage --out docs/coverage.csv` takes minutes; `--quick` seconds.
+`python -m benchmarks.coverage --out docs/coverage.csv` takes minutes; `--quick` seconds.
 
 People are sampled; each answers the study's prompts (fixed, as a study's are) through a picture. On the logit scale:
 logit P(yes) = base + effect + person + prompt + picture, where person and picture are drawn, normal with mean 0, anew
@@ -402,7 +402,7 @@ def outside(frame: pl.DataFrame) -> pl.DataFrame:
 
 def main() -> None:
     """Simulate, write the table, and say what is outside of the bounds."""
-    parser = argparse.ArgumentParser(prog="python -m facevalue.measures.coverage", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="CSV to write")
     parser.add_argument("--quick", action="store_true", help="few repetitions: seconds, and only a smoke test")
     asked = parser.parse_args()

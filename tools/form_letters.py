@@ -2,11 +2,11 @@
 
     npm pack @fontsource/arimo @fontsource/courier-prime  # unpack each into a folder of its font's name
     pip install fonttools brotli  # needed here alone
-    python -m facevalue.stimuli.forms_vendor FOLDER
+    python -m tools.form_letters FOLDER
 
-Writes `forms_letters.json` beside this file: outlines of the Latin letters as SVG paths, y pointing down, with their
-widths. Kerning and hinting are left out. Both fonts are under the SIL Open Font License 1.1, and neither has a reserved
-name; `forms_letters.LICENSE` has their notices.
+Writes `src/facevalue/stimuli/forms_letters.json`: outlines of the Latin letters as SVG paths, y pointing down, with
+their widths. Kerning and hinting are left out. Both fonts are under the SIL Open Font License 1.1, and neither has a
+reserved name; `forms_letters.LICENSE` has their notices.
 """
 
 import json
@@ -17,6 +17,7 @@ from typing import Any
 
 STYLES = {"label": ("arimo", 400), "title": ("arimo", 700), "value": ("courier-prime", 400)}
 """What each style of a form is written in: font and weight."""
+TARGET = Path(__file__).parents[1] / "src/facevalue/stimuli/forms_letters.json"
 _CODES = (*range(0x20, 0x7F), *range(0xA1, 0x100), *range(0x2013, 0x2023), 0x2026, 0x20AC)
 
 
@@ -40,8 +41,7 @@ def main(folder: Path) -> None:
         about = json.loads((folder / font / "package" / "package.json").read_text(encoding="utf-8"))
         kept["packages"][about["name"]] = {"version": about["version"], "license": about["license"]}
         kept["styles"][style] = letters(folder / font / "package" / "files" / f"{font}-latin-{weight}-normal.woff2")
-    target = Path(__file__).with_name("forms_letters.json")
-    target.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+    TARGET.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from facevalue.measures import comparison, coverage
-from facevalue.measures.coverage import CLUSTERS, DESIGNS, PROMISED, SETTINGS, Repetitions, Sample
+from benchmarks import coverage
+from benchmarks.coverage import CLUSTERS, DESIGNS, PROMISED, SETTINGS, Repetitions, Sample
+from facevalue.measures import comparison
 
 DOCS = Path(__file__).parents[2] / "docs"
 FEW = Repetitions(cheap=300, bootstrap=60, permutation=60, resamples=200)
