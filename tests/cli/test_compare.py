@@ -106,10 +106,7 @@ def test_what_is_no_run_is_one_message(facevalue: Command) -> None:
     assert "Traceback" not in err
 
 
-def test_a_study_without_selection_frequencies_is_one_message(
-    facevalue: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FACEVALUE_CACHE", "cache")
+def test_a_study_without_selection_frequencies_is_one_message(facevalue: Command) -> None:
     small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
     for name in ("a", "b"):
         assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", name, *small)[0] == 0
