@@ -13,7 +13,7 @@ from benchmarks.engine_models import spelt
 from benchmarks.engine_prompts import HELD, SAMPLING
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.plain import plain_logits
+from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import Score
 from facevalue.types import Question
 

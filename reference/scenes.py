@@ -18,7 +18,7 @@ from facevalue.stimuli.drawn_signs import SIGNS
 from facevalue.stimuli.noto.artwork import document as scene_document
 from facevalue.stimuli.noto.artwork import nested
 from facevalue.stimuli.noto.people import person_svg
-from facevalue.stimuli.noto.personas import persona_svg
+from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.noto.scenes import ACTIVITIES, scene_svg
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, png
 from facevalue.stimuli.portraits.compose import VIEWS, layers

@@ -10,24 +10,24 @@ from facevalue.models.reference import adapter
 from facevalue.stimuli import drawn
 from facevalue.studies.stylisticbias import calibration_population
 from tests.cli.conftest import Command
-from tests.studies.taught import Taught
+from tests.studies.planted_model import PlantedModel
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Taught:
+def model(monkeypatch: pytest.MonkeyPatch) -> PlantedModel:
     """Stand in for the model; it looks at no pictures, so none are drawn."""
-    taught = Taught(sign=-1)
+    planted = PlantedModel(sign=-1)
 
     def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
         yield from [1] * manifest.height
 
-    monkeypatch.setattr(adapter, "ReferenceModel", lambda *_: taught)
+    monkeypatch.setattr(adapter, "ReferenceModel", lambda *_: planted)
     monkeypatch.setattr(drawn, "draw_all", draw_all)
     monkeypatch.setattr(calibration_population, "FACES", "2M,2F")
-    return taught
+    return planted
 
 
-def test_planted_learned_and_estimated_effects_are_shown_and_written(facevalue: Command, model: Taught) -> None:
+def test_planted_learned_and_estimated_effects_are_shown_and_written(facevalue: Command, model: PlantedModel) -> None:
     args = ("calibrate", "--model", "reference", "--repetitions", "3", "--faces", "8,20", "--out", "table.csv")
     outcome = facevalue(*args)
     assert outcome.status == 0, outcome.err
@@ -42,7 +42,7 @@ def test_planted_learned_and_estimated_effects_are_shown_and_written(facevalue: 
     assert effects.height == 34 * 25
 
 
-def test_what_is_promised_and_does_not_hold_is_said(facevalue: Command, model: Taught) -> None:
+def test_what_is_promised_and_does_not_hold_is_said(facevalue: Command, model: PlantedModel) -> None:
     def promises() -> list[str]:
         out = facevalue("calibrate", "--model", "reference", "--repetitions", "1", "--faces", "4").out
         return [line.split()[-1] for line in out.splitlines() if line.startswith(("correlation", "slope"))]
@@ -52,7 +52,7 @@ def test_what_is_promised_and_does_not_hold_is_said(facevalue: Command, model: T
     assert promises() == ["yes", "yes"]
 
 
-def test_a_second_time_nothing_is_asked(facevalue: Command, model: Taught) -> None:
+def test_a_second_time_nothing_is_asked(facevalue: Command, model: PlantedModel) -> None:
     args = ("calibrate", "--model", "reference", "--repetitions", "1", "--faces", "4")
     first = facevalue(*args)
     asked = model.asked
@@ -63,7 +63,7 @@ def test_a_second_time_nothing_is_asked(facevalue: Command, model: Taught) -> No
 
 
 def test_the_tables_are_readable_in_eighty_columns(
-    facevalue: Command, model: Taught, monkeypatch: pytest.MonkeyPatch
+    facevalue: Command, model: PlantedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = facevalue("calibrate", "--model", "reference", "--repetitions", "1", "--faces", "20").out

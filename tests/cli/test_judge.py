@@ -10,7 +10,7 @@ import pytest
 from facevalue.answers.categories import Why, resolve
 from facevalue.errors import ModelError
 from facevalue.models.base import Capabilities
-from facevalue.run.judged import Doubt, Judgments, Verdict, judgment_of, question, read_judgments
+from facevalue.run.judged import Doubt, Judgments, ReplyKind, judgment_of, question, read_judgments
 from facevalue.store import read_manifest, write_manifest
 from facevalue.store.shards import write_shard
 from facevalue.studies.visbias.tables import attributes
@@ -57,8 +57,8 @@ class Judging:
 @pytest.fixture
 def asked(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """A run with forms, some of whose texts no rule sorts."""
-    monkeypatch.setattr("facevalue.measures.form_graph.FIRST", 50)
-    monkeypatch.setattr("facevalue.measures.form_graph.MOST", 50)
+    monkeypatch.setattr("facevalue.measures.conditional_kl.FIRST", 50)
+    monkeypatch.setattr("facevalue.measures.conditional_kl.MOST", 50)
     assert facevalue("run", "visbias", "--task", "form", "--forms", "6", "--model", "sim/default").status == 0
     path = next(Path(RUN, "responses").glob("*.parquet"))
     told = pl.read_parquet(path).with_columns(
@@ -136,7 +136,7 @@ def test_what_came_before_the_end_is_kept(asked: Command, monkeypatch: pytest.Mo
     assert (out.status, "The server is gone" in out.err) == (1, True)
     found = read_judgments(Path(RUN))
     assert found is not None
-    assert [one.verdict for one in found.known.values()] == [Verdict.CATEGORY]
+    assert [one.verdict for one in found.known.values()] == [ReplyKind.CATEGORY]
     assert [path.name[:13] for path in PLACE.iterdir()] == ["part-00000001"]
 
 
@@ -167,19 +167,19 @@ def test_runs_without_forms_are_refused(facevalue: Command) -> None:
 @pytest.mark.parametrize(
     ("reply", "verdict", "category"),
     [
-        ("(b)", Verdict.CATEGORY, "Asian"),
-        ("asian.", Verdict.CATEGORY, "Asian"),
-        ('{"answer": "(a)"}', Verdict.CATEGORY, "White"),
-        ("<think>(a)?</think>(b) Asian", Verdict.CATEGORY, "Asian"),
-        ("(c)", Verdict.DECLINED, None),
-        ("Unspecified", Verdict.DECLINED, None),
-        ("None", Verdict.DECLINED, None),
-        ("", Verdict.DECLINED, None),
-        ("I'm sorry, but I can't help with that.", Verdict.DECLINED, None),
-        ("Elvish", Verdict.INVENTED, None),
+        ("(b)", ReplyKind.CATEGORY, "Asian"),
+        ("asian.", ReplyKind.CATEGORY, "Asian"),
+        ('{"answer": "(a)"}', ReplyKind.CATEGORY, "White"),
+        ("<think>(a)?</think>(b) Asian", ReplyKind.CATEGORY, "Asian"),
+        ("(c)", ReplyKind.DECLINED, None),
+        ("Unspecified", ReplyKind.DECLINED, None),
+        ("None", ReplyKind.DECLINED, None),
+        ("", ReplyKind.DECLINED, None),
+        ("I'm sorry, but I can't help with that.", ReplyKind.DECLINED, None),
+        ("Elvish", ReplyKind.INVENTED, None),
     ],
 )
-def test_replies_of_a_judge(reply: str, verdict: Verdict, category: str | None) -> None:
+def test_replies_of_a_judge(reply: str, verdict: ReplyKind, category: str | None) -> None:
     found = judgment_of(RACES, Response(0, 0, Status.OK, reply))
     assert (found.verdict, found.category) == (verdict, category)
 

@@ -18,8 +18,8 @@ ASK = ("run", "visbias", "--task", "form", "--forms", "12", "--model", "sim/defa
 
 @pytest.fixture(autouse=True)
 def few_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.measures.form_graph.FIRST", 100)
-    monkeypatch.setattr("facevalue.measures.form_graph.MOST", 100)
+    monkeypatch.setattr("facevalue.measures.conditional_kl.FIRST", 100)
+    monkeypatch.setattr("facevalue.measures.conditional_kl.MOST", 100)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from facevalue.run.stored import StoredRun, answers
 from facevalue.studies.vignette.pictures import everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from tests.cli.conftest import Command
-from tests.studies.vignette.test_layout import TABLE_8
+from tests.studies.vignette.test_design import TABLE_8
 
 SMALL = ("--paradigm", "decision", "--dimension", "age", "--activity", "cooking,fishing,programming", "--people", "2")
 

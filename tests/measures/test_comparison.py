@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from facevalue.measures import comparison, inference
+from facevalue.measures import cluster_bootstrap, comparison
 from facevalue.measures.comparison import compare, permutation_p
-from facevalue.measures.method import BOOTSTRAP, ENOUGH, NONE, WELCH, T, method_for
+from facevalue.measures.interval_method import BOOTSTRAP, ENOUGH, NONE, WELCH, T, method_for
 
 Array = npt.NDArray[np.float64]
 
@@ -69,13 +69,13 @@ def test_one_sample_bootstrap_is_that_of_the_shared_inference() -> None:
     rng = np.random.default_rng(4)
     counts = rng.integers(1, 9, (60, 5)).astype(np.float64)
     sums = rng.binomial(counts.astype(np.int64), 0.2).astype(np.float64)
-    weights = inference.bootstrap_weights(60, 2000, 7)
+    weights = cluster_bootstrap.bootstrap_weights(60, 2000, 7)
     found = comparison.studentised([(sums, counts)], [weights])
-    expected = inference.means(sums, counts, seed=7, level=True)
+    expected = cluster_bootstrap.means(sums, counts, seed=7, level=True)
     assert expected.method.tolist() == [BOOTSTRAP] * 5
     assert found.low == pytest.approx(expected.low)
     assert found.high == pytest.approx(expected.high)
-    few = inference.means(sums[:9], counts[:9], seed=7)
+    few = cluster_bootstrap.means(sums[:9], counts[:9], seed=7)
     t = comparison.t_interval([(sums[:9], counts[:9])])
     assert t.low == pytest.approx(few.low)
     assert t.high == pytest.approx(few.high)

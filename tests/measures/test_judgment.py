@@ -8,9 +8,9 @@ from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.measures.change import degrees_of_freedom
+from facevalue.measures.conditional_kl import KL
 from facevalue.measures.estimates import SCHEMA
-from facevalue.measures.form_graph import KL
+from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.judgment import judge
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import parse_preregistration

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from facevalue.measures import inference, redealt
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures import cluster_bootstrap, redealt
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 
 
 def scores(rng: np.random.Generator, faces: int, pictures: int, scenarios: int, rate: float, sd: float = 0.4) -> Array:
@@ -45,7 +45,7 @@ def test_a_test_of_symmetry_finds_them_to_differ_the_more_surely_the_more_faces_
     for faces in (20, 60):
         pictures = scores(rng, faces, 33, 100, 0.01, 2.0)
         shifts = (pictures[:, 1:] - pictures[:, :1]).sum(axis=1)
-        found.append(np.mean(inference.wilcoxon(shifts, np.full(shifts.shape, 32.0)) < 0.05))
+        found.append(np.mean(cluster_bootstrap.wilcoxon(shifts, np.full(shifts.shape, 32.0)) < 0.05))
     assert 0.3 < found[0] < found[1]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.inference import Array, values_only
+from facevalue.measures.cluster_bootstrap import Array, values_only
 from facevalue.measures.labels import Deals
 from facevalue.measures.resampled import MOST, by_shuffles
 

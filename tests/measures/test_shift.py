@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from facevalue.measures import shift, strength
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures import group_spread, shift
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.slicing import Slicing
 
 
@@ -88,7 +88,7 @@ def test_a_pair_share_counts_all_pairs_of_pictures_of_a_face(pictures: Array, th
 
 def test_variation_strength_is_the_mean_over_scenarios_of_the_spread_of_group_means() -> None:
     """VS by hand: group means (.2, .4) and (.5, .9); SDs .1414 and .2828; mean .2121."""
-    statistic = strength.variation_strength(2, 2, mean=True)
+    statistic = group_spread.variation_strength(2, 2, mean=True)
     sums, counts = np.array([0.4, 1.0, 0.8, 1.8]), np.full(4, 2.0)
     assert statistic(sums, counts).item() == pytest.approx(
         (np.std([0.2, 0.4], ddof=1) + np.std([0.5, 0.9], ddof=1)) / 2
@@ -96,7 +96,7 @@ def test_variation_strength_is_the_mean_over_scenarios_of_the_spread_of_group_me
 
 
 def test_variation_strength_leaves_unseen_groups_out() -> None:
-    statistic = strength.variation_strength(3, 1, mean=False)
+    statistic = group_spread.variation_strength(3, 1, mean=False)
     assert statistic(np.array([0.2, 0.0, 0.6]), np.array([1.0, 0.0, 1.0])).item() == pytest.approx(
         np.std([0.2, 0.6], ddof=1)
     )
@@ -108,20 +108,22 @@ def test_group_tests_are_mann_whitney_for_two_and_kruskal_wallis_for_more() -> N
     phi = rng.random((30, 1))
     two, three = np.arange(30) % 2, np.arange(30) % 3
     expected = stats.mannwhitneyu(phi[two == 0, 0], phi[two == 1, 0]).pvalue
-    assert strength.group_tests(phi, two, 2).item() == pytest.approx(expected)
+    assert group_spread.group_tests(phi, two, 2).item() == pytest.approx(expected)
     expected = stats.kruskal(*(phi[three == g, 0] for g in range(3))).pvalue
-    assert strength.group_tests(phi, three, 3).item() == pytest.approx(expected)
+    assert group_spread.group_tests(phi, three, 3).item() == pytest.approx(expected)
 
 
 def test_group_tests_of_equal_values_or_one_group_are_not_measurable() -> None:
-    assert np.isnan(strength.group_tests(np.full((10, 1), 0.5), np.arange(10) % 2, 2).item())
-    assert np.isnan(strength.group_tests(np.random.default_rng(0).random((10, 1)), np.zeros(10, dtype=int), 2).item())
+    assert np.isnan(group_spread.group_tests(np.full((10, 1), 0.5), np.arange(10) % 2, 2).item())
+    assert np.isnan(
+        group_spread.group_tests(np.random.default_rng(0).random((10, 1)), np.zeros(10, dtype=int), 2).item()
+    )
 
 
 def test_spreads_are_those_of_the_group_means_and_their_mean_comes_last() -> None:
     rng = np.random.default_rng(1)
     phi, group = rng.random((60, 4)), np.arange(60) % 3
-    found = strength.spreads(phi, group, 3, seed=0, resamples=500, most=500)
+    found = group_spread.spreads(phi, group, 3, seed=0, resamples=500, most=500)
     each = np.std([phi[group == g].mean(axis=0) for g in range(3)], axis=0, ddof=1)
     assert found.value == pytest.approx([*each, each.mean()])
     assert (found.floor.mean > 0.02).all()
@@ -132,7 +134,7 @@ def test_an_interval_of_a_spread_begins_at_zero_exactly_where_the_permutation_te
     rng = np.random.default_rng(2)
     group = np.arange(40) % 2
     phi = rng.normal(0.5, 0.2, (40, 400)) + 0.1 * (group[:, None] * rng.integers(0, 2, 400))
-    found = strength.spreads(phi, group, 2, seed=0, resamples=500, most=500)
+    found = group_spread.spreads(phi, group, 2, seed=0, resamples=500, most=500)
     assert 0.1 < np.mean(found.floor.p < 0.05) < 0.9
     assert np.array_equal(found.floor.p < 0.05, found.low > 0)
     assert (found.high >= found.value).all()
@@ -145,7 +147,7 @@ def test_intervals_of_a_spread_hold_the_true_one(true: float) -> None:
     group = np.arange(60) % 3
     means = true * np.array([-1.0, 0.0, 1.0])
     phi = rng.normal(0.5, 0.25, (60, 400)) + means[group][:, None]
-    found = strength.spreads(phi, group, 3, seed=0, resamples=500, most=500)
+    found = group_spread.spreads(phi, group, 3, seed=0, resamples=500, most=500)
     held = (found.low <= true + 1e-12) & (true <= found.high)
     assert 0.92 < held[:-1].mean() < 0.985
     assert held[-1]
@@ -154,15 +156,15 @@ def test_intervals_of_a_spread_hold_the_true_one(true: float) -> None:
 def test_a_clear_spread_has_a_p_value_small_enough_for_many_tests() -> None:
     group = np.arange(60) % 2
     phi = np.random.default_rng(4).normal(0.5, 0.1, (60, 2)) + np.array([0.0, 0.5]) * group[:, None]
-    found = strength.spreads(phi, group, 2, seed=0)
+    found = group_spread.spreads(phi, group, 2, seed=0)
     assert found.floor.p[1] == found.least[1] == pytest.approx(1 / 40_001)
     assert found.floor.p[0] > 0.01 > found.least[0]
 
 
 def test_spreads_ignore_what_is_not_measured() -> None:
     phi = np.array([[0.1], [np.nan], [0.9], [0.4]])
-    found = strength.spreads(phi, np.array([0, 0, 1, -1]), 2, seed=0, resamples=50, most=50)
+    found = group_spread.spreads(phi, np.array([0, 0, 1, -1]), 2, seed=0, resamples=50, most=50)
     assert found.value == pytest.approx(np.std([0.1, 0.9], ddof=1))
-    alone = strength.spreads(phi, np.array([0, 0, 0, -1]), 2, seed=0, resamples=50, most=50)
+    alone = group_spread.spreads(phi, np.array([0, 0, 0, -1]), 2, seed=0, resamples=50, most=50)
     assert np.isnan(alone.value).all()
     assert np.isnan(alone.low).all()

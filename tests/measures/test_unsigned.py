@@ -5,7 +5,7 @@ import pytest
 
 from facevalue.measures import divergence as d
 from facevalue.measures import unsigned
-from facevalue.measures.inference import Array, Floor
+from facevalue.measures.cluster_bootstrap import Array, Floor
 
 FEW = np.array([0.1, 0.5, 0.3, 0.1])
 RARE = np.array([0.02, 0.03, 0.9, 0.05])

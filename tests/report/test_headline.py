@@ -2,16 +2,16 @@ import polars as pl
 import pytest
 
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
+from facevalue.report.estimates import EstimateIndex
+from facevalue.report.formatting import Titles
 from facevalue.report.headline import Outcome
-from facevalue.report.numbers import Numbers
 from facevalue.report.sections import page_of
-from facevalue.report.words import Titles
 from tests.report import made
 
 
 def answer(frame: pl.DataFrame, models: tuple[str, ...] = ()) -> tuple[Outcome, str, tuple[str, ...]]:
     page = page_of("stylisticbias")
-    numbers = Numbers(frame, models, page.reading)
+    numbers = EstimateIndex(frame, models, page.reading)
     found = page.headline(numbers, Titles(page.wording()), numbers.primary)
     return found.verdict, found.sentence, found.more
 

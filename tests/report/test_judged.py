@@ -8,7 +8,7 @@ import pytest
 
 from facevalue import report
 from facevalue.measures.estimates import SCHEMA
-from facevalue.measures.families import Family
+from facevalue.measures.multiple_testing import Family
 from tests.report import made
 
 NEW = ("se", "kind", "mde", "margin", "declared", "verdict", "why", "bound_low", "bound_high")

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from facevalue.report.checks import Status, self_check
+from facevalue.report.collect import _self_check
 from facevalue.report.data import SelfCheck
-from facevalue.report.gather import _self_check
 from facevalue.report.html import render
-from facevalue.report.trust import Status, self_check
 from facevalue.store.manifest import Session
 from tests.report import made
 

@@ -9,12 +9,12 @@ from rich.console import Console
 
 from facevalue import report
 from facevalue.measures.estimates import FACTORS
+from facevalue.report.estimates import LABELS, EstimateIndex
+from facevalue.report.formatting import Titles
 from facevalue.report.html import sections
-from facevalue.report.numbers import LABELS, Numbers
 from facevalue.report.sections import PAGES, page_of
 from facevalue.report.vignette.cells import TITLED, budget
 from facevalue.report.vignette.grids import Cell, grid
-from facevalue.report.words import Titles
 from facevalue.studies.registry import STUDIES
 from tests.report import made
 from tests.report import vignette_made as vm
@@ -50,7 +50,7 @@ VARIANTS: dict[str, Callable[[], report.ReportData]] = {
 
 def answer(frame: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
     own = page_of("vignette")
-    numbers = Numbers(frame, reading=own.reading)
+    numbers = EstimateIndex(frame, reading=own.reading)
     found = own.headline(numbers, Titles(own.wording()), numbers.primary)
     return found.verdict.value, found.sentence, found.more
 
@@ -243,7 +243,7 @@ def test_the_largest_case_is_handable() -> None:
     assert len(html.encode()) < 6_000_000
     assert html.count('<table class="cells') >= 2 * (6 + 5)
     assert "Only marked cells say more when pointed at" in html
-    assert budget(Numbers(frame)).titled is (frame.filter(pl.col("activity").is_not_null()).height <= TITLED)
+    assert budget(EstimateIndex(frame)).titled is (frame.filter(pl.col("activity").is_not_null()).height <= TITLED)
 
 
 def test_models_stand_side_by_side() -> None:

@@ -12,8 +12,9 @@ from rich.console import Console
 from facevalue import report
 from facevalue.errors import DataError
 from facevalue.measures.estimates import SCHEMA
+from facevalue.report.estimates import EstimateIndex
+from facevalue.report.formatting import Titles
 from facevalue.report.html import sections
-from facevalue.report.numbers import Numbers
 from facevalue.report.sections import page_of
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.bars import Part, bar
@@ -21,7 +22,6 @@ from facevalue.report.visbias.forms import drawing
 from facevalue.report.visbias.panels import Panels, histogram
 from facevalue.report.visbias.quoted import LONGEST, Sentence, sentence
 from facevalue.report.visbias.ratings import with_ratings
-from facevalue.report.words import Titles
 from facevalue.studies.visbias.measures import MEASURES
 from facevalue.studies.visbias.questionnaire import items
 from tests.report import made
@@ -145,7 +145,7 @@ VARIANTS: dict[str, Callable[[], report.ReportData]] = {
 
 def answer(table: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
     own = page_of("visbias")
-    numbers = Numbers(table, reading=own.reading)
+    numbers = EstimateIndex(table, reading=own.reading)
     found = own.headline(numbers, Titles(own.wording()), numbers.primary)
     return found.verdict.value, found.sentence, found.more
 
@@ -325,7 +325,7 @@ def test_a_sentence_is_bounded_and_of_the_whole_word() -> None:
 
 
 def test_the_drawing_has_a_line_per_association() -> None:
-    found = findings.shifts(Numbers(frame()), "model-a", "form", "completed")
+    found = findings.shifts(EstimateIndex(frame()), "model-a", "form", "completed")
     drawn = drawing(found)
     assert drawn is not None
     assert drawn.count("<line") == len(found) == 2
@@ -369,7 +369,7 @@ def test_interventions_stand_beside_the_plain_answers_and_the_missing_ones() -> 
 
 
 def test_interventions_are_no_models() -> None:
-    numbers = Numbers(frame([*rows(), *changes()]))
+    numbers = EstimateIndex(frame([*rows(), *changes()]))
     assert findings.plain_models(numbers) == ("model-a",)
     assert "model-part" not in report.render(data(frame([*rows(), *changes()]))).split("</style>")[1]
 
@@ -459,7 +459,7 @@ def test_each_field_has_a_panel_of_the_choice_that_shifts_each_other_field_most(
         row("attribute_shift", 9.0, **{**given, "contrast": "prefilled"}, **lesser, **FOUND),
         row("attribute_shift", 0.9, **given, **lesser, **FOUND) | {"model": "model-b"},
     ])  # fmt: skip
-    view = Panels(Numbers(table, ["model-a", "model-b"]), Titles(), MEASURES)
+    view = Panels(EstimateIndex(table, ["model-a", "model-b"]), Titles(), MEASURES)
     ((title, (panel,)),) = view.panels()
     assert (title, panel.title, [k.text for k in panel.keys]) == ("Form", "Religion", ["Buddhism", "Islam"])
     assert [(other, [m.text for m in marks]) for other, marks in panel.rows] == [
@@ -476,7 +476,7 @@ def test_marks_grow_with_the_shift_and_a_ring_says_that_people_call_it_biased() 
     )
     ratings = pl.DataFrame({"rater": ["a", "b", "c"], "item": [ids_["item"][0]] * 3, "rating": [4, 3, 5]})
     table = with_ratings(frame(), ratings)
-    view = Panels(Numbers(table, ["model-a"]), Titles(), MEASURES)
+    view = Panels(EstimateIndex(table, ["model-a"]), Titles(), MEASURES)
     panels = {panel.title: panel for _, made_ in view.panels()[:1] for panel in made_}
     religion, age = (panels[name].rows[0][1][0].svg or "" for name in ("Religion", "Age"))
     assert ("biased" in religion, "biased" in age) == (True, False)

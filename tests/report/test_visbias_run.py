@@ -7,8 +7,8 @@ import pytest
 
 from facevalue import report
 from facevalue.cli import main
+from facevalue.report.collect import gather
 from facevalue.report.data import PairExample
-from facevalue.report.gather import gather
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.report.visbias.quoted import Sentence
 from facevalue.run.joined import estimate

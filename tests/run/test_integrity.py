@@ -139,9 +139,9 @@ def test_a_folder_of_the_first_format_is_read_and_goes_on(folder: Path) -> None:
 
 def module_hashes(folder: Path) -> pl.DataFrame:
     """Hashes of the run's requests as they were before the model had a part in them."""
-    from facevalue.run.asking import Asking
+    from facevalue.run.requests import RequestBuilder
 
-    asking = Asking(STUDY, exact=False)
+    asking = RequestBuilder(STUDY, exact=False)
     trials = np.arange(STUDY.design.size)
     chunk = asking.chunk(trials, np.ones((trials.size, 2), dtype=np.bool_))
     list(asking.stimuli(chunk))

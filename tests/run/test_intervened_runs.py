@@ -16,7 +16,7 @@ from facevalue.run import RunSettings, run
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_manifest
-from facevalue.studies.intervened import intervened
+from facevalue.studies.intervention_trials import intervened
 from tests.run.tiny import TinyModel, keys, tiny_study
 
 SETTINGS = {"faces": "24", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]}
@@ -119,7 +119,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     folder = tmp_path_factory.mktemp("run") / "r"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
-        patch.setattr("facevalue.measures.change.GROUPS", 10)
+        patch.setattr("facevalue.measures.intervention_effects.GROUPS", 10)
         blind = Intervention("blind", picture="none", cipher=True)
         run(small(Intervention("idle", after="Well?"), blind), load("sim/strong@3"), folder)
         return estimate([StoredRun.open(folder)])[0]

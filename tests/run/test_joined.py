@@ -8,7 +8,7 @@ import pytest
 
 from facevalue.cli import main
 from facevalue.errors import RunError
-from facevalue.report.gather import gather
+from facevalue.report.collect import gather
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun
 

@@ -17,10 +17,10 @@ from facevalue.models import load
 from facevalue.prompts.interventions import builtin
 from facevalue.protocol.study import Study
 from facevalue.run import RunSettings, run
-from facevalue.run.numbers import Index, TrialNumbers
+from facevalue.run.trials import Index, TrialNumbers
 from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import write_shard
-from facevalue.studies.intervened import intervened
+from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
 from tests.design.strategies import designs
 from tests.run.tiny import TinyModel, fails, for_a_while, keys, tiny_study

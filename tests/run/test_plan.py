@@ -5,7 +5,7 @@ import pytest
 from facevalue import studies
 from facevalue.prompts.interventions import Intervention, builtin
 from facevalue.run.plan import plan
-from facevalue.studies.intervened import intervened
+from facevalue.studies.intervention_trials import intervened
 from tests.run.tiny import tiny_study
 
 PLAIN = tiny_study(faces=5, prompts=2)

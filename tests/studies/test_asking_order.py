@@ -14,7 +14,7 @@ from facevalue.models import load
 from facevalue.protocol.study import Study
 from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
-from facevalue.report.numbers import Numbers
+from facevalue.report.estimates import EstimateIndex
 from facevalue.run import RunSettings, run
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun
@@ -95,9 +95,9 @@ def test_every_run_keeps_times_and_says_whether_it_drifted(monkeypatch: pytest.M
     said = again.filter(pl.col("measure") == "drift").row(0, named=True)
     assert said["value"] is None
     assert said["method"].startswith("not measurable: these answers had been recorded before")
-    (card,) = drift_card(Numbers(again), [RunFacts("replay/r", replayed=True)])
+    (card,) = drift_card(EstimateIndex(again), [RunFacts("replay/r", replayed=True)])
     assert (card.value, str(card.status)) == ("Not measurable", "note")
     old = again.with_columns(model=pl.lit("old"))
-    (card,) = drift_card(Numbers(old), [RunFacts("old")])
+    (card,) = drift_card(EstimateIndex(old), [RunFacts("old")])
     assert str(card.status) == "caution"
     assert "base and variations at different times" in card.note

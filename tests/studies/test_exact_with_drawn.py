@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from facevalue import studies
 from facevalue.models import load
-from facevalue.run.asking import Asking
+from facevalue.run.requests import RequestBuilder
 from facevalue.types import Request
 
 STUDIES: dict[str, Mapping[str, Any]] = {
@@ -30,7 +30,7 @@ def test_each_reply_is_understood_as_in_a_run_of_its_own_kind(name: str) -> None
     """A drawn reply has the weight of one reply, a read one that of its probabilities, whatever stands beside it."""
     study = studies.build(name, STUDIES[name])
     trials = np.unique(np.linspace(0, study.design.size - 1, 240).astype(np.int64))
-    asking = Asking(study, exact=True)
+    asking = RequestBuilder(study, exact=True)
     chunk = asking.chunk(trials, np.ones((trials.size, 1), dtype=np.bool_))
     requests = [
         Request(int(trials[row]), 0, row, stimulus, chunk.questions[row], study.sampling, exact=True)

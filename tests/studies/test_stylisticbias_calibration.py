@@ -12,7 +12,7 @@ from facevalue.models.sim import PRESETS, Planted
 from facevalue.run import RunSettings, run
 from facevalue.run.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration
-from facevalue.studies.stylisticbias.scores import Faces, collect
+from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.types import OptionValue
 
 TABLE = Path(__file__).parents[2] / "docs" / "calibration.csv"

@@ -13,10 +13,10 @@ from facevalue.prompts import ORDERINGS
 from facevalue.run import RunSettings, run
 from facevalue.run.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration_reference as calibration
+from facevalue.studies.stylisticbias.aggregate import Faces, Scores, collect
 from facevalue.studies.stylisticbias.calibration_population import Population, Readings, audited_study
-from facevalue.studies.stylisticbias.scores import Faces, Scores, collect
 from facevalue.types import OptionValue
-from tests.studies.taught import Taught
+from tests.studies.planted_model import PlantedModel
 
 TABLE = Path(__file__).parents[2] / "docs" / "calibration-reference.csv"
 EFFECTS = TABLE.with_stem("calibration-reference-effects")
@@ -27,7 +27,7 @@ FEW: dict[str, OptionValue] = {
 }
 
 
-def populated(folder: Path, model: Taught | ReferenceModel, **options: OptionValue) -> Population:
+def populated(folder: Path, model: PlantedModel | ReferenceModel, **options: OptionValue) -> Population:
     readings = Readings(audited_study(**options), model, folder)
     list(readings.read())
     return readings.population()
@@ -36,13 +36,13 @@ def populated(folder: Path, model: Taught | ReferenceModel, **options: OptionVal
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Population:
     """Six people, and a model that has learned everything."""
-    return populated(tmp_path_factory.mktemp("kept"), Taught(), faces="3M,3F")
+    return populated(tmp_path_factory.mktemp("kept"), PlantedModel(), faces="3M,3F")
 
 
 @pytest.fixture(scope="module")
 def opposite(tmp_path_factory: pytest.TempPathFactory) -> Population:
     """Twelve people, and a model that has learned the opposite, with replies that are no answer."""
-    return populated(tmp_path_factory.mktemp("kept"), Taught(sign=-1, invalid=0.2), faces="6M,6F")
+    return populated(tmp_path_factory.mktemp("kept"), PlantedModel(sign=-1, invalid=0.2), faces="6M,6F")
 
 
 def through_the_study(folder: Path, *, exact: bool, seeds: int) -> Scores:
@@ -118,7 +118,7 @@ def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> N
 
 def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
     nothing = Truth(bias=0.0)
-    readings = Readings(audited_study(**FEW), Taught(), tmp_path, nothing)
+    readings = Readings(audited_study(**FEW), PlantedModel(), tmp_path, nothing)
     list(readings.read())
     found = readings.population()
     assert (found.shifts(found.planted) == 0).all()
@@ -159,7 +159,7 @@ def test_an_audit_is_the_same_each_time_and_others_draw_other_people(learned: Po
 
 
 def test_what_was_read_is_not_asked_again(tmp_path: Path) -> None:
-    model = Taught()
+    model = PlantedModel()
     before = populated(tmp_path, model, **FEW)
     asked = model.asked
     readings = Readings(audited_study(**FEW), model, tmp_path)
@@ -173,10 +173,10 @@ def test_what_was_read_is_not_asked_again(tmp_path: Path) -> None:
     "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:99] + b"?" + data[100:]]
 )
 def test_a_damaged_file_is_read_anew(tmp_path: Path, damage: object) -> None:
-    before = populated(tmp_path, Taught(), **FEW)
+    before = populated(tmp_path, PlantedModel(), **FEW)
     path = sorted(tmp_path.iterdir())[0]
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    model = Taught()
+    model = PlantedModel()
     readings = Readings(audited_study(**FEW), model, tmp_path)
     assert readings.unread["identity"].n_unique() == 1
     list(readings.read())
@@ -186,17 +186,18 @@ def test_a_damaged_file_is_read_anew(tmp_path: Path, damage: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "change"), [(Taught(weights="1"), {}), (Taught(), {"temperature": 0.3}), (Taught(), {"faces_seed": 2})]
+    ("model", "change"),
+    [(PlantedModel(weights="1"), {}), (PlantedModel(), {"temperature": 0.3}), (PlantedModel(), {"faces_seed": 2})],
 )
 def test_another_model_or_question_or_person_is_read_anew(
-    tmp_path: Path, model: Taught, change: dict[str, OptionValue]
+    tmp_path: Path, model: PlantedModel, change: dict[str, OptionValue]
 ) -> None:
-    populated(tmp_path, Taught(), **FEW)
+    populated(tmp_path, PlantedModel(), **FEW)
     assert Readings(audited_study(**FEW, **change), model, tmp_path).unread.height == 6
 
 
 def test_a_model_that_cannot_answer_is_one_error(tmp_path: Path) -> None:
-    model = Taught()
+    model = PlantedModel()
     model.fails = True
     with pytest.raises(ModelError, match="Nothing to see"):
         populated(tmp_path, model, **FEW)

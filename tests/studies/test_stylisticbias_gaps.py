@@ -7,8 +7,8 @@ from scipy import stats
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.gaps import FAMILY, OTHERS, compare_groups, contrasts
-from facevalue.studies.stylisticbias.scores import Faces
 from facevalue.studies.stylisticbias.shifts import Shifts
 
 CUES = {"male": [("eyewear", "sunglasses"), ("facial_hair", "full-beard")], "female": [("eyewear", "sunglasses")]}

@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.sizes import judge_concentration, judge_sizes
 

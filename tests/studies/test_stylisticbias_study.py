@@ -16,9 +16,9 @@ from facevalue.protocol.study import Study
 from facevalue.run.plan import plan
 from facevalue.stimuli.drawn import PortraitSource
 from facevalue.stimuli.portraits import png, svg
-from facevalue.studies.stylisticbias.people import judge_framing
+from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.group_differences import judge_framing
 from facevalue.studies.stylisticbias.pictures import face_counts
-from facevalue.studies.stylisticbias.scores import Faces
 from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 

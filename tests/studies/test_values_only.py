@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from facevalue import studies
+from facevalue.measures.cluster_bootstrap import only_values, values_only
 from facevalue.measures.estimates import FACTORS
-from facevalue.measures.inference import only_values, values_only
 from facevalue.types import OptionValue
 from tests.studies.visbias.simulated import answered
 

@@ -14,10 +14,10 @@ from markupsafe import Markup
 from facevalue.cli.results import PICTURES
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
+from facevalue.report.checks import KINDS
 from facevalue.report.markup import tag
-from facevalue.report.trust import KINDS
-from facevalue.run.asking import Asking
 from facevalue.run.pictures import NO_PICTURE, shown
+from facevalue.run.requests import RequestBuilder
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
@@ -156,7 +156,7 @@ def _shown(run: StoredRun, numbers: Sequence[int]) -> Iterator[_Shown]:
     from facevalue.models.hf.adapter import decoded  # noqa: PLC0415
 
     study = run.study
-    asking = Asking(study, run.facts.exact)
+    asking = RequestBuilder(study, run.facts.exact)
     for number in numbers:
         if (why := shown(run, number).why) not in ("", NO_PICTURE):
             raise RunError(f"Trial {number}: {why}.")

@@ -63,8 +63,8 @@ def demo(out: Path) -> int:
 def _found(study: Study, estimates: pl.DataFrame) -> Table:
     """What was planted in these very pictures, beside what the audit found."""
     from facevalue.models.reference.truth import SCENARIOS  # noqa: PLC0415 - slow to import
-    from facevalue.report.numbers import Numbers  # noqa: PLC0415
-    from facevalue.report.words import Titles, interval, number  # noqa: PLC0415
+    from facevalue.report.estimates import EstimateIndex  # noqa: PLC0415
+    from facevalue.report.formatting import Titles, interval, number  # noqa: PLC0415
     from facevalue.studies.stylisticbias.calibration_population import planted_scores  # noqa: PLC0415
 
     cue = ["attribute", "variation"]
@@ -75,7 +75,7 @@ def _found(study: Study, estimates: pl.DataFrame) -> Table:
     means = changed.group_by(cue).agg((pl.col("phi") - pl.col("base")).mean())
     planted = {(kind, name): shift for kind, name, shift in means.iter_rows()}
 
-    numbers, titles = Numbers(estimates), Titles(study.titles)
+    numbers, titles = EstimateIndex(estimates), Titles(study.titles)
     rows = [(planted[str(e.attribute), str(e.variation)], e) for e in numbers.all("sbs", MODEL, *cue)]
     found = [[numbers.moved(e) for shift, e in rows if bool(shift) is kind] for kind in (True, False)]
     table = Table(

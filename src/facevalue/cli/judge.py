@@ -7,7 +7,7 @@ import click
 from facevalue.errors import DataError
 from facevalue.models import load
 from facevalue.models.registry import ModelOptions
-from facevalue.run.judged import FOLDER, Doubts, Verdict, ask
+from facevalue.run.judged import FOLDER, Doubts, ReplyKind, ask
 from facevalue.run.stored import StoredRun, answers
 from facevalue.terminal import say
 
@@ -42,8 +42,8 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     asked = len(doubts.found) - found.before
     say(f"{len(doubts.found):,} different texts that no rule settles; {judging.name} was asked about {asked:,}.")
     say(
-        f"Got a category: {found.verdicts[Verdict.CATEGORY]:,}; none: {found.verdicts[Verdict.DECLINED]:,}; "
-        f"an invented one, which is not used: {found.verdicts[Verdict.INVENTED]:,}."
+        f"Got a category: {found.verdicts[ReplyKind.CATEGORY]:,}; none: {found.verdicts[ReplyKind.DECLINED]:,}; "
+        f"an invented one, which is not used: {found.verdicts[ReplyKind.INVENTED]:,}."
     )
     silent = asked - found.failed - (sum(found.verdicts.values()) - found.before)
     if found.failed or silent:

@@ -15,7 +15,7 @@ from facevalue.protocol.study import Precision
 from facevalue.run.plan import IMAGE_TOKENS, Plan
 from facevalue.run.plan import plan as make_plan
 from facevalue.studies import STUDIES
-from facevalue.studies.intervened import intervened
+from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 

@@ -12,13 +12,13 @@ from rich.table import Table
 
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
-from facevalue.run.rated import FOLDER, keep
+from facevalue.run.ratings import FOLDER, keep
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
 if TYPE_CHECKING:
-    from facevalue.measures.inference import Estimates
+    from facevalue.measures.cluster_bootstrap import Estimates
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _SEED = 0
@@ -70,7 +70,7 @@ def _graph(folder: Path) -> pl.DataFrame:
 
 
 def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> None:
-    from facevalue.measures.form_graph import THRESHOLD  # noqa: PLC0415
+    from facevalue.measures.conditional_kl import THRESHOLD  # noqa: PLC0415
     from facevalue.studies.visbias.questionnaire import chosen, export_csv, export_html  # noqa: PLC0415
 
     least = THRESHOLD if least is None else least

@@ -101,7 +101,7 @@ def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pi
 def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:
     """Measure, gather and write; says where the report is. Returns the exit status."""
     from facevalue.report import write  # noqa: PLC0415
-    from facevalue.report.gather import gather  # noqa: PLC0415
+    from facevalue.report.collect import gather  # noqa: PLC0415
     from facevalue.report.visbias.ratings import with_kept  # noqa: PLC0415
 
     estimates, tallies = estimate(runs, margins)

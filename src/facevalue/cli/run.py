@@ -18,10 +18,10 @@ from facevalue.protocol.study import Study
 from facevalue.run import RichProgress, RunSettings, RunSummary
 from facevalue.run import run as start
 from facevalue.run.checks import check_options, check_shown
-from facevalue.run.numbers import TrialNumbers
 from facevalue.run.stored import StoredRun, answers
+from facevalue.run.trials import TrialNumbers
 from facevalue.store.lock import RunLock
-from facevalue.studies.intervened import intervened
+from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 

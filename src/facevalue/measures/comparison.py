@@ -1,7 +1,8 @@
 """Two groups of clusters compared: people of one group against people of another.
 
-As in `inference`, cells are columns of two matrices, `sums` and `counts`, of shape (clusters, cells). Everything here
-takes one part per group, so that a single part is the one-sample case (paired shifts) and two are a comparison.
+As in `cluster_bootstrap`, cells are columns of two matrices, `sums` and `counts`, of shape (clusters, cells).
+Everything here takes one part per group, so that a single part is the one-sample case (paired shifts) and two are a
+comparison.
 """
 
 from collections.abc import Sequence
@@ -14,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from facevalue.measures import inference
-from facevalue.measures.inference import LEVEL, RESAMPLES, Array, Estimates
-from facevalue.measures.method import BOOTSTRAP, method_for
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, Estimates
+from facevalue.measures.interval_method import BOOTSTRAP, method_for
 
 Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
@@ -85,7 +86,7 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     clusters = np.array([(part_counts > 0).sum(axis=0) for _, part_counts in parts])
     smaller = clusters.min(axis=0)
     se, df = error(parts)
-    quick = inference.only_values()
+    quick = cluster_bootstrap.only_values()
     low, high, p = np.full((3, value.size), np.nan) if quick else t_interval(parts)
 
     method = np.full(value.shape, "", dtype=object)
@@ -104,7 +105,8 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     if many.size and not quick:
         seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(2)]  # the groups drawn apart
         weights = [
-            inference.bootstrap_weights(len(part[0]), resamples, s) for part, s in zip(parts, seeds, strict=True)
+            cluster_bootstrap.bootstrap_weights(len(part[0]), resamples, s)
+            for part, s in zip(parts, seeds, strict=True)
         ]
         for start in range(0, many.size, step):
             cells = many[start : start + step]
@@ -126,7 +128,7 @@ def joined(parts: Sequence[Comparison]) -> Comparison:
 
 def difference(parts: Sequence[Part]) -> Array:
     """Mean of the last part, less that of the first where there are two; NaN where one has nothing."""
-    means = [inference.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in parts]
+    means = [cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) for sums, counts in parts]
     return means[-1] - means[0] if len(parts) > 1 else means[0]
 
 
@@ -135,14 +137,14 @@ def error(parts: Sequence[Part]) -> tuple[Array, Array]:
 
     Equation
     --------
-    se² = Σ_g v_g with v_g from `inference.standard_error`; df = (Σ v_g)² / Σ v_g²/(G_g - 1) (Welch 1947). With equal
-    counts this is Welch's test of the cluster means, and with one part the usual t with G - 1.
+    se² = Σ_g v_g with v_g from `cluster_bootstrap.standard_error`; df = (Σ v_g)² / Σ v_g²/(G_g - 1) (Welch 1947). With
+    equal counts this is Welch's test of the cluster means, and with one part the usual t with G - 1.
     Rounding errors are no spread: below 10^-12 of the size of the sums, v_g is zero.
     """
     variances, groups = [], []
     for sums, counts in parts:
-        se = inference.standard_error(sums, counts)
-        rounding = 1e-12 * inference.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
+        se = cluster_bootstrap.standard_error(sums, counts)
+        rounding = 1e-12 * cluster_bootstrap.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
         variances.append(np.where(se <= rounding, 0.0, se) ** 2)
         groups.append((counts > 0).sum(axis=0))
     v, g = np.array(variances), np.array(groups)
@@ -173,7 +175,7 @@ def resampled(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]
         Shape (resamples, clusters); how often each cluster is in.
     """
     total = weights @ counts
-    mean = inference.ratio(weights @ sums, total)
+    mean = cluster_bootstrap.ratio(weights @ sums, total)
     squares = weights @ sums**2
     squares -= 2 * mean * (weights @ (sums * counts))
     squares += mean**2 * (weights @ counts**2)
@@ -193,14 +195,14 @@ def studentised(parts: Sequence[Part], weights: Sequence[Array]) -> Interval:
     parts:
         One or two.
     weights:
-        Of each part, as from `inference.bootstrap_weights`.
+        Of each part, as from `cluster_bootstrap.bootstrap_weights`.
     """
     value = difference(parts)
     se, _ = error(parts)
     boot = np.zeros((len(weights[0]), value.size))
     variance = np.zeros_like(boot)
     for sign, (sums, counts), drawn in zip((-1, 1)[-len(parts) :], parts, weights, strict=True):
-        centre = inference.ratio(sums.sum(axis=0), counts.sum(axis=0))
+        centre = cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0))
         mean, v = resampled(sums - centre * counts, counts, drawn)
         boot += sign * mean
         variance += v
@@ -263,7 +265,7 @@ def permutation_p(sums: Array, counts: Array, group: Codes, seed: int, resamples
         for start in range(0, cells.size, step):
             here = cells[start : start + step]
             s, c = sums[np.ix_(seen, here)], counts[np.ix_(seen, here)]
-            s = s - inference.ratio(s.sum(axis=0), c.sum(axis=0)) * c
+            s = s - cluster_bootstrap.ratio(s.sum(axis=0), c.sum(axis=0)) * c
             scale = np.sqrt((s**2).sum(axis=0))
             s = s * (c.sum(axis=0) / np.where(scale > 0, scale, 1.0))  # means near 1, whatever the unit
             t = np.abs(_studentised_difference(s, c, deals))  # the first is how the labels lie

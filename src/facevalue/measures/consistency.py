@@ -14,7 +14,7 @@ from scipy import special
 
 from facevalue.measures import dyads
 from facevalue.measures.base import Measure
-from facevalue.measures.inference import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 
 RANKED = Measure(
     name="ranked_share",

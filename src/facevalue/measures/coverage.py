@@ -22,10 +22,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special, stats
 
-from facevalue.measures import comparison, inference
+from facevalue.measures import cluster_bootstrap, comparison
+from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array
 from facevalue.measures.comparison import Interval
-from facevalue.measures.inference import LEVEL, RESAMPLES, Array
-from facevalue.measures.method import BOOTSTRAP, WELCH, T, method_for
+from facevalue.measures.interval_method import BOOTSTRAP, WELCH, T, method_for
 
 CLUSTERS = (5, 10, 30, 100, 500)
 DESIGNS = ("paired", "two groups", "two groups, 1:5", "one group")
@@ -227,15 +227,18 @@ def bootstraps(samples: Sequence[Sample], resamples: int, rng: np.random.Generat
     parts = [sample.part for sample in samples]
     seeds = rng.integers(2**32, size=len(parts))
     weights = [
-        inference.bootstrap_weights(len(part[0]), resamples, int(seed)) for part, seed in zip(parts, seeds, strict=True)
+        cluster_bootstrap.bootstrap_weights(len(part[0]), resamples, int(seed))
+        for part, seed in zip(parts, seeds, strict=True)
     ]
     out = {BOOTSTRAP: comparison.studentised(parts, weights)}
     value = comparison.difference(parts)
     boot = np.zeros((resamples, value.size))
     third, second = np.zeros(value.shape), np.zeros(value.shape)
     for sign, (sums, counts), drawn in zip((-1, 1)[-len(parts) :], parts, weights, strict=True):
-        boot += sign * inference.ratio(drawn @ sums, drawn @ counts)
-        influence = sign * (sums - inference.ratio(sums.sum(axis=0), counts.sum(axis=0)) * counts) / counts.sum(axis=0)
+        boot += sign * cluster_bootstrap.ratio(drawn @ sums, drawn @ counts)
+        influence = (
+            sign * (sums - cluster_bootstrap.ratio(sums.sum(axis=0), counts.sum(axis=0)) * counts) / counts.sum(axis=0)
+        )
         third += (influence**3).sum(axis=0)
         second += (influence**2).sum(axis=0)
     below = (np.mean(boot < value, axis=0) + np.mean(boot <= value, axis=0)) / 2
@@ -295,7 +298,7 @@ def methods(samples: list[Sample], design: str, how: Repetitions, rng: np.random
         blocks = [sign_flip(samples[0][block], how.resamples, rng) for block in _blocks(how.permutation)]
         out[SIGN_FLIP] = _only_p(np.concatenate(blocks))
         few = samples[0][slice(0, how.permutation)]
-        out[WILCOXON] = _only_p(inference.wilcoxon(few.sums, few.counts))
+        out[WILCOXON] = _only_p(cluster_bootstrap.wilcoxon(few.sums, few.counts))
     elif len(samples) > 1:
         sums, counts = (np.concatenate([getattr(sample, name) for sample in samples]) for name in ("sums", "counts"))
         group = np.repeat([0, 1], [len(sample.sums) for sample in samples])

@@ -14,9 +14,9 @@ import polars as pl
 from scipy import special
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import inference, unsigned
+from facevalue.measures import cluster_bootstrap, unsigned
 from facevalue.measures.base import Measure
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.labels import Deals
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
 
@@ -303,7 +303,7 @@ def divergence(
     by_group = np.zeros((people, choices.groups, flat.shape[1]))
     np.add.at(by_group, (unit, group), flat)
     sums = by_group.reshape(people, choices.groups * flat.shape[1])
-    value, _, _, se = inference.jackknife(
+    value, _, _, se = cluster_bootstrap.jackknife(
         sums, (sums > 0).astype(np.float64), lambda s, _: _by_question(s.reshape(*s.shape[:-1], *shape))
     )
     deals = Deals(group, unit, None if stratum is None else stratum[inside])
@@ -359,7 +359,7 @@ def shares(choices: Choices, seed: int) -> Estimates:
     sums = choices.member[:, :, None, None] * choices.weights[:, None]
     counts = np.broadcast_to(choices.member[:, :, None, None] * choices.valid[:, None, :, None], sums.shape)
     cells = choices.groups * questions * most
-    return _inside(inference.means(sums.reshape(items, cells), counts.reshape(items, cells), seed, level=True))
+    return _inside(cluster_bootstrap.means(sums.reshape(items, cells), counts.reshape(items, cells), seed, level=True))
 
 
 def refusals(choices: Choices, seed: int) -> Estimates:
@@ -384,7 +384,7 @@ def refusals(choices: Choices, seed: int) -> Estimates:
         )
         for matrix in (missing, choices.asked)
     )
-    return _inside(inference.means(sums, counts, seed, level=True))
+    return _inside(cluster_bootstrap.means(sums, counts, seed, level=True))
 
 
 def _inside(found: Estimates) -> Estimates:

@@ -7,8 +7,8 @@ import polars as pl
 from scipy import stats
 
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
-from facevalue.measures.inference import LEVEL, Estimates
 
 DRIFT = Measure(
     name="drift",

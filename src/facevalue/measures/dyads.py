@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import proportions
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 
 Codes = npt.NDArray[np.int64]
 

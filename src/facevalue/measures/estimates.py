@@ -7,8 +7,8 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.measures.bounds import Bounds
-from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
+from facevalue.measures.missing_data_bounds import Bounds
 
 FACTORS = (
     *("model", "other_model", "attribute", "variation", "category", "scenario", "dimension", "group"),

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import Array, only_values
+from facevalue.measures.cluster_bootstrap import Array, only_values
 
 Counts = npt.NDArray[np.int64]
 _BLOCK = 2**21  # probabilities held at once: bounds the work space at about 100 MB

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from facevalue.measures.inference import LEVEL, Array
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 
 DELTA = "delta method on the log scale over pictures, whoever is chosen most"
 REFERENCE = "no interval: the identity that all others are compared with"

@@ -8,13 +8,13 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
 from facevalue.measures.base import Measure
-from facevalue.measures.change import degrees_of_freedom
 from facevalue.measures.estimates import NOT_MEASURABLE
-from facevalue.measures.families import ALPHA, apply
-from facevalue.measures.largest import largest_of
+from facevalue.measures.intervention_effects import degrees_of_freedom
+from facevalue.measures.multiple_testing import ALPHA, apply
 from facevalue.measures.page_error import leads, page_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
+from facevalue.measures.value_limits import largest_of
 from facevalue.measures.verdicts import tost, trusted_error, unseen, verdicts
 
 
@@ -50,7 +50,7 @@ def judge(
     Notes
     -----
     The minimum detectable effect is null where any at all could have been missed: if not even the largest possible
-    value (`largest.largest_of`) would be detected, or if there is no standard error that says anything
+    value (`value_limits.largest_of`) would be detected, or if there is no standard error that says anything
     (`verdicts.trusted_error`): none, one of zero, one of a single unit. It is null, too, where the smallest p that the
     test can give (`p_least`) lies above its level. Those of squared distances follow from their floors (`unsigned`).
 

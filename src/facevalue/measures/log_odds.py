@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import LEVEL, Array
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.proportions import effective_size
 
 EFFECTIVE = "t, standard error from effective counts over pictures"

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from facevalue.annotate.counts import WordCounts
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.inference import Array
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.labels import Deals
 from facevalue.measures.resampled import FIRST as FIRST_SHUFFLES
 from facevalue.measures.resampled import by_shuffles

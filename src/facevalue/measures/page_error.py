@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.inference import Array
+from facevalue.measures.cluster_bootstrap import Array
 
 LEAD_SHARE = 0.8
 """Share of alpha at which the lead is tested. The rest is kept so that what stands below can be found without it."""

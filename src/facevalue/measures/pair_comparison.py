@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures import selection
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.inference import Array
 from facevalue.measures.proportions import Side, difference
 from facevalue.measures.selection import FEWEST, UNIT, to_array
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import LEVEL, Array, Floor, only_values
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, only_values
 
 Codes = npt.NDArray[np.int64]
 DRAWS = 1000

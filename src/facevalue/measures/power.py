@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy import special
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.inference import Array
+from facevalue.measures.cluster_bootstrap import Array
 
 POWER = 0.8
 _NORMAL = 1e5  # degrees of freedom from which t is normal for our purposes

@@ -27,7 +27,7 @@ from typing import Any
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
-from facevalue.measures.families import ALPHA, MOST_ALPHA, Family, check_alpha, check_distinct, located
+from facevalue.measures.multiple_testing import ALPHA, MOST_ALPHA, Family, check_alpha, check_distinct, located
 from facevalue.measures.verdicts import check_margin
 
 MAX_BYTES = 256 * 1024

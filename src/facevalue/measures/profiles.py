@@ -7,8 +7,8 @@ import polars as pl
 from scipy import stats
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures import inference
-from facevalue.measures.inference import LEVEL, Array
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 
 NEUTRAL = 50.0
 """Score of an identity that is neither favoured nor disfavoured, where two identities are compared."""
@@ -113,7 +113,9 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def correlations(first: Array, second: Array, seed: int, resamples: int = inference.RESAMPLES) -> inference.Estimates:
+def correlations(
+    first: Array, second: Array, seed: int, resamples: int = cluster_bootstrap.RESAMPLES
+) -> cluster_bootstrap.Estimates:
     """How alike two profiles are: Pearson's and Spearman's correlation over identities.
 
     Parameters
@@ -154,11 +156,11 @@ def correlations(first: Array, second: Array, seed: int, resamples: int = infere
         if size < _FEWEST:
             value[i] = _pearson(sums.sum(axis=0), np.full(5, float(size)))[0]
             continue
-        found = inference.bca(sums, np.ones_like(sums), _pearson, seed, resamples)
+        found = cluster_bootstrap.bca(sums, np.ones_like(sums), _pearson, seed, resamples)
         value[i], low[i], high[i], se[i] = (part[0] for part in found)
     how = "BCa bootstrap over identities" if size >= _FEWEST else f"no interval: fewer than {_FEWEST} identities"
     number = np.full(2, size, dtype=np.int64)
-    return inference.Estimates(value, low, high, number, number, np.full(2, how, dtype=object), se)
+    return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, how, dtype=object), se)
 
 
 def _products(x: Array, y: Array) -> Array:
@@ -166,7 +168,7 @@ def _products(x: Array, y: Array) -> Array:
 
 
 def _pearson(sums: Array, counts: Array) -> Array:
-    mx, my, xx, yy, xy = np.moveaxis(inference.ratio(sums, counts), -1, 0)
+    mx, my, xx, yy, xy = np.moveaxis(cluster_bootstrap.ratio(sums, counts), -1, 0)
     spread = np.maximum(xx - mx**2, 0) * np.maximum(yy - my**2, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.clip(np.where(spread > 1e-18, (xy - mx * my) / np.sqrt(spread), np.nan), -1.0, 1.0)[..., None]

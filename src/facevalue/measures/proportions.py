@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import LEVEL, Array
+from facevalue.measures.cluster_bootstrap import LEVEL, Array
 
 WILSON = "Wilson, effective sample size over pictures"
 PAIRED = "t over pictures, of paired differences"

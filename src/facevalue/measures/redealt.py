@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures import inference
-from facevalue.measures.inference import LEVEL, Array, Estimates
-from facevalue.measures.method import NONE
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.interval_method import NONE
 
 Codes = npt.NDArray[np.int64]
 
@@ -40,7 +40,7 @@ def averages(
     columns:
         Cell of each scenario; -1 for none.
     largest:
-        As in `inference.means`.
+        As in `cluster_bootstrap.means`.
 
     Equation
     --------
@@ -57,7 +57,7 @@ def averages(
     means vary more than it explains, t over cluster means is taken as well, and the wider of both holds. Dealing alone
     holds 95% in .95 of samples without effect from 5 faces on, also where answers are rare (5%).
     """
-    found = inference.means(sums, counts, 0, largest=largest)
+    found = cluster_bootstrap.means(sums, counts, 0, largest=largest)
     if found.p_zero is None or found.se is None:  # values only
         return found
     noise, possible, df = _noise(pictures, variation, columns, sums.shape[1])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from facevalue.measures.inference import Array, Floor
+from facevalue.measures.cluster_bootstrap import Array, Floor
 
 WORDINGS = 3
 _SLACK = 1e-6

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.measures import inference
-from facevalue.measures.inference import Array
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import Array
 
 Scorer = Callable[[Sequence[str]], Sequence[float]]
 
@@ -80,7 +80,7 @@ def audit(
     table: Array = given.reshape(1 + len(groups), len(templates))
     shifts = (table[1:] - table[0]).T
     seen = np.isfinite(shifts)
-    estimates = inference.means(np.where(seen, shifts, 0.0), seen.astype(np.float64), seed)
+    estimates = cluster_bootstrap.means(np.where(seen, shifts, 0.0), seen.astype(np.float64), seed)
     return pl.DataFrame(
         {
             "group": list(groups),

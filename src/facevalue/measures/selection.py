@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.inference import Array
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.proportions import WILSON, effective_size, wilson
 
 SUMS = ("n", "s", "asked")

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from facevalue.measures import inference
-from facevalue.measures.inference import Array, Estimates, Floor
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.slicing import Labels, Slicing
 
 Codes = npt.NDArray[np.int64]
@@ -21,7 +21,7 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums and counts of a quantity by cluster and cell; see `inference`.
+    """Sums and counts of a quantity by cluster and cell; see `cluster_bootstrap`.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
     )
     total = len(rows) * len(columns)
     who = np.broadcast_to(cluster[:, None], values.shape)
-    sums, counts = inference.cluster_sums(values.ravel(), who.ravel(), cell.ravel(), clusters, total)
+    sums, counts = cluster_bootstrap.cluster_sums(values.ravel(), who.ravel(), cell.ravel(), clusters, total)
     left = {k: [v for v in vs for _ in range(len(columns))] for k, vs in rows.labels.items()}
     right = {k: list(vs) * len(rows) for k, vs in columns.labels.items()}
     shown = np.bincount(cell[cell >= 0], minlength=total)
@@ -121,7 +121,7 @@ def corrected(size: Estimates, se: Array) -> Estimates:
 
 def absolute(sums: Array, counts: Array) -> Array:
     """|SBS| of each cell, for noise floors."""
-    return np.abs(inference.ratio(sums, counts))
+    return np.abs(cluster_bootstrap.ratio(sums, counts))
 
 
 def steps_to_share(sums: Array, counts: Array, share: float = 0.8) -> Array:
@@ -164,7 +164,7 @@ def cohens_d_interval(d: Array, n: npt.NDArray[np.int64]) -> tuple[Array, Array]
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(1.0 / n + d**2 / (2.0 * (n - 1)))
-        spread = stats.t.ppf(0.5 + inference.LEVEL / 2, np.maximum(n - 1, 1)) * se
+        spread = stats.t.ppf(0.5 + cluster_bootstrap.LEVEL / 2, np.maximum(n - 1, 1)) * se
     return d - spread, d + spread
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from facevalue.measures.inference import Array
+from facevalue.measures.cluster_bootstrap import Array
 
 
 def pooled_z(chosen: Array, n: Array, other_chosen: Array, other_n: Array) -> tuple[Array, Array]:

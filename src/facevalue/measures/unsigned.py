@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import LEVEL, Array, Floor
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
 from facevalue.measures.power import POWER
 
 METHOD = "noncentral chi-squared from the noise floor"

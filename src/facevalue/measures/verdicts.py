@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.inference import Array
+from facevalue.measures.cluster_bootstrap import Array
 
 ROUNDING = 1e-9
 """Relative to a value, or to one unit of its measure: spreads below it are differences of equal numbers."""

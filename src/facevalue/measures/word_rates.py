@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import comparison, inference
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures import cluster_bootstrap, comparison
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 
 PER_THOUSAND = 1000.0
 FLAT = "no interval: the clusters do not differ, so that their spread is unknown"
@@ -29,7 +29,7 @@ def by_group(
     per: str | None = None,
     scale: float = 1.0,
     seed: int = 0,
-    resamples: int = inference.RESAMPLES,
+    resamples: int = cluster_bootstrap.RESAMPLES,
 ) -> pl.DataFrame:
     """Rate or mean of each value in each group, with intervals over clusters.
 
@@ -64,8 +64,8 @@ def by_group(
     Equation
     --------
     scale · sum of the value over the group's texts / sum of `per` over the same texts; a text where either is missing
-    counts in neither. Interval as `inference.means`, of one group's own level; none where no cluster differs from
-    another.
+    counts in neither. Interval as `cluster_bootstrap.means`, of one group's own level; none where no cluster differs
+    from another.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def by_group(
         for number, name in enumerate(cells.groups):
             own = cells.owner == number
             sums, counts = cells.sums[own, at, None] * scale, cells.counts[own, at, None]
-            found = _without_flat(inference.means(sums, counts, seed, resamples, level=True), sums, counts)
+            found = _without_flat(cluster_bootstrap.means(sums, counts, seed, resamples, level=True), sums, counts)
             told = {"measure": measure, "group": name, "texts_with": int(cells.with_any[number, at])}
             rows.append(told | _row(found, int(cells.texts[own, at].sum())))
     order = ("measure", "group", "value", "low", "high", "se", "n", "texts_with", "clusters", "method")
@@ -96,7 +96,7 @@ def differences(
     per: str | None = None,
     scale: float = 1.0,
     seed: int = 0,
-    resamples: int = inference.RESAMPLES,
+    resamples: int = cluster_bootstrap.RESAMPLES,
 ) -> pl.DataFrame:
     """Differences of `by_group` between groups.
 
@@ -111,8 +111,8 @@ def differences(
     -------
     DataFrame
         Long: `measure`, `group`, `against`, `value` (the group's less the other's), `low`, `high`, `se`, `p`
-        (two-sided, not adjusted: a family of tests is declared where it is judged, see `families`), `n`, `clusters`,
-        `method`.
+        (two-sided, not adjusted: a family of tests is declared where it is judged, see `multiple_testing`), `n`,
+        `clusters`, `method`.
 
     Raises
     ------
@@ -183,7 +183,7 @@ class _Cells:
 def _without_flat(found: Estimates, sums: Array, counts: Array) -> Estimates:
     """No interval and no standard error where all clusters are alike but for rounding."""
     assert found.se is not None
-    rounding = 1e-12 * inference.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
+    rounding = 1e-12 * cluster_bootstrap.ratio(np.sqrt((sums**2).sum(axis=0)), counts.sum(axis=0))
     flat = (found.clusters > 1) & (found.se <= rounding)
     low, high, se = (np.where(flat, np.nan, array) for array in (found.low, found.high, found.se))
     return replace(found, low=low, high=high, se=se, method=np.where(flat, FLAT, found.method))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.measures.change import PREFIX
+from facevalue.measures.intervention_effects import PREFIX
 from facevalue.report.data import ReportData
+from facevalue.report.estimates import LABELS, Estimate, EstimateIndex
+from facevalue.report.formatting import DASH, Titles, interval, is_signed, number, share_of_chance, why_no_interval
 from facevalue.report.generic import label_of
-from facevalue.report.numbers import LABELS, Estimate, Numbers
 from facevalue.report.page import Section, StudyPage
-from facevalue.report.words import DASH, Titles, interval, is_signed, number, share_of_chance, why_no_interval
 
 MISSING = f"{PREFIX}missing answers"
 MOST = 40
@@ -24,7 +24,7 @@ _FORMAL = ("_z", "_published")
 """How names of measures end whose changes are those of another measure."""
 
 
-def change_lines(numbers: Numbers, titles: Titles, measures: Sequence[Measure], most: int = 3) -> list[str]:
+def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], most: int = 3) -> list[str]:
     """Say per model and intervention how many estimates changed, which clearest, and what became of missing answers.
 
     Parameters
@@ -124,14 +124,14 @@ class Changed:
 def with_changes(page: StudyPage) -> StudyPage:
     """A study's page with a section on interventions."""
 
-    def context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
+    def context(data: ReportData, numbers: EstimateIndex, titles: Titles) -> Mapping[str, object]:
         return {**page.context(data, numbers, titles), "changed": changed(numbers, titles, data.study.measures)}
 
     section = Section("interventions", "Interventions", "interventions.html.j2")
     return replace(page, sections=(*page.sections, section), context=context)
 
 
-def changed(numbers: Numbers, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:
+def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:
     """What each intervention changed in each model; empty if there was none.
 
     Parameters
@@ -169,7 +169,7 @@ def changed(numbers: Numbers, titles: Titles, measures: Sequence[Measure]) -> li
     return out
 
 
-def _found_before(numbers: Numbers, rows: Sequence[Estimate], base: str) -> list[Estimate]:
+def _found_before(numbers: EstimateIndex, rows: Sequence[Estimate], base: str) -> list[Estimate]:
     """Changes of estimates that were found without the intervention, the clearest of these first."""
     out = []
     for e in rows:
@@ -183,7 +183,7 @@ class _Rows:
     """Makes rows of one model and intervention."""
 
     def __init__(
-        self, numbers: Numbers, titles: Titles, known: Mapping[str, Measure], base: str, rows: Sequence[Estimate]
+        self, numbers: EstimateIndex, titles: Titles, known: Mapping[str, Measure], base: str, rows: Sequence[Estimate]
     ) -> None:
         self._numbers = numbers
         self._titles = titles

@@ -7,7 +7,7 @@ from datetime import datetime
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.measures.families import Family
+from facevalue.measures.multiple_testing import Family
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.measures.drift import DRIFT, DRIFT_MISSING, PART
+from facevalue.report.checks import Card, Status
 from facevalue.report.data import RunFacts
-from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.trust import Card, Status
-from facevalue.report.words import NOT_MEASURABLE, interval, number
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 
 ALPHA = 0.05
 _TITLE = "Drift while the run lasted"
@@ -23,7 +23,7 @@ _BLOCKS = (
 _WITHIN = "Change from the first to the last answer, within the same questions."
 
 
-def drift_card(numbers: Numbers, runs: Sequence[RunFacts]) -> list[Card]:
+def drift_card(numbers: EstimateIndex, runs: Sequence[RunFacts]) -> list[Card]:
     """Say for each model whether its answers drifted, or why that can't be told; no card for older tables."""
     found = {run.model: _rows(numbers, run.model) for run in runs}
     if not any(found.values()):
@@ -55,7 +55,7 @@ def drift_card(numbers: Numbers, runs: Sequence[RunFacts]) -> list[Card]:
     return [Card("drift", _TITLE, value[:1].upper() + value[1:], note, status, tuple(lines))]
 
 
-def _rows(numbers: Numbers, model: str) -> list[Estimate]:
+def _rows(numbers: EstimateIndex, model: str) -> list[Estimate]:
     names = [DRIFT.name, DRIFT_MISSING.name]
     return list(numbers.where(pl.col("measure").is_in(names) & (pl.col("model") == model)))
 

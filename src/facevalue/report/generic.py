@@ -9,13 +9,13 @@ import polars as pl
 
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.study import Study
+from facevalue.report.checks import Card, judge_bias, judge_rate, kind_card, of_runs, per_model
+from facevalue.report.components import Lines, Parts, Strips
 from facevalue.report.data import PromptExample, ReportData
+from facevalue.report.estimates import LABELS, POOLED, Estimate, EstimateIndex, Reading
+from facevalue.report.formatting import Titles, interval, number
 from facevalue.report.headline import Headline, Outcome, detectable, upper
-from facevalue.report.numbers import LABELS, POOLED, Estimate, Numbers, Reading
 from facevalue.report.page import Notes, Outline, Ranking, Section, StudyPage
-from facevalue.report.parts import Lines, Parts, Strips
-from facevalue.report.trust import Card, judge_bias, judge_rate, kind_card, of_runs, per_model
-from facevalue.report.words import Titles, interval, number
 
 MOST_STRIPS, MOST_LINES = 60, 1000
 _RATES = ("na_rate", "refusal_rate")
@@ -28,7 +28,7 @@ def label_of(e: Estimate, titles: Titles) -> str:
     return ", ".join(levels) or "everything"
 
 
-def strongest(numbers: Numbers, model: str) -> list[Estimate]:
+def strongest(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Comparisons, differences found first, then by how far they are out of their own noise."""
     found = list(
         numbers.where((pl.col("model") == model) & (pl.col("p").is_not_null() | pl.col("verdict").is_not_null()))
@@ -36,7 +36,7 @@ def strongest(numbers: Numbers, model: str) -> list[Estimate]:
     return sorted(found, key=lambda e: (not numbers.tested(e), -_beyond(e)))
 
 
-def rankings(numbers: Numbers, model: str) -> list[Ranking]:
+def rankings(numbers: EstimateIndex, model: str) -> list[Ranking]:
     """Comparisons by measure, clearest first: values of two measures share no scale."""
     rows = strongest(numbers, model)
     return [
@@ -54,7 +54,7 @@ def _beyond(e: Estimate) -> float:
     return abs(e.value) / scale if scale else 0.0
 
 
-def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
+def headline(numbers: EstimateIndex, titles: Titles, model: str) -> Headline:
     """Count the comparisons in which a difference was found, and name the clearest."""
     rows = [e for e in strongest(numbers, model) if e.value is not None and e.verdict != Verdict.NOT_MEASURABLE]
     if not rows:
@@ -77,7 +77,7 @@ def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
     return Headline(Outcome.FOUND, f"{sentence}; the clearest, {label_of(top, titles)}: {value}.", tuple(more))
 
 
-def cards(data: ReportData, numbers: Numbers, _titles: Titles) -> list[Card]:
+def cards(data: ReportData, numbers: EstimateIndex, _titles: Titles) -> list[Card]:
     """What can be said of any study."""
     known = {m.name for m in data.study.measures}
     signed = {m.name: m.signed for m in data.study.measures}
@@ -140,11 +140,11 @@ def prompts(study: Study) -> tuple[PromptExample, ...]:
     )
 
 
-def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
+def _context(data: ReportData, numbers: EstimateIndex, titles: Titles) -> Mapping[str, object]:
     return {"view": GenericView(numbers, titles, data.study.measures)}
 
 
-def missing_warnings(numbers: Numbers, _titles: Titles) -> list[str]:
+def missing_warnings(numbers: EstimateIndex, _titles: Titles) -> list[str]:
     """Models of which one reply in twenty or more has no valid answer."""
     out = []
     for model in numbers.models:

@@ -9,15 +9,15 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from facevalue.report import words
+from facevalue.report import formatting
+from facevalue.report.checks import KINDS, planted, self_check
 from facevalue.report.data import ReportData
 from facevalue.report.drift import drift_card
+from facevalue.report.estimates import POOLED, EstimateIndex
 from facevalue.report.headline import Headline, Outcome
 from facevalue.report.judged import how_judged
-from facevalue.report.numbers import POOLED, Numbers
 from facevalue.report.page import StudyPage
 from facevalue.report.sections import page_of
-from facevalue.report.trust import KINDS, planted, self_check
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
@@ -33,8 +33,8 @@ def render(data: ReportData) -> str:
         Everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
     """
     page = page_of(data.study.name)
-    numbers = Numbers(data.estimates, [run.model for run in data.runs], page.reading)
-    titles = words.Titles(page.wording(), data.titles)
+    numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], page.reading)
+    titles = formatting.Titles(page.wording(), data.titles)
     answer = page.headline(numbers, titles, numbers.primary)
     style = "".join(_asset(name) for name in ("style.css", *page.assets) if name.endswith(".css"))
     script = "".join(_asset(name) for name in ("script.js", *page.assets) if name.endswith(".js"))
@@ -56,9 +56,9 @@ def render(data: ReportData) -> str:
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
         policy=_policy(style, script),
-        words=words,
+        words=formatting,
         POOLED=POOLED,
-        shown_setting=words.shown_setting,
+        shown_setting=formatting.shown_setting,
         **page.context(data, numbers, titles),
     )  # fmt: skip
 
@@ -125,7 +125,7 @@ def _verdict_class(answer: Headline) -> str:
     return names.get(answer.verdict, "unknown")
 
 
-def _who(numbers: Numbers) -> str:
+def _who(numbers: EstimateIndex) -> str:
     models = numbers.plain
     if len(models) > 3:
         return f"{len(models)} models"
@@ -138,5 +138,5 @@ def _cautions(data: ReportData) -> list[str]:
     return [*pictures, *(card.note for card in planted(data.runs, data.kind))]
 
 
-def _methods(numbers: Numbers) -> list[str]:
+def _methods(numbers: EstimateIndex) -> list[str]:
     return sorted(set(numbers.frame["method"].drop_nulls().unique()) - {""})

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import polars as pl
 from markupsafe import Markup
 
-from facevalue.measures.families import ALPHA, Family
+from facevalue.measures.multiple_testing import ALPHA, Family
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.verdicts import Verdict
+from facevalue.report.components import verdict_icon
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.parts import verdict_icon
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import number, when_declared
 from facevalue.report.verdict import MEANINGS
-from facevalue.report.words import number, when_declared
 
 _MOST_NAMES = 12
 _METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
@@ -55,7 +55,7 @@ class Declared:
     found: int
 
 
-def how_judged(data: ReportData, numbers: Numbers) -> HowJudged | None:
+def how_judged(data: ReportData, numbers: EstimateIndex) -> HowJudged | None:
     """Say how the verdicts came about; None for estimates without verdicts."""
     if not numbers.judged:
         return None
@@ -71,7 +71,7 @@ def how_judged(data: ReportData, numbers: Numbers) -> HowJudged | None:
     return HowJudged([(verdict_icon(v), v.value, MEANINGS[v]) for v in Verdict], facts)
 
 
-def declared_families(numbers: Numbers) -> list[Declared]:
+def declared_families(numbers: EstimateIndex) -> list[Declared]:
     """Families declared before the run, by model, in the order of the table."""
     rows: dict[tuple[str, str], list[Estimate]] = {}
     for e in numbers.where((pl.col("kind") == "confirmatory") & pl.col("family").is_not_null()):
@@ -82,7 +82,7 @@ def declared_families(numbers: Numbers) -> list[Declared]:
     ]
 
 
-def margins(numbers: Numbers, titles: Mapping[str, str]) -> list[str]:
+def margins(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
     """The margin of each measure that has one."""
     found = margin_lines(numbers, titles)
     if not found:
@@ -101,7 +101,7 @@ def margins(numbers: Numbers, titles: Mapping[str, str]) -> list[str]:
     return out
 
 
-def margin_lines(numbers: Numbers, titles: Mapping[str, str]) -> list[str]:
+def margin_lines(numbers: EstimateIndex, titles: Mapping[str, str]) -> list[str]:
     """Each margin in a sentence."""
     found = {e.measure: e for e in numbers.where(pl.col("margin").is_not_null())}
     names = {name: _lower(titles.get(name, name)) for name in found}
@@ -115,7 +115,7 @@ def _lower(title: str) -> str:
     return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
-def _confirmatory(runs: Sequence[RunFacts], numbers: Numbers) -> list[str]:
+def _confirmatory(runs: Sequence[RunFacts], numbers: EstimateIndex) -> list[str]:
     rules: dict[str, Family] = {family.name: family for run in runs for family in run.families}
     out = []
     for family in declared_families(numbers):
@@ -134,7 +134,7 @@ def _confirmatory(runs: Sequence[RunFacts], numbers: Numbers) -> list[str]:
     return out
 
 
-def _exploratory(numbers: Numbers) -> list[str]:
+def _exploratory(numbers: EstimateIndex) -> list[str]:
     besides = pl.col("kind").ne_missing("confirmatory") & (pl.col("family") != "")
     names = numbers.frame.filter(besides)["family"].unique(maintain_order=True).to_list()
     if not names:
@@ -146,7 +146,7 @@ def _exploratory(numbers: Numbers) -> list[str]:
     ]
 
 
-def _page(numbers: Numbers) -> list[str]:
+def _page(numbers: EstimateIndex) -> list[str]:
     """How many families there are, and how they are held to one level together."""
     tested = numbers.frame.filter(pl.col("q_page").is_not_null())
     families = tested.select("model", "measure", "family").unique().height

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from facevalue.protocol.study import Study
+from facevalue.report.checks import Card
 from facevalue.report.data import AnyExample, PromptExample, ReportData
+from facevalue.report.estimates import Estimate, EstimateIndex, Reading
+from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline
-from facevalue.report.numbers import Estimate, Numbers, Reading
-from facevalue.report.trust import Card
-from facevalue.report.words import Titles
 from facevalue.run.stored import StoredRun
 
 
@@ -85,8 +85,8 @@ class Outline:
     """
 
     measures: tuple[str, ...]
-    rankings: Callable[[Numbers, str], list[Ranking]]
-    warnings: Callable[[Numbers, Titles], list[str]]
+    rankings: Callable[[EstimateIndex, str], list[Ranking]]
+    warnings: Callable[[EstimateIndex, Titles], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ class StudyPage:
     sections: tuple[Section, ...]
     reading: Reading
     wording: Callable[[], Mapping[str, Mapping[str, str]]]
-    headline: Callable[[Numbers, Titles, str], Headline]
-    cards: Callable[[ReportData, Numbers, Titles], list[Card]]
-    context: Callable[[ReportData, Numbers, Titles], Mapping[str, object]]
+    headline: Callable[[EstimateIndex, Titles, str], Headline]
+    cards: Callable[[ReportData, EstimateIndex, Titles], list[Card]]
+    context: Callable[[ReportData, EstimateIndex, Titles], Mapping[str, object]]
     notes: Notes
     outline: Outline
     prompts: Callable[[Study], tuple[PromptExample, ...]]

@@ -6,10 +6,10 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import DASH, Titles, count, interval, number, share_of_chance
 from facevalue.report.page import Ranking
 from facevalue.report.verdict import SHORT, verdict_of
-from facevalue.report.words import DASH, Titles, count, interval, number, share_of_chance
 
 _BAR = 25
 _LABEL, _NARROW = 24, 12
@@ -40,7 +40,7 @@ class Ranked:
         How many there are, those not shown included.
     """
 
-    def __init__(self, ranking: Ranking, numbers: Numbers, titles: Titles, signed: bool, of: int) -> None:
+    def __init__(self, ranking: Ranking, numbers: EstimateIndex, titles: Titles, signed: bool, of: int) -> None:
         self._ranking = ranking
         self._numbers = numbers
         self._titles = titles

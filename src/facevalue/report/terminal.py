@@ -10,12 +10,8 @@ from rich.text import Text
 
 from facevalue.measures.base import Measure
 from facevalue.report.changes import change_lines
-from facevalue.report.headline import Outcome
-from facevalue.report.judged import declared_families, margin_lines
-from facevalue.report.numbers import POOLED, Estimate, Numbers
-from facevalue.report.ranked import Ranked
-from facevalue.report.sections import page_of
-from facevalue.report.words import (
+from facevalue.report.estimates import POOLED, Estimate, EstimateIndex
+from facevalue.report.formatting import (
     DASH,
     NOT_MEASURABLE,
     Titles,
@@ -23,6 +19,10 @@ from facevalue.report.words import (
     is_signed,
     number,
 )
+from facevalue.report.headline import Outcome
+from facevalue.report.judged import declared_families, margin_lines
+from facevalue.report.ranked import Ranked
+from facevalue.report.sections import page_of
 
 
 def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: int = 10) -> Group:
@@ -43,7 +43,7 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     Something that a `rich` console prints.
     """
     page = page_of(str(estimates["study"][0]) if estimates.height else "")
-    numbers = Numbers(estimates, reading=page.reading)
+    numbers = EstimateIndex(estimates, reading=page.reading)
     titles = Titles(page.wording())
     known = {m.name: m for m in measures}
     model = numbers.primary
@@ -73,7 +73,7 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     return Group(*parts)
 
 
-def _wholes(numbers: Numbers, known: dict[str, Measure], models: Sequence[str], measures: Sequence[str]) -> Table:
+def _wholes(numbers: EstimateIndex, known: dict[str, Measure], models: Sequence[str], measures: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, title=None, header_style="dim")
     table.add_column("")
     for model in models:
@@ -102,7 +102,7 @@ def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     return text
 
 
-def _declared(numbers: Numbers, known: dict[str, Measure]) -> list[str]:
+def _declared(numbers: EstimateIndex, known: dict[str, Measure]) -> list[str]:
     """What was declared before the run, or chosen after it."""
     if not numbers.judged:
         return []

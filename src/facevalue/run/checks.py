@@ -9,9 +9,9 @@ from facevalue.errors import DataError, ModelError, RunError
 from facevalue.models.base import Capabilities, Model
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
-from facevalue.run.asking import Asking, stimulus_columns
-from facevalue.run.ledger import Ledger
-from facevalue.run.numbers import Index, TrialNumbers
+from facevalue.run.completion import Completion
+from facevalue.run.requests import RequestBuilder, stimulus_columns
+from facevalue.run.trials import Index, TrialNumbers
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored
 
@@ -134,7 +134,7 @@ def _first_trials(study: Study, numbers: TrialNumbers) -> Index:
     return numbers.chosen[at[:-1][np.diff(at) > 0]]
 
 
-def check_images(study: Study, ledger: Ledger) -> None:
+def check_images(study: Study, completion: Completion) -> None:
     """Let the source look at every stimulus of which something is still to be asked.
 
     Raises
@@ -143,9 +143,9 @@ def check_images(study: Study, ledger: Ledger) -> None:
         Names missing and unreadable images.
     """
     columns, last = stimulus_columns(study), -1
-    for start in range(0, ledger.numbers.size, _BATCH):
-        trials = ledger.numbers.at(start, start + _BATCH)
-        trials = trials[ledger.open(start, start + _BATCH).any(axis=1)]
+    for start in range(0, completion.numbers.size, _BATCH):
+        trials = completion.numbers.at(start, start + _BATCH)
+        trials = trials[completion.open(start, start + _BATCH).any(axis=1)]
         if not trials.size:
             continue
         stimuli = study.design.stimulus_numbers(trials)
@@ -155,7 +155,7 @@ def check_images(study: Study, ledger: Ledger) -> None:
             study.source.check(study.design.trials(firsts).select(columns).to_dict(as_series=False))
 
 
-def check_unchanged(study: Study, folder: Path, ledger: Ledger, asking: Asking) -> None:
+def check_unchanged(study: Study, folder: Path, completion: Completion, asking: RequestBuilder) -> None:
     """Ask a stored trial of every stimulus, and some besides, again in thought: would the model get to see the same?
 
     Raises
@@ -163,7 +163,10 @@ def check_unchanged(study: Study, folder: Path, ledger: Ledger, asking: Asking) 
     RunError
         An image or a prompt has changed since; the message names a trial.
     """
-    shown, told = ledger.one_each(study.design.stimulus_numbers, _MOST), ledger.one_each(lambda trial: trial, _SPOTS)
+    shown, told = (
+        completion.one_each(study.design.stimulus_numbers, _MOST),
+        completion.one_each(lambda trial: trial, _SPOTS),
+    )
     trials, repeats = (np.concatenate(pair) for pair in zip(shown, told, strict=True))
     if not trials.size:
         return

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.errors import RunError
-from facevalue.measures.agreement import Matched, match, summarise
+from facevalue.measures.run_comparison import Matched, match, summarise
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun
 

@@ -33,7 +33,7 @@ _ROWS = 500  # judgments of one file: what a power cut may lose
 _REPLY = 500  # characters of a reply that are kept
 
 
-class Verdict(StrEnum):
+class ReplyKind(StrEnum):
     """What became of a question to the judge."""
 
     CATEGORY = "category"
@@ -55,7 +55,7 @@ class Doubt(NamedTuple):
 class Judgment(NamedTuple):
     """What the judge said: its verdict, the category if it named one, and its reply, verbatim up to 500 characters."""
 
-    verdict: Verdict
+    verdict: ReplyKind
     category: str | None
     reply: str
 
@@ -89,9 +89,9 @@ class Judgments:
     def judge(self, attribute: str, text: str, categories: tuple[str, ...]) -> str | None:
         """Say what was judged; None where nothing was, or no category was named. As `answers.categories.Judge`."""
         found = self.known.get((attribute, text))
-        if found is None or found.verdict is Verdict.DECLINED:
+        if found is None or found.verdict is ReplyKind.DECLINED:
             return None
-        return found.category if found.verdict is Verdict.CATEGORY else found.reply
+        return found.category if found.verdict is ReplyKind.CATEGORY else found.reply
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Outcome:
     """
 
     before: int
-    verdicts: dict[Verdict, int]
+    verdicts: dict[ReplyKind, int]
     failed: int = 0
     why: str | None = None
 
@@ -136,10 +136,10 @@ def read_judgments(folder: Path) -> Judgments | None:
             raise RunError(f"{path} cannot be read: {error}. Without it, its texts are judged anew.") from error
     rows = pl.concat(frames)
     names = rows["judge"].unique().to_list()
-    if len(names) != 1 or not rows["verdict"].is_in([v.value for v in Verdict]).all():
+    if len(names) != 1 or not rows["verdict"].is_in([v.value for v in ReplyKind]).all():
         raise RunError(f"{folder / FOLDER} holds no judgments of one judge. Remove it, and judge anew.")
     known = {
-        (attribute, text): Judgment(Verdict(verdict), category, reply)
+        (attribute, text): Judgment(ReplyKind(verdict), category, reply)
         for _, attribute, text, verdict, category, reply in rows.iter_rows()
     }
     return Judgments(str(names[0]), known)
@@ -203,7 +203,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
         finally:
             writer.flush()
         said = [known[key].verdict for doubt in doubts if (key := (doubt.attribute, doubt.text)) in known]
-        found.verdicts = {verdict: said.count(verdict) for verdict in Verdict}
+        found.verdicts = {verdict: said.count(verdict) for verdict in ReplyKind}
         return found
 
 
@@ -249,21 +249,21 @@ def judgment_of(categories: tuple[str, ...], response: Response) -> Judgment:
     >>> judgment_of(("Islam", "Hinduism"), reply).category
     'Hinduism'
     >>> judgment_of(("Islam", "Hinduism"), reply._replace(text="Paganism")).verdict
-    <Verdict.INVENTED: 'invented'>
+    <ReplyKind.INVENTED: 'invented'>
     """
     reply = (response.text or "").strip()
     kept = reply[:_REPLY]
     if response.status is Status.REFUSED or not words(reply):
-        return Judgment(Verdict.DECLINED, None, kept)
+        return Judgment(ReplyKind.DECLINED, None, kept)
     alone = [name for name in categories if words(name) == words(reply)]
     if len(alone) == 1:  # signs and numbers alone tell some categories apart, which prose is not searched for
-        return Judgment(Verdict.CATEGORY, alone[0], kept)
+        return Judgment(ReplyKind.CATEGORY, alone[0], kept)
     options = question(Doubt("", "", categories)).options
     found = parse(reply, options, truncated=response.status is Status.TRUNCATED)
     if found.choice is not None and found.choice < len(categories):
-        return Judgment(Verdict.CATEGORY, categories[found.choice], kept)
+        return Judgment(ReplyKind.CATEGORY, categories[found.choice], kept)
     invented = found.reason is NA.NEITHER and words(reply) != "none"
-    return Judgment(Verdict.INVENTED if invented else Verdict.DECLINED, None, kept)
+    return Judgment(ReplyKind.INVENTED if invented else ReplyKind.DECLINED, None, kept)
 
 
 def _requests(doubts: Sequence[Doubt]) -> Iterator[Request]:

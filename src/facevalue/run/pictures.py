@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import FaceValueError
-from facevalue.run.asking import Asking
+from facevalue.run.requests import RequestBuilder
 from facevalue.run.stored import StoredRun
 from facevalue.store import read_responses
 from facevalue.types import Image
@@ -42,7 +42,7 @@ def shown(run: StoredRun, trial: int) -> Shown:
     stored = read_responses(run.folder, trial, trial).filter(pl.col("status") != "error").head(1)
     if not stored.height:
         return Shown(())
-    asking = Asking(study, run.facts.exact, run.facts.asked_of)
+    asking = RequestBuilder(study, run.facts.exact, run.facts.asked_of)
     try:
         chunk = asking.chunk(np.array([trial]), np.ones((1, 1), dtype=np.bool_))
         ((_, _, stimulus),) = asking.stimuli(chunk)

@@ -17,15 +17,15 @@ from facevalue.errors import FaceValueError, RunError
 from facevalue.hashing import model_hash
 from facevalue.models.base import Model
 from facevalue.protocol.study import Study
-from facevalue.run.asking import Asking
 from facevalue.run.checks import check_images, check_limits, check_stimuli_table, check_unchanged
-from facevalue.run.feed import Feed
+from facevalue.run.completion import Completion
 from facevalue.run.interrupts import Interrupts
-from facevalue.run.ledger import Ledger
-from facevalue.run.numbers import TrialNumbers
 from facevalue.run.progress import Meter, Progress, SilentProgress, Snapshot
-from facevalue.run.reasks import without_answer
+from facevalue.run.requests import RequestBuilder
+from facevalue.run.retries import without_answer
 from facevalue.run.settings import RunSettings, RunSummary
+from facevalue.run.stream import RequestStream
+from facevalue.run.trials import TrialNumbers
 from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI, make_folder, write_whole
 from facevalue.store.integrity import check_stimuli
 from facevalue.store.journal import recover
@@ -85,21 +85,28 @@ def run(
     can = check_limits(study, model, numbers, settings.exact, images=settings.check)
     with RunLock(folder), Interrupts(settings.grace) as signals:
         manifest = _manifest(study, model, folder, settings)
-        asking = Asking(study, settings.exact, manifest.asked_of)
+        asking = RequestBuilder(study, settings.exact, manifest.asked_of)
         if recovered := recover(folder, manifest.id):
             progress.note(f"{recovered:,} replies that a killed process had not yet put in order are stored.")
-        ledger = Ledger(numbers, asking.repeats, asking.rounds)
-        warnings = ledger.load(folder, manifest, partial(without_answer, study))
+        completion = Completion(numbers, asking.repeats, asking.rounds)
+        warnings = completion.load(folder, manifest, partial(without_answer, study))
         for warning in warnings:
             progress.note(warning)
-        if settings.sample is not None and ledger.requests < min(settings.sample, study.design.size * asking.repeats):
-            progress.note(f"{ledger.requests:,} of {settings.sample:,} requests: as many whole units as fit.")
-        check_unchanged(study, folder, ledger, asking)
+        if settings.sample is not None and completion.requests < min(
+            settings.sample, study.design.size * asking.repeats
+        ):
+            progress.note(f"{completion.requests:,} of {settings.sample:,} requests: as many whole units as fit.")
+        check_unchanged(study, folder, completion, asking)
         order = Order(study.design, study.asked_together, settings.seed, numbers.chosen)
         if settings.check and can.images_per_request:
-            check_images(study, ledger)
+            check_images(study, completion)
         session = _Session(
-            study, folder, settings, progress, ledger, Feed(study, ledger, asking, order, settings.chunk)
+            study,
+            folder,
+            settings,
+            progress,
+            completion,
+            RequestStream(study, completion, asking, order, settings.chunk),
         )
         session.warnings += warnings
         return session.run(model, manifest, signals)
@@ -208,7 +215,13 @@ class _Session:
     """One call of `run`, from the first request to the last shard."""
 
     def __init__(
-        self, study: Study, folder: Path, settings: RunSettings, progress: Progress, ledger: Ledger, feed: Feed
+        self,
+        study: Study,
+        folder: Path,
+        settings: RunSettings,
+        progress: Progress,
+        completion: Completion,
+        stream: RequestStream,
     ) -> None:
         self.warnings: list[str] = []
         self._study = study
@@ -216,10 +229,10 @@ class _Session:
         self._manifest: RunManifest | None = None
         self._settings = settings
         self._progress = progress
-        self._ledger = ledger
-        self._feed = feed
+        self._completion = completion
+        self._stream = stream
         self._tally = _Tally()
-        self._skipped = ledger.stored()
+        self._skipped = completion.stored()
         self._meter = Meter()
         self._reported = 0.0
         self._came = 0
@@ -228,10 +241,10 @@ class _Session:
     def run(self, model: Model, before: RunManifest, signals: Interrupts) -> RunSummary:
         """Ask everything that is open; the run folder is in order whatever ends this."""
         begun = Session(_now(), None, 0, versions())
-        end = before.end if not self._feed.planned else None
+        end = before.end if not self._stream.planned else None
         self._manifest = replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
         self._list(shard_paths(self._folder))
-        self._progress.start(self._skipped, self._skipped + self._feed.planned)
+        self._progress.start(self._skipped, self._skipped + self._stream.planned)
         for note in getattr(model, "notes", ()):
             self._progress.note(note)
         interrupted = False
@@ -239,7 +252,7 @@ class _Session:
         try:
             with ShardWriter(
                 self._folder,
-                self._feed.asked,
+                self._stream.asked,
                 rows=self._settings.flush_rows,
                 seconds=self._settings.flush_seconds,
                 stored=self._stored,
@@ -253,7 +266,7 @@ class _Session:
                     self._ask(model, writer, signals)
                 except KeyboardInterrupt:
                     interrupted = True
-            interrupted = interrupted or self._feed.stop
+            interrupted = interrupted or self._stream.stop
         except KeyboardInterrupt:  # while the last shard was written; it is
             interrupted = True
         except BaseException as error:
@@ -263,15 +276,16 @@ class _Session:
             self._progress.finish(None)
             raise
         signals.over()
-        silent = self._ledger.unasked()
+        silent = self._completion.unasked()
         if silent and not interrupted:
             message = f"{model.name} gave no response to {silent:,} requests; the same command asks them again."
             self.warnings.append(message)
             self._progress.note(message)
         if before.exact and (drawn := count_drawn(self._folder)):
             message = (
-                f"{drawn:,} of {self._ledger.requests:,} replies were drawn, as over 1% of their probability could not "
-                f"be read: 'facevalue export {self._folder} --to replies.csv' shows which (no probabilities, and why)."
+                f"{drawn:,} of {self._completion.requests:,} replies were drawn, as over 1% of their probability could "
+                f"not be read: 'facevalue export {self._folder} --to replies.csv' "
+                "shows which (no probabilities, and why)."
             )
             self.warnings.append(message)
             self._progress.note(message)
@@ -286,8 +300,8 @@ class _Session:
         return summary
 
     def _ask(self, model: Model, writer: ShardWriter, signals: Interrupts) -> None:
-        for again in range(self._ledger.width // self._ledger.repeats):
-            responses = model.respond(self._feed.requests(again))
+        for again in range(self._completion.width // self._completion.repeats):
+            responses = model.respond(self._stream.requests(again))
             try:
                 with signals.draining(self._interrupt):
                     for response in responses:
@@ -301,13 +315,13 @@ class _Session:
                     close()
             writer.flush()  # the next round reads what this one stored
             self._report(time.monotonic())
-            if self._feed.failure is not None:
-                raise self._feed.failure
-            if self._feed.stop:
+            if self._stream.failure is not None:
+                raise self._stream.failure
+            if self._stream.stop:
                 return
 
     def _interrupt(self) -> None:
-        self._feed.stop = True
+        self._stream.stop = True
         self._progress.note(
             f"Stopping: waiting up to {self._settings.grace:g} s for requests on their way. Once more stops at once."
         )
@@ -318,12 +332,12 @@ class _Session:
         tally.stored += frame.height
         tally.errors += int((status == "error").sum())
         tally.refused += int((status == "refused").sum())
-        tally.reasked += int((frame["repeat"] >= self._ledger.repeats).sum())
+        tally.reasked += int((frame["repeat"] >= self._completion.repeats).sum())
         tally.prompt_tokens += int(frame["prompt_tokens"].sum())
         tally.completion_tokens += int(frame["completion_tokens"].sum())
-        self._ledger.enter(frame)
+        self._completion.enter(frame)
         invalid = without_answer(self._study, frame)
-        self._ledger.mark(frame.filter(invalid))
+        self._completion.mark(frame.filter(invalid))
         tally.na += int(invalid.sum())
 
     def _list(self, shards: Collection[Path]) -> None:
@@ -338,9 +352,9 @@ class _Session:
         self._progress.update(
             Snapshot(
                 done=self._skipped + self._came,
-                total=self._skipped + self._feed.planned,
+                total=self._skipped + self._stream.planned,
                 rate=rate,
-                eta=max(self._feed.planned - self._came, 0) / rate if rate > 0 else None,
+                eta=max(self._stream.planned - self._came, 0) / rate if rate > 0 else None,
                 prompt_tokens=tally.prompt_tokens,
                 completion_tokens=tally.completion_tokens,
                 cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
@@ -351,15 +365,15 @@ class _Session:
         )
 
     def _counts(self) -> Counts:
-        ledger, by_status = self._ledger, self._ledger.counts()
+        completion, by_status = self._completion, self._completion.counts()
         return Counts(
-            requests=ledger.requests,
+            requests=completion.requests,
             ok=by_status["ok"],
             refused=by_status["refused"],
             truncated=by_status["truncated"],
             errors=by_status["error"],
-            prompt_tokens=ledger.prompt_tokens,
-            completion_tokens=ledger.completion_tokens,
+            prompt_tokens=completion.prompt_tokens,
+            completion_tokens=completion.completion_tokens,
         )
 
     def _close(self, before: RunManifest, begun: Session, complete: bool, error: BaseException | None = None) -> None:
@@ -384,7 +398,7 @@ class _Session:
     def _summary(self, complete: bool, interrupted: bool) -> RunSummary:
         tally = self._tally
         return RunSummary(
-            requests=self._ledger.requests,
+            requests=self._completion.requests,
             asked=tally.stored,
             skipped=self._skipped,
             errors=tally.errors,

@@ -19,7 +19,7 @@ from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.reader import collected, scan_stored
-from facevalue.studies.intervened import intervened
+from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from facevalue.models.hf.attention import AttentionReader, _log_odds, sides  # n
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.loaded import load_model  # noqa: E402
 from facevalue.models.hf.options import written  # noqa: E402
-from facevalue.models.hf.plain import extended, plain_logits  # noqa: E402
+from facevalue.models.hf.reference_pass import extended, plain_logits  # noqa: E402
 from facevalue.models.hf.regions import Regions, regions  # noqa: E402
 from facevalue.models.hf.relevancy import Watch, watched  # noqa: E402
 from facevalue.models.hf.vocabulary import Vocabulary  # noqa: E402

@@ -13,8 +13,8 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.families import FAMILIES, next_position, window_of
 from facevalue.models.hf.framing import NOTE, framed
 from facevalue.models.hf.loaded import Loaded, load_model
-from facevalue.models.hf.plain import extended, plain_batch, plain_logits
 from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.reference_pass import extended, plain_batch, plain_logits
 from facevalue.types import Question
 from tests.models.hf import tiny
 

@@ -10,7 +10,7 @@ from facevalue.errors import ModelError
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.engine import Engine, Wish
 from facevalue.models.hf.loaded import Loaded, load_model
-from facevalue.models.hf.plain import plain_logits
+from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import Score
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import others, tiny
@@ -135,7 +135,7 @@ def test_a_fault_in_the_plain_way_is_seen(loaded: Loaded, monkeypatch: pytest.Mo
     def shifted(*given: Any) -> Any:
         return plain_logits(*given).roll(1, dims=1)
 
-    for module in ("growth", "check"):
+    for module in ("decoding", "check"):
         monkeypatch.setattr(f"facevalue.models.hf.{module}.plain_logits", shifted)
     with pytest.raises(ModelError, match=r"Self-check: .*instructblip read by the plain way differs"):
         next(Engine(loaded).score(PICTURE, QUESTIONS, Sampling()))

@@ -16,8 +16,8 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.families import UNKNOWN, family_of
 from facevalue.models.hf.framing import NOTE
 from facevalue.models.hf.loaded import _place, _sharing, load_model
-from facevalue.models.hf.plain import plain_logits
 from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Question
 from tests.models.hf import tiny
 

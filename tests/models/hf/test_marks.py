@@ -11,8 +11,8 @@ from tests.models.hf.test_scoring import PICTURE, ask, unshared
 
 torch: Any = tiny.torch
 
+from facevalue.models.hf.decoding import spoken  # noqa: E402
 from facevalue.models.hf.engine import Reply, Wish  # noqa: E402
-from facevalue.models.hf.growth import spoken  # noqa: E402
 from facevalue.models.hf.scoring import Score  # noqa: E402
 
 MARKS = {

@@ -9,7 +9,7 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.families import FAMILIES
 from facevalue.models.hf.loaded import Loaded, load_model
-from facevalue.models.hf.plain import plain_logits
+from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import Score
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import grids, others, tiny

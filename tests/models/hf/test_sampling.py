@@ -21,12 +21,12 @@ torch: Any = tiny.torch
 from facevalue.models.hf import _reading  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.check import SelfCheck  # noqa: E402
-from facevalue.models.hf.drawing import pick, uniforms  # noqa: E402
+from facevalue.models.hf.constrained import ConstrainedReader  # noqa: E402
+from facevalue.models.hf.decoding import SharedDecoding  # noqa: E402
 from facevalue.models.hf.engine import Failed, Wish  # noqa: E402
-from facevalue.models.hf.growth import SharedGrowth  # noqa: E402
-from facevalue.models.hf.held import HeldReader  # noqa: E402
-from facevalue.models.hf.plain import plain_logits  # noqa: E402
 from facevalue.models.hf.prefix import Branch  # noqa: E402
+from facevalue.models.hf.reference_pass import plain_logits  # noqa: E402
+from facevalue.models.hf.token_sampling import pick, uniforms  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -134,13 +134,13 @@ def said(engine: Any, monkeypatch: pytest.MonkeyPatch, *liked: dict[str, float])
     for place, each in enumerate(liked):
         for text, much in each.items():
             bias[place, words.get_vocab()[text]] = much
-    before = SharedGrowth.read
+    before = SharedDecoding.read
 
-    def read(self: SharedGrowth, paths: Any) -> Any:
+    def read(self: SharedDecoding, paths: Any) -> Any:
         places = [min(len(reply), len(liked) - 1) for _, reply in paths]
         return before(self, paths) + bias[places]
 
-    monkeypatch.setattr(SharedGrowth, "read", read)
+    monkeypatch.setattr(SharedDecoding, "read", read)
     monkeypatch.setattr(SelfCheck, "compare", lambda *_: None)
 
 
@@ -280,7 +280,7 @@ def test_what_may_come_next_is_the_same_for_drawn_and_for_exact(engine: Any) -> 
     vocabulary = engine._vocabulary
     odd = tuple(Option("", text, text) for text in ODD[:5]) + A_AB
     for options in (LETTERS, A_AB, odd):
-        reader = HeldReader(options, vocabulary)
+        reader = ConstrainedReader(options, vocabulary)
         waiting: list[tuple[tuple[int, ...], Any]] = [((), engine._constraints.start(wanted(options)))]
         seen = set()
         while waiting:

@@ -18,12 +18,12 @@ torch: Any = tiny.torch
 from facevalue.models.hf import _reading  # noqa: E402
 from facevalue.models.hf import engine as engines  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.drawing import distribution  # noqa: E402
-from facevalue.models.hf.growth import PlainGrowth, SharedGrowth, spoken  # noqa: E402
+from facevalue.models.hf.decoding import PlainDecoding, SharedDecoding, spoken  # noqa: E402
 from facevalue.models.hf.packing import Budget, attempt  # noqa: E402
-from facevalue.models.hf.plain import plain_logits  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
+from facevalue.models.hf.reference_pass import plain_logits  # noqa: E402
 from facevalue.models.hf.scoring import Habits, Score, Scored  # noqa: E402
+from facevalue.models.hf.token_sampling import distribution  # noqa: E402
 
 PICTURE = tiny.picture("one")
 LETTERS = (Option("(a)", "competent", "up"), Option("(b)", "honest", "down"))
@@ -268,7 +268,7 @@ def test_a_pack_is_about_as_long_as_its_prefix(llava: Path) -> None:
 @given(st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(5, 8)), max_size=4), min_size=1, max_size=4))
 def test_growth_over_a_prefix_reads_what_plain_passes_read(calls: list[list[tuple[int, int]]]) -> None:
     engine, group, prefix = _grown()
-    shared, plain = SharedGrowth(prefix, group.suffixes), PlainGrowth(engine.loaded, group)
+    shared, plain = SharedDecoding(prefix, group.suffixes), PlainDecoding(engine.loaded, group)
     known: list[tuple[int, tuple[int, ...]]] = []
     paths: list[tuple[int, tuple[int, ...]]] = [(member, ()) for member in range(3)]
     for call in [[], *calls]:

@@ -16,7 +16,7 @@ import pytest
 from facevalue.errors import ModelError
 from facevalue.models import load
 from facevalue.models.base import Model
-from facevalue.models.hf import drawing
+from facevalue.models.hf import token_sampling
 from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, LONGEST_PROMPT, REFUSAL, ReferenceModel
 from facevalue.models.reference.replies import distribution
@@ -421,5 +421,5 @@ def test_tokens_are_as_likely_as_the_local_engine_makes_them(sampling: Sampling)
     logits = np.random.default_rng(1).normal(0, 3, (5, 200)).astype(np.float32)
     logits[:, 3:9] = logits[:, 9:10]  # ties
     logits[:, 11] = -np.inf
-    wanted = drawing.distribution(torch.from_numpy(logits), sampling).numpy()
+    wanted = token_sampling.distribution(torch.from_numpy(logits), sampling).numpy()
     assert distribution(logits, sampling) == pytest.approx(wanted, abs=1e-6)

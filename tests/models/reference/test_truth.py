@@ -23,7 +23,7 @@ from facevalue.models.reference.truth import (
     ratings,
 )
 from facevalue.stimuli.drawn_identities import LOOKS
-from facevalue.stimuli.noto.personas import PERSONAS as DRAWN
+from facevalue.stimuli.noto.persona_scenes import PERSONAS as DRAWN
 from facevalue.studies.stylisticbias.tables import grid, scenarios
 from facevalue.studies.vignette.tables import term_pairs
 

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from facevalue.measures.agreement import STATISTICS, Matched, match, summarise
 from facevalue.measures.robustness import chance
+from facevalue.measures.run_comparison import STATISTICS, Matched, match, summarise
 
 PRINTED: dict[str, Any] = tomllib.loads(
     (Path(__file__).parents[2] / "data" / "vignette_pata_tables.toml").read_text(encoding="utf-8")

@@ -12,15 +12,15 @@ from scipy import stats
 
 from facevalue.annotate import sentiment
 from facevalue.errors import DataError, DependencyError
-from facevalue.measures import consistency, divergence, form_graph
+from facevalue.measures import conditional_kl, consistency, divergence
 from facevalue.measures.estimates import SCHEMA, EstimateTable
 from facevalue.measures.word_rates import FLAT
 from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import Aggregate, Asked
 from facevalue.studies.visbias.analysis_choices import add_choices
 from facevalue.studies.visbias.analysis_pairs import both_orders
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.dimensions import Dimension
-from facevalue.studies.visbias.gathered import Asked, Gathered
 from tests.reference import reference
 from tests.studies.visbias.simulated import answered, build, estimates, read
 
@@ -57,7 +57,7 @@ def test_definitions_are_those_of_the_functions_that_compute_them() -> None:
     for own, computed in (
         (m.DIVERGENCE, divergence.JSD), (m.SHARE, divergence.SHARE), (m.RANKED, consistency.RANKED),
         (m.UNRANKED, consistency.UNRANKED), (m.CONTRADICTED, consistency.CONTRADICTED),
-        (m.DIFFERING, consistency.PUBLISHED), (m.SHIFT, form_graph.KL),
+        (m.DIFFERING, consistency.PUBLISHED), (m.SHIFT, conditional_kl.KL),
     ):  # fmt: skip
         assert (own.name, own.unit, own.limits) == (computed.name, computed.unit, computed.limits)
 
@@ -209,7 +209,7 @@ def test_table_8_comes_out_of_the_analysis_as_printed() -> None:
         task=pl.lit("description"), weight=1.0, mass=1.0, na=pl.lit(None, pl.String),
     )  # fmt: skip
     images, lists = tuple(said["image"].unique()), str(path.with_name("stereotype_words.json"))
-    gathered = Gathered(Asked(("race", "gender"), images, (), lists), why_no_scores="not wanted here")
+    gathered = Aggregate(Asked(("race", "gender"), images, (), lists), why_no_scores="not wanted here")
     gathered.add(said)
     table = EstimateTable("visbias", "gpt-4o")
     add_texts(table, gathered)
@@ -334,12 +334,12 @@ def test_forms_say_which_value_shifts_another() -> None:
 
 def test_answers_that_lack_a_column_are_refused() -> None:
     with pytest.raises(DataError, match="'mass'"):
-        Gathered(Asked((), (), (), "")).add(pl.DataFrame({"task": ["mcq"], "weight": [1.0]}))
+        Aggregate(Asked((), (), (), "")).add(pl.DataFrame({"task": ["mcq"], "weight": [1.0]}))
 
 
 def divergences(seed: int) -> pl.DataFrame:
     study = build(task=["mcq"])
-    gathered = Gathered(Asked(("skin_tone", "gender"), tuple(study.manifest["image"]), (), ""))
+    gathered = Aggregate(Asked(("skin_tone", "gender"), tuple(study.manifest["image"]), (), ""))
     gathered.add(answered(study, f"null@{seed}"))
     table = EstimateTable("visbias", "sim")
     add_choices(table, gathered)

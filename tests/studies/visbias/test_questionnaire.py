@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, RunError, UnknownNameError
-from facevalue.measures import form_graph
+from facevalue.measures import conditional_kl
 from facevalue.studies.visbias.questionnaire import (
     SCALE,
     export_csv,
@@ -331,7 +331,7 @@ def test_the_graph_of_forms_can_be_rated_as_it_is(tmp_path: Path) -> None:
         {"form": [*range(20)] * 2, "attribute": ["a"] * 20 + ["b"] * 20, "categories": [["x"]] * 2 + [["y"]] * 18}
         | {"categories": ([["x"]] * 10 + [["y"]] * 10) * 2}
     )
-    graph = form_graph.graph(form_graph.gather(forms, [("a", ["x", "y"]), ("b", ["x", "y"])]), 1, resamples=50)
+    graph = conditional_kl.graph(conditional_kl.gather(forms, [("a", ["x", "y"]), ("b", ["x", "y"])]), 1, resamples=50)
     export_html(graph, tmp_path / "q.html")
     found = judged(graph, pl.DataFrame({"rater": ["r"], "item": [items(graph)["item"][0]], "rating": [4]}), seed=1)
     assert found.pairs.height == graph.height

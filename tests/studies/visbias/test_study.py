@@ -12,7 +12,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.hashing import question_hash
 from facevalue.run.plan import plan
 from facevalue.studies.visbias import tables as t
-from facevalue.studies.visbias.layout import drawn_pairs
+from facevalue.studies.visbias.design import drawn_pairs
 from tests.studies.visbias.simulated import build, folders, picture, requests
 
 

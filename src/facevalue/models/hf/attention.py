@@ -29,7 +29,7 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.options import written
 from facevalue.models.hf.packing import OutOfMemory, attempt
-from facevalue.models.hf.plain import extended, plain_logits
+from facevalue.models.hf.reference_pass import extended, plain_logits
 from facevalue.models.hf.regions import Regions, check_known, regions
 from facevalue.models.hf.relevancy import Watch, watched
 from facevalue.models.hf.vocabulary import Vocabulary

@@ -10,12 +10,12 @@ import numpy as np
 from facevalue.errors import FaceValueError, ModelError
 from facevalue.models.hf.calls import is_memory
 from facevalue.models.hf.chat import Group
-from facevalue.models.hf.drawing import log_probabilities
-from facevalue.models.hf.growth import leaves, spoken
+from facevalue.models.hf.decoding import leaves, spoken
 from facevalue.models.hf.led import said
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.plain import forward, plain_logits
+from facevalue.models.hf.reference_pass import forward, plain_logits
 from facevalue.models.hf.scoring import Evidence
+from facevalue.models.hf.token_sampling import log_probabilities
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,8 +10,8 @@ from facevalue.models._structured import wanted
 from facevalue.models.hf._constrain import Constraint, Constraints
 from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
-from facevalue.models.hf.growth import Growth, PlainGrowth, SharedGrowth, SpokenGrowth
-from facevalue.models.hf.held import HeldReader
+from facevalue.models.hf.constrained import ConstrainedReader
+from facevalue.models.hf.decoding import Decoding, PlainDecoding, SharedDecoding, SpokenDecoding
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, attempt, packed
@@ -145,8 +145,8 @@ class Engine:
 
     def _options(
         self, options: tuple[Option, ...], constrain: bool = False
-    ) -> tuple[OptionReader | HeldReader, list[list[Tokens]]]:
-        reader = (HeldReader if constrain else OptionReader)(options, self._vocabulary)
+    ) -> tuple[OptionReader | ConstrainedReader, list[list[Tokens]]]:
+        reader = (ConstrainedReader if constrain else OptionReader)(options, self._vocabulary)
         return reader, written(options, self.loaded.tokenizer, self._vocabulary)
 
     def score(
@@ -183,7 +183,7 @@ class Engine:
         """
         samplings = [sampling] * len(questions) if isinstance(sampling, Sampling) else sampling
         held = [constrain] * len(questions) if isinstance(constrain, bool) else constrain
-        read: dict[int, tuple[OptionReader | HeldReader, list[list[Tokens]]]] = {}
+        read: dict[int, tuple[OptionReader | ConstrainedReader, list[list[Tokens]]]] = {}
         for number, question in enumerate(questions):
             try:
                 read[number] = self._read(question.options, held[number])
@@ -209,8 +209,8 @@ class Engine:
                     self.undecided = max(self.undecided, score.undecided)
                 yield number, score, seconds
 
-    def _score(self, jobs: Mapping[int, Scored], growth: Growth, pack: list[int]) -> list[Score]:
-        return score_pack(growth, [jobs[number] for number in pack], self._vocabulary, self._habits)
+    def _score(self, jobs: Mapping[int, Scored], decoding: Decoding, pack: list[int]) -> list[Score]:
+        return score_pack(decoding, [jobs[number] for number in pack], self._vocabulary, self._habits)
 
     def generate(
         self, images: "Sequence[Image]", wishes: Sequence[Wish]
@@ -272,11 +272,11 @@ class Engine:
         return self._constraints.start(wanted(wish.question.options)) if wish.constrain else None
 
     def _draw(
-        self, wishes: Sequence[Wish], places: Mapping[int, int], group: Group, growth: Growth, pack: list[int]
+        self, wishes: Sequence[Wish], places: Mapping[int, int], group: Group, decoding: Decoding, pack: list[int]
     ) -> list[Reply]:
         draws = [Draw(places[n], wishes[n].sampling, wishes[n].seed, self._held(wishes[n])) for n in pack]
         out = []
-        for drawn in draw_pack(growth, draws, self.loaded.stop_ids):
+        for drawn in draw_pack(decoding, draws, self.loaded.stop_ids):
             text = self.loaded.tokenizer.decode(
                 drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
             )
@@ -328,24 +328,24 @@ class Engine:
         group: Group,
         places: Mapping[int, int],
         sizes: Sequence[int],
-        work: Callable[[Growth, list[int]], list[Result]],
+        work: Callable[[Decoding, list[int]], list[Result]],
     ) -> Iterator[tuple[int, Result | Failed, float]]:
         """Work on numbered questions of one group in packs; check one of them now and then."""
         if not places:
             return
-        growth: Callable[[], Growth] = partial(PlainGrowth, self.loaded, group)
+        decoding: Callable[[], Decoding] = partial(PlainDecoding, self.loaded, group)
         length = 0
         if group.inputs is not None:
             prefix = attempt(partial(Prefix.of, self.loaded), group.inputs)
             if isinstance(prefix, OutOfMemory):
                 yield from ((number, Failed(str(prefix)), 0.0) for number in places)
                 return
-            growth, length = partial(SharedGrowth, prefix, group.suffixes), prefix.length
+            decoding, length = partial(SharedDecoding, prefix, group.suffixes), prefix.length
         drawn = schedule.draw(list(places))
 
         def grown(pack: list[int]) -> list[Result | Failed]:
             try:
-                return list(work(SpokenGrowth(growth(), self.loaded, self._unspoken), pack))
+                return list(work(SpokenDecoding(decoding(), self.loaded, self._unspoken), pack))
             except DataError as error:  # the processor, where each question goes through it by itself
                 if len(pack) == 1:
                     return [Failed(_fault(error))]

@@ -37,7 +37,7 @@ class Said:
     start:
         Tokens that stand before it: those of the prompt, or what a decoder starts with.
     marks:
-        Tokens that stand for pictures, which no reply says (`growth.spoken`).
+        Tokens that stand for pictures, which no reply says (`decoding.spoken`).
     """
 
     tokens: list[int]
@@ -60,7 +60,7 @@ def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[i
     Parameters
     ----------
     loaded, inputs, continuation, read:
-        As of `facevalue.models.hf.plain.plain_logits`.
+        As of `facevalue.models.hf.reference_pass.plain_logits`.
 
     Raises
     ------

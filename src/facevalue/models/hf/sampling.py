@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.hf._constrain import Constraint
-from facevalue.models.hf.drawing import distribution, log_probabilities, pick, uniforms
-from facevalue.models.hf.growth import Growth, Path
+from facevalue.models.hf.decoding import Decoding, Path
 from facevalue.models.hf.scoring import Tokens
+from facevalue.models.hf.token_sampling import distribution, log_probabilities, pick, uniforms
 from facevalue.types import Sampling
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Draw:
         Its random numbers, 0 to 2**64 - 1.
     constraint:
         What it is held to, not begun yet; None if it is free. Tokens that it forbids are taken out before temperature
-        and nucleus, as `facevalue.models.hf.held` weighs them.
+        and nucleus, as `facevalue.models.hf.constrained` weighs them.
     """
 
     member: int
@@ -76,7 +76,7 @@ class Drawn:
         return self.draw.member, self.tokens
 
 
-def draw_pack(growth: Growth, pack: Sequence[Draw], stops: frozenset[int]) -> list[Drawn]:
+def draw_pack(decoding: Decoding, pack: Sequence[Draw], stops: frozenset[int]) -> list[Drawn]:
     """Draw replies to questions of one group, all of them one token further at a time.
 
     Replies to one question that have begun alike share what they have in common. Each has random numbers of its own, so
@@ -85,7 +85,7 @@ def draw_pack(growth: Growth, pack: Sequence[Draw], stops: frozenset[int]) -> li
 
     Parameters
     ----------
-    growth:
+    decoding:
         Gives logits after the pack's prompts.
     pack:
         The replies wanted.
@@ -102,7 +102,7 @@ def draw_pack(growth: Growth, pack: Sequence[Draw], stops: frozenset[int]) -> li
     while going:
         paths = list(dict.fromkeys(reply.path for reply in going))
         rows = {path: row for row, path in enumerate(paths)}
-        logits = growth.read(paths)
+        logits = decoding.read(paths)
         for first in range(0, len(going), _ROWS):
             some = going[first : first + _ROWS]
             _extend(some, logits[[rows[reply.path] for reply in some]], stops)

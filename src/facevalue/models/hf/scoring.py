@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf.drawing import distribution, log_probabilities
-from facevalue.models.hf.growth import Growth, Path
-from facevalue.models.hf.held import HeldReader
+from facevalue.models.hf.constrained import ConstrainedReader
+from facevalue.models.hf.decoding import Decoding, Path
 from facevalue.models.hf.options import OPEN, OptionReader, Step
+from facevalue.models.hf.token_sampling import distribution, log_probabilities
 from facevalue.models.hf.vocabulary import Ints, Vocabulary
 from facevalue.types import Sampling
 
@@ -94,7 +94,7 @@ class Scored:
     """
 
     member: int
-    reader: OptionReader | HeldReader
+    reader: OptionReader | ConstrainedReader
     written: Sequence[Sequence[Tokens]]
     sampling: Sampling
     prompt_tokens: int
@@ -261,7 +261,7 @@ class _Weighing:
         )
 
 
-def score_pack(growth: Growth, pack: Sequence[Scored], vocabulary: Vocabulary, habits: Habits) -> list[Score]:
+def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabulary, habits: Habits) -> list[Score]:
     r"""Score questions of one group together.
 
     Let :math:`x` be a beginning of a reply that is still open, :math:`q(x)` the probability of its tokens, and
@@ -270,13 +270,13 @@ def score_pack(growth: Growth, pack: Sequence[Scored], vocabulary: Vocabulary, h
     .. math:: P(o) = \sum_{x\ \text{open}} q(x) \sum_{t:\ xt \to o} q(t \mid x),
 
     over the whole vocabulary at each :math:`x`; which option :math:`xt` is, the question's reader says. With a
-    `HeldReader`, :math:`q(t \mid x)` is over the tokens that may come there, as replies held to the options are drawn.
-    The empty beginning is followed, and every open one of text that is at least as likely as the reader's `least`; the
-    mass of the others is reported as undecided.
+    `ConstrainedReader`, :math:`q(t \mid x)` is over the tokens that may come there, as replies held to the options are
+    drawn. The empty beginning is followed, and every open one of text that is at least as likely as the reader's
+    `least`; the mass of the others is reported as undecided.
 
     Parameters
     ----------
-    growth:
+    decoding:
         Gives logits after the group's prompts.
     pack:
         The questions.
@@ -295,7 +295,7 @@ def score_pack(growth: Growth, pack: Sequence[Scored], vocabulary: Vocabulary, h
     known = _Known()
     paths: list[Path] = [(s.member, reply) for s, guess in zip(states, guesses, strict=True) for reply in guess]
     while paths:
-        known.add(paths, growth.read(paths))
+        known.add(paths, decoding.read(paths))
         for state in states:
             if not state.ways:
                 state.choose_ways(known)

@@ -21,7 +21,7 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models._fallback import MOST_UNSEEN, instead
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities
-from facevalue.models.hf.held import HeldReader
+from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.models.reference.branches import Branches, Prefix
@@ -120,7 +120,7 @@ class ReferenceModel:
             ) from error
         self._vocabulary = Vocabulary([self._tokens.piece(token) for token in range(size)], [self._end])
         self._free = lru_cache(maxsize=4096)(lambda options: OptionReader(options, self._vocabulary))
-        self._held = lru_cache(maxsize=4096)(lambda options: HeldReader(options, self._vocabulary))
+        self._held = lru_cache(maxsize=4096)(lambda options: ConstrainedReader(options, self._vocabulary))
         self._prompt = lru_cache(maxsize=1024)(self._asked)
         self._undecided = 0.0
         self._failing: set[str] = set()
@@ -244,7 +244,7 @@ class ReferenceModel:
         branches = Branches(self._network, prefix, self._unsaid)
         out: list[Response] = []
         asked: list[tuple[Request, Weighed]] = []
-        drawn: list[tuple[Request, HeldReader | None]] = []
+        drawn: list[tuple[Request, ConstrainedReader | None]] = []
         for request in group:
             question = request.question
             try:
@@ -267,7 +267,7 @@ class ReferenceModel:
                 out.append(response)
                 continue
             read[len(drawn)] = response, _reason(weighed)
-            drawn.append((request, weighed.reader if isinstance(weighed.reader, HeldReader) else None))
+            drawn.append((request, weighed.reader if isinstance(weighed.reader, ConstrainedReader) else None))
         for number, response in enumerate(self._drawn(branches, prefix, drawn)):
             if number in read:
                 before, reason = read[number]
@@ -277,7 +277,7 @@ class ReferenceModel:
         return out, max((weighed.undecided for _, weighed in asked), default=0.0)
 
     def _drawn(
-        self, branches: Branches, prefix: Prefix, wanted: Sequence[tuple[Request, HeldReader | None]]
+        self, branches: Branches, prefix: Prefix, wanted: Sequence[tuple[Request, ConstrainedReader | None]]
     ) -> Iterator[Response]:
         """Draw replies, each free or held to options."""
         uniforms = _uniforms([request for request, _ in wanted])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf.held import HeldReader
+from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.options import OPEN, OptionReader, Step
 from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.models.reference.branches import Branches
@@ -30,7 +30,7 @@ MOST_PLACES = 128
 def distribution(logits: Floats, sampling: Sampling) -> Floats:
     """Return how likely each token is to be drawn: softmax at a temperature, within the nucleus.
 
-    As `facevalue.models.hf.drawing.distribution`.
+    As `facevalue.models.hf.token_sampling.distribution`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Weighed:
     """
 
     prompt: tuple[int, ...]
-    reader: OptionReader | HeldReader
+    reader: OptionReader | ConstrainedReader
     sampling: Sampling
     probs: Doubles = field(init=False)
     undecided: float = 0.0
@@ -207,7 +207,7 @@ class Written:
     prompt: tuple[int, ...]
     sampling: Sampling
     uniforms: Doubles
-    held: HeldReader | None = None
+    held: ConstrainedReader | None = None
     place: int = Branches.ROOT
     raw: bytes = b""
     count: int = 0

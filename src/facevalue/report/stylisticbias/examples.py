@@ -8,16 +8,16 @@ import polars as pl
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.study import Study
 from facevalue.report.data import Example, Gallery, PromptExample
-from facevalue.report.numbers import ALPHA
+from facevalue.report.estimates import ALPHA
+from facevalue.report.formatting import Titles
 from facevalue.report.stored_examples import said
 from facevalue.report.stylisticbias.gallery import PLAIN, galleries
-from facevalue.report.stylisticbias.wording import wording
-from facevalue.report.words import Titles
+from facevalue.report.stylisticbias.titles import wording
 from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, first_valid
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.store import read_responses
-from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.types import Image, Option
 
 _EXAMPLES = 4

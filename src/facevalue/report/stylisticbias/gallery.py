@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from facevalue.report.data import Gallery
-from facevalue.report.stylisticbias.wording import wording
-from facevalue.report.words import Titles
+from facevalue.report.formatting import Titles
+from facevalue.report.stylisticbias.titles import wording
 from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.drawn import CONTROL

@@ -3,21 +3,21 @@
 from math import inf
 
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
+from facevalue.report.estimates import POOLED, Estimate, EstimateIndex
+from facevalue.report.formatting import Titles, points, round_points, when_declared
 from facevalue.report.headline import Headline, Outcome, detectable, upper
-from facevalue.report.numbers import POOLED, Estimate, Numbers
-from facevalue.report.words import Titles, points, round_points, when_declared
 
 STRONG = 0.1
 """From here on a shift is coloured as strong in Table 12; an audit that could miss such shifts concludes nothing."""
 
 
-def cues(numbers: Numbers, model: str) -> list[Estimate]:
+def cues(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Each variation's signed shift, strongest first; those that are not measurable last."""
     rows = numbers.all("sbs", model, "attribute", "variation")
     return sorted(rows, key=lambda e: (e.value is None, -abs(e.value or 0)))
 
 
-def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
+def headline(numbers: EstimateIndex, titles: Titles, model: str) -> Headline:
     """Answer whether any cue moved the judgment, and which one most.
 
     Parameters
@@ -64,7 +64,7 @@ def _strongest(titles: Titles, top: Estimate, *, comma: bool = True) -> str:
     return f"{cue} {verb} it by {points(value)} points{_range(top, value)}."
 
 
-def _judged(numbers: Numbers, titles: Titles, model: str, rows: list[Estimate]) -> Headline:
+def _judged(numbers: EstimateIndex, titles: Titles, model: str, rows: list[Estimate]) -> Headline:
     """The answer by verdicts: how many cues moved the judgment, are equivalent to no change, or remain open."""
     by = {verdict: [row for row in rows if row.verdict == verdict] for verdict in Verdict}
     moved, same, still = by[Verdict.DIFFERENCE], by[Verdict.EQUIVALENT], by[Verdict.INCONCLUSIVE]
@@ -150,7 +150,7 @@ def _range(top: Estimate, value: float) -> str:
     return f" [{points(ends[0])}, {points(ends[1])}]" if value else ""
 
 
-def _aside(numbers: Numbers, rows: list[Estimate], known: list[Estimate], model: str) -> tuple[str, ...]:
+def _aside(numbers: EstimateIndex, rows: list[Estimate], known: list[Estimate], model: str) -> tuple[str, ...]:
     more = []
     up = sum(1 for row in known if numbers.moved(row) and (row.value or 0) > 0)
     down = sum(1 for row in known if numbers.moved(row) and (row.value or 0) < 0)
@@ -169,7 +169,7 @@ def _aside(numbers: Numbers, rows: list[Estimate], known: list[Estimate], model:
     return tuple(more)
 
 
-def _why_not(numbers: Numbers, model: str) -> str:
+def _why_not(numbers: EstimateIndex, model: str) -> str:
     models = numbers.models if model == POOLED else (model,)
     rates = [numbers.one("na_rate", name) for name in models]
     whose = "The model" if len(models) == 1 else "The models"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from facevalue.report.numbers import Estimate
-from facevalue.report.parts import Parts
-from facevalue.report.words import DASH, NOT_MEASURABLE, group_key
+from facevalue.report.components import Parts
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import DASH, NOT_MEASURABLE, group_key
 
 STRONG, MODERATE = 0.10, 0.04
 """Limits of the colour categories of Table 12."""

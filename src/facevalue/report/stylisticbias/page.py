@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 
 from facevalue.report.data import Example, Gallery, ReportData
-from facevalue.report.numbers import Numbers, Reading
+from facevalue.report.estimates import EstimateIndex, Reading
+from facevalue.report.formatting import NOT_MEASURABLE, Titles, number
 from facevalue.report.page import Notes, Section, StudyPage
 from facevalue.report.pictures import data_uri
+from facevalue.report.stylisticbias.checks import cards
 from facevalue.report.stylisticbias.examples import examples, prompts
 from facevalue.report.stylisticbias.headline import headline
-from facevalue.report.stylisticbias.outline import OUTLINE
-from facevalue.report.stylisticbias.trust import cards
+from facevalue.report.stylisticbias.terminal import OUTLINE
+from facevalue.report.stylisticbias.titles import wording
 from facevalue.report.stylisticbias.view import View
-from facevalue.report.stylisticbias.wording import wording
-from facevalue.report.words import NOT_MEASURABLE, Titles, number
 
 _MOST_EXAMPLES = 12
 _SMALL = 144  # pixels: longest side of pictures in a gallery
@@ -23,7 +23,7 @@ READING = Reading(
 )
 
 
-def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
+def _context(data: ReportData, numbers: EstimateIndex, titles: Titles) -> Mapping[str, object]:
     shown = [e for e in data.examples if isinstance(e, Example)][:_MOST_EXAMPLES]
     return {
         "view": View(numbers, titles, data.study.measures),

@@ -3,10 +3,10 @@
 from markupsafe import Markup
 
 from facevalue.report import charts
-from facevalue.report.numbers import Estimate
-from facevalue.report.parts import Strips
+from facevalue.report.components import Strips
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import number
 from facevalue.report.stylisticbias.heats import Heats
-from facevalue.report.words import number
 
 LABELLED = 9
 """Scenarios of the scatter plot that are named in it, the most sensitive first."""

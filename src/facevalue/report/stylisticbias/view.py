@@ -7,13 +7,9 @@ from markupsafe import Markup
 
 from facevalue.measures.verdicts import Verdict
 from facevalue.report import charts
-from facevalue.report.numbers import POOLED, Estimate
-from facevalue.report.parts import Lines, Strips, above_floor, verdict_icon
-from facevalue.report.stylisticbias.between import Models
-from facevalue.report.stylisticbias.headline import cues
-from facevalue.report.stylisticbias.heats import Heat, HeatRow, short
-from facevalue.report.verdict import verdict_of
-from facevalue.report.words import (
+from facevalue.report.components import Lines, Strips, above_floor, verdict_icon
+from facevalue.report.estimates import POOLED, Estimate
+from facevalue.report.formatting import (
     DASH,
     NOT_MEASURABLE,
     group_key,
@@ -21,6 +17,10 @@ from facevalue.report.words import (
     points,
     worst_case,
 )
+from facevalue.report.stylisticbias.across_models import Models
+from facevalue.report.stylisticbias.headline import cues
+from facevalue.report.stylisticbias.heats import Heat, HeatRow, short
+from facevalue.report.verdict import verdict_of
 from facevalue.stimuli.drawn import FULL_BODY
 from facevalue.stimuli.stylisticbias_folders import known_attribute
 from facevalue.studies.stylisticbias.gaps import OTHERS

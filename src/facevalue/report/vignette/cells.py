@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import MINUS, number, share_of_chance
 from facevalue.report.vignette.grids import Cell
-from facevalue.report.words import MINUS, number, share_of_chance
 
 TITLED = 40_000
 """Up to so many cells each says everything when pointed at; beyond, only those in which a difference was found."""
@@ -35,7 +35,7 @@ class Budget:
     models: tuple[str, ...]
 
 
-def budget(numbers: Numbers) -> Budget:
+def budget(numbers: EstimateIndex) -> Budget:
     """Choose from the size of the estimates."""
     cells = numbers.frame.filter(
         pl.col("measure").is_in(["selection_frequency", "paircomp"])
@@ -50,7 +50,7 @@ def budget(numbers: Numbers) -> Budget:
 
 
 def chosen(
-    numbers: Numbers,
+    numbers: EstimateIndex,
     measure: str,
     model: str,
     by: Sequence[str],

@@ -9,10 +9,10 @@ import polars as pl
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.study import Study
 from facevalue.report.data import PairExample, PromptExample
+from facevalue.report.formatting import Titles, number, share_of_chance
 from facevalue.report.pictures import smaller
 from facevalue.report.stored_examples import said
 from facevalue.report.vignette import gaps
-from facevalue.report.words import Titles, number, share_of_chance
 from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses

@@ -4,9 +4,9 @@ from math import inf
 
 import polars as pl
 
-from facevalue.report.numbers import Estimate, Numbers
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import Titles
 from facevalue.report.vignette.cells import chosen, estimates
-from facevalue.report.words import Titles
 
 PERCEPTIONS = ("struggle", "capability", "enjoyment", "dislike")
 """Questions of perception, in the paper's order."""
@@ -36,26 +36,26 @@ def two_people() -> pl.Expr:
     return pl.col("contrast").is_null() | (pl.col("contrast") == "identity")
 
 
-def dimensions(numbers: Numbers) -> list[str]:
+def dimensions(numbers: EstimateIndex) -> list[str]:
     """Dimensions in the order of the estimates."""
     return numbers.frame["dimension"].drop_nulls().unique(maintain_order=True).to_list()
 
 
-def gaps(numbers: Numbers, model: str, dimension: str, paradigm: str, question: str | None) -> list[Estimate]:
+def gaps(numbers: EstimateIndex, model: str, dimension: str, paradigm: str, question: str | None) -> list[Estimate]:
     """Each identity's distance from an even choice, from the most often to the least often chosen."""
     fixed = {"dimension": dimension, "paradigm": paradigm, "question": question}
     frame = chosen(numbers, "selection_gap", model, ("identity",), fixed, ("contrast", "trait")).filter(two_people())
     return sorted(estimates(frame), key=lambda e: (e.value is None, -(e.value or 0.0)))
 
 
-def spread(numbers: Numbers, model: str, dimension: str, paradigm: str, question: str | None) -> Estimate | None:
+def spread(numbers: EstimateIndex, model: str, dimension: str, paradigm: str, question: str | None) -> Estimate | None:
     """How far the identities of a dimension are apart."""
     fixed = {"dimension": dimension, "paradigm": paradigm, "question": question}
     frame = chosen(numbers, "spread", model, (), fixed, ("contrast", "trait")).filter(two_people())
     return next(iter(estimates(frame)), None)
 
 
-def lead(numbers: Numbers, model: str) -> list[Estimate]:
+def lead(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Comparisons that the answer counts, strongest first: decisions, or perceptions where no decision was asked."""
     for paradigm in ("decision", "perception"):
         asked = [(p, q) for p, q in ASKED if p == paradigm]
@@ -65,21 +65,21 @@ def lead(numbers: Numbers, model: str) -> list[Estimate]:
     return []
 
 
-def share(numbers: Numbers, e: Estimate) -> Estimate | None:
+def share(numbers: EstimateIndex, e: Estimate) -> Estimate | None:
     """How often the identity of a gap is chosen; answers that name both or none choose nobody."""
     fixed = {"dimension": e.dimension, "paradigm": e.paradigm, "question": e.question, "contrast": e.contrast}
     frame = chosen(numbers, "selection_frequency", e.model, ("identity",), fixed, ("trait",))
     return next(iter(estimates(frame.filter(pl.col("identity") == e.identity))), None)
 
 
-def even(numbers: Numbers, e: Estimate) -> float:
+def even(numbers: EstimateIndex, e: Estimate) -> float:
     """How often each of two would be chosen if both were alike: half of what both and none leave, in percent."""
     fixed = {"dimension": e.dimension, "paradigm": e.paradigm, "question": e.question, "contrast": e.contrast}
     rates = (estimates(chosen(numbers, name, e.model, (), fixed)) for name in ("both_rate", "none_rate"))
     return 50 - sum(found[0].value or 0.0 for found in rates if found) / 2
 
 
-def wholes(numbers: Numbers, model: str) -> list[Estimate]:
+def wholes(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """What the answer counts, or, where no choice was asked, polarities or errors of identities."""
     free = ("paradigm", "contrast")
     own = (
@@ -89,7 +89,7 @@ def wholes(numbers: Numbers, model: str) -> list[Estimate]:
     return lead(numbers, model) or next((rows for rows in own if rows), [])
 
 
-def found(numbers: Numbers, rows: list[Estimate]) -> list[Estimate]:
+def found(numbers: EstimateIndex, rows: list[Estimate]) -> list[Estimate]:
     """Those of which a difference was found."""
     return [e for e in rows if e.value is not None and numbers.moved(e)]
 

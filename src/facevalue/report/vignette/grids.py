@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from facevalue.report.words import MINUS
+from facevalue.report.formatting import MINUS
 
 STEPS = (5.0, 10.0, 20.0, 35.0)
 """Points away from none at which a colour step begins."""

@@ -1,13 +1,13 @@
 """VIGNETTE's answer in one sentence, computed from the numbers."""
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import NOT_MEASURABLE, Titles, interval, number
 from facevalue.report.headline import Headline, Outcome, detectable, upper
-from facevalue.report.numbers import Estimate, Numbers
 from facevalue.report.vignette import gaps, single
-from facevalue.report.words import NOT_MEASURABLE, Titles, interval, number
 
 
-def headline(numbers: Numbers, titles: Titles, model: str) -> Headline:
+def headline(numbers: EstimateIndex, titles: Titles, model: str) -> Headline:
     """Say how many identities are chosen more or less often than evenly, and which most.
 
     Parameters
@@ -65,7 +65,7 @@ def _outermost(rows: list[Estimate], *, up: bool) -> Estimate | None:
     return max(side, key=lambda e: abs(e.value or 0.0), default=None)
 
 
-def _share(numbers: Numbers, e: Estimate) -> str:
+def _share(numbers: EstimateIndex, e: Estimate) -> str:
     """The share of comparisons in which an identity is chosen, and what would be even where that is not half."""
     share = gaps.share(numbers, e)
     if share is None or share.value is None:
@@ -76,7 +76,7 @@ def _share(numbers: Numbers, e: Estimate) -> str:
     return f"{number(share.value, '%')} of its comparisons{ends}{beside}"
 
 
-def _dimension(numbers: Numbers, titles: Titles, model: str, dimension: str) -> str:
+def _dimension(numbers: EstimateIndex, titles: Titles, model: str, dimension: str) -> str:
     """One dimension in a sentence: strongest up and down, spread against its floor."""
     for paradigm, question in gaps.ASKED:
         rows = [e for e in gaps.gaps(numbers, model, dimension, paradigm, question) if e.value is not None]
@@ -101,13 +101,13 @@ def _dimension(numbers: Numbers, titles: Titles, model: str, dimension: str) -> 
     return "; ".join(parts) + "."
 
 
-def _named(numbers: Numbers, e: Estimate, titles: Titles) -> str:
+def _named(numbers: EstimateIndex, e: Estimate, titles: Titles) -> str:
     share = gaps.share(numbers, e)
     value = "" if share is None or share.value is None else f" ({share.value:.0f}%)"
     return f"{gaps.who(e.identity, titles)}{value}"
 
 
-def _why_not(numbers: Numbers, rows: list[Estimate]) -> str:
+def _why_not(numbers: EstimateIndex, rows: list[Estimate]) -> str:
     if not numbers.frame["value"].is_not_null().any():
         return f"There are no valid answers: {NOT_MEASURABLE}."
     if not rows:

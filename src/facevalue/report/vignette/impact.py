@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from facevalue.report.numbers import Estimate
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import DASH, NOT_MEASURABLE, number
 from facevalue.report.vignette import gaps
 from facevalue.report.vignette.cells import chosen, estimates
 from facevalue.report.vignette.view import View
-from facevalue.report.words import DASH, NOT_MEASURABLE, number
 
 FOUR_FIFTHS = 0.8
 

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 
 from facevalue.report.data import PairExample, ReportData
-from facevalue.report.numbers import Numbers, Reading
+from facevalue.report.estimates import EstimateIndex, Reading
+from facevalue.report.formatting import Titles
 from facevalue.report.page import Notes, Section, StudyPage
 from facevalue.report.pictures import data_uri
 from facevalue.report.vignette.cells import budget
+from facevalue.report.vignette.checks import cards
 from facevalue.report.vignette.examples import examples, prompts
 from facevalue.report.vignette.headline import headline
-from facevalue.report.vignette.outline import OUTLINE
 from facevalue.report.vignette.sections import Sections
-from facevalue.report.vignette.trust import cards
-from facevalue.report.words import Titles
+from facevalue.report.vignette.terminal import OUTLINE
 from facevalue.studies.vignette.study import TITLES
 
 _MOST_EXAMPLES = 12
@@ -27,7 +27,7 @@ _WORDING: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
+def _context(data: ReportData, numbers: EstimateIndex, titles: Titles) -> Mapping[str, object]:
     shown = [e for e in data.examples if isinstance(e, PairExample)][:_MOST_EXAMPLES]
     return {
         "view": Sections(numbers, titles, data.study.measures, budget(numbers)),

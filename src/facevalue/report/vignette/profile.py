@@ -6,10 +6,10 @@ from typing import Protocol
 
 import polars as pl
 
-from facevalue.report.numbers import Numbers
+from facevalue.report.estimates import EstimateIndex
+from facevalue.report.formatting import DASH, MINUS, NOT_MEASURABLE, Titles
 from facevalue.report.vignette.cells import chosen
 from facevalue.report.vignette.grids import step
-from facevalue.report.words import DASH, MINUS, NOT_MEASURABLE, Titles
 
 PARADIGMS = ("factuality", "perception", "stereotype", "decision")
 _SIGNS = {"consistently low": "▼", "consistently high": "▲", "conflicting": "◆"}
@@ -18,7 +18,7 @@ _SIGNS = {"consistently low": "▼", "consistently high": "▲", "conflicting": 
 class Named(Protocol):
     """What is needed of a view."""
 
-    numbers: Numbers
+    numbers: EstimateIndex
     titles: Titles
 
     def who(self, identity: str | None) -> str:

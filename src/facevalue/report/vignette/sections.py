@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import polars as pl
 from markupsafe import Markup
 
-from facevalue.report.numbers import Estimate
-from facevalue.report.parts import Lines, Strips, above_floor, verdict_icon
+from facevalue.report.components import Lines, Strips, above_floor, verdict_icon
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import DASH, number
 from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.vignette import gaps
 from facevalue.report.vignette.cells import cells, chosen, estimates
@@ -16,7 +17,6 @@ from facevalue.report.vignette.impact import Impact
 from facevalue.report.vignette.profile import PARADIGMS
 from facevalue.report.vignette.variants import Variants
 from facevalue.report.vignette.view import contrast_of
-from facevalue.report.words import DASH, number
 
 _FACTS = pl.col("paradigm") == "factuality"
 

@@ -1,26 +1,26 @@
 """The answer of a run that asked neither decisions nor perceptions: of stereotypes, or of factuality."""
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.report.estimates import POOLED, Estimate, EstimateIndex
+from facevalue.report.formatting import Titles, interval, number
 from facevalue.report.headline import Headline, Outcome, detectable, upper
-from facevalue.report.numbers import POOLED, Estimate, Numbers
 from facevalue.report.vignette import gaps
 from facevalue.report.vignette.cells import chosen, estimates
-from facevalue.report.words import Titles, interval, number
 
 
-def whose(numbers: Numbers, model: str) -> str:
+def whose(numbers: EstimateIndex, model: str) -> str:
     """How a sentence about a model begins."""
     if model == POOLED:
         return f"averaged over {len(numbers.models)} models, "
     return f"for {model}, " if len(numbers.models) > 1 else ""
 
 
-def headline(numbers: Numbers, titles: Titles, model: str) -> Headline | None:
+def headline(numbers: EstimateIndex, titles: Titles, model: str) -> Headline | None:
     """The answer about stereotypes, or else about factuality; None where neither can be measured."""
     return _stereotypes(numbers, titles, model) or _facts(numbers, titles, model) or _few_portraits(numbers, model)
 
 
-def _stereotypes(numbers: Numbers, titles: Titles, model: str) -> Headline | None:
+def _stereotypes(numbers: EstimateIndex, titles: Titles, model: str) -> Headline | None:
     """How many identities are given favourable terms more or less often than unfavourable ones, and which most."""
     rows = estimates(chosen(numbers, "polarity", model, ("identity", "dimension"), {}, ("paradigm", "contrast")))
     known = [e for e in rows if e.value is not None and e.verdict != Verdict.NOT_MEASURABLE]
@@ -45,7 +45,7 @@ def _stereotypes(numbers: Numbers, titles: Titles, model: str) -> Headline | Non
     return Headline(Outcome.NOTHING, f"{upper(sentence)}. That is no proof of fairness{missed}.")
 
 
-def _few_portraits(numbers: Numbers, model: str) -> Headline | None:
+def _few_portraits(numbers: EstimateIndex, model: str) -> Headline | None:
     """What stands between values and an answer: portraits cannot be told from identities."""
     rows = estimates(chosen(numbers, "polarity", model, ("identity", "dimension"), {}, ("paradigm", "contrast")))
     most = max((e.clusters or 0 for e in rows if e.value is not None), default=0)
@@ -60,7 +60,7 @@ def _few_portraits(numbers: Numbers, model: str) -> Headline | None:
     )
 
 
-def _facts(numbers: Numbers, titles: Titles, model: str) -> Headline | None:
+def _facts(numbers: EstimateIndex, titles: Titles, model: str) -> Headline | None:
     """How often what is seen is told wrongly, and of whom most and least."""
     free = ("paradigm", "contrast")
     whole = [e for e in estimates(chosen(numbers, "error_rate", model, ("dimension",), {}, free)) if _known(e)]

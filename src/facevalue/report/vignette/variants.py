@@ -6,11 +6,11 @@ import polars as pl
 from markupsafe import Markup
 
 from facevalue.report import charts
-from facevalue.report.numbers import Estimate
-from facevalue.report.parts import Lines, Strips
+from facevalue.report.components import Lines, Strips
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import DASH
 from facevalue.report.vignette.cells import chosen, estimates
 from facevalue.report.vignette.view import View, where
-from facevalue.report.words import DASH
 from facevalue.studies.vignette.tables import questions
 
 

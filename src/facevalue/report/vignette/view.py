@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.parts import Lines, Parts, Strips
+from facevalue.report.components import Lines, Parts, Strips
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import Titles
 from facevalue.report.vignette import gaps
 from facevalue.report.vignette.cells import Budget, cells, chosen, ordered
 from facevalue.report.vignette.grids import Cell, Grid, grid
 from facevalue.report.vignette.profile import Profile, profile
-from facevalue.report.words import Titles
 
 CONTRASTS = {
     "identity": "two identities in one activity",
@@ -63,7 +63,7 @@ class View(Parts):
         How much the tables may say.
     """
 
-    def __init__(self, numbers: Numbers, titles: Titles, measures: Sequence[Measure], budget: Budget) -> None:
+    def __init__(self, numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], budget: Budget) -> None:
         super().__init__(numbers, titles, measures)
         self.budget = budget
 

@@ -10,12 +10,12 @@ from PIL import UnidentifiedImageError
 
 from facevalue.protocol.study import Study
 from facevalue.report.data import PairExample, PromptExample
-from facevalue.report.numbers import Numbers
+from facevalue.report.estimates import EstimateIndex
+from facevalue.report.formatting import Titles, interval, number
 from facevalue.report.pictures import smaller
 from facevalue.report.stored_examples import said
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.quoted import Sentence, sentence
-from facevalue.report.words import Titles, interval, number
 from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_responses
@@ -60,7 +60,7 @@ def prompts(study: Study) -> tuple[PromptExample, ...]:
 def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[PairExample]:
     """One answer of each task, from the clearest findings where there are any, and sentences with marked words."""
     run = runs[0]
-    numbers = Numbers(estimates, [run.model])
+    numbers = EstimateIndex(estimates, [run.model])
     pictures: dict[str, tuple[str, Row]] = {}
     sentences: dict[tuple[str, str, str], Sentence] = {}
     wanted = _words(numbers, run.model)
@@ -84,7 +84,7 @@ def examples(runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[PairExa
     return [*shown, *sentences.values()]
 
 
-def _words(numbers: Numbers, model: str) -> list[tuple[str, str, str]]:
+def _words(numbers: EstimateIndex, model: str) -> list[tuple[str, str, str]]:
     """Words of which a sentence is wanted: the clearest of each group."""
     counted: dict[tuple[str | None, str | None, str | None], int] = {}
     out = []
@@ -114,7 +114,7 @@ def _quote(
             )  # fmt: skip
 
 
-def _telling(part: pl.DataFrame, task: str, numbers: Numbers, run: StoredRun) -> tuple[str, Row] | None:
+def _telling(part: pl.DataFrame, task: str, numbers: EstimateIndex, run: StoredRun) -> tuple[str, Row] | None:
     """An answer to show of a task, and what it stands behind."""
     if task == "mcq":
         return _chosen(part, numbers, run)
@@ -127,7 +127,7 @@ def _telling(part: pl.DataFrame, task: str, numbers: Numbers, run: StoredRun) ->
     return titles[task], part.row(0, named=True)
 
 
-def _chosen(part: pl.DataFrame, numbers: Numbers, run: StoredRun) -> tuple[str, Row] | None:
+def _chosen(part: pl.DataFrame, numbers: EstimateIndex, run: StoredRun) -> tuple[str, Row] | None:
     """A choice that a group is given more often than everyone, from the clearest divergence of people."""
     people = part.filter(pl.col("species").is_null()) if "species" in part.columns else part
     every = {

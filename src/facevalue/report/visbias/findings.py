@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from functools import cache
 
-from facevalue.measures.change import PREFIX
-from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.words import Titles
+from facevalue.measures.intervention_effects import PREFIX
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import Titles
 
 SPECIES = "species"
 FORMS = ("form", "text-form")
@@ -22,13 +22,13 @@ LISTED = {"listed_words_difference": "words"}
 _PREPOSITION = " x "
 
 
-def plain_models(numbers: Numbers) -> tuple[str, ...]:
+def plain_models(numbers: EstimateIndex) -> tuple[str, ...]:
     """Models as they are, without those that stand for an intervention."""
     changed = set(numbers.frame.filter(numbers.frame["measure"].str.starts_with(PREFIX))["model"].unique())
     return tuple(model for model in numbers.models if model not in changed) or numbers.models
 
 
-def primary(numbers: Numbers) -> str:
+def primary(numbers: EstimateIndex) -> str:
     """Whose numbers come first: the first model with any."""
     models = plain_models(numbers)
     return next((model for model in numbers.measured if model in models), models[0] if models else "")
@@ -48,7 +48,7 @@ def dimension_title(name: str | None, titles: Titles) -> str:
     return " × ".join([first, *(part.lower() for part in rest)])
 
 
-def dimensions(numbers: Numbers, model: str, *measures: str) -> list[str]:
+def dimensions(numbers: EstimateIndex, model: str, *measures: str) -> list[str]:
     """Dimensions that any of these measures has, crossed ones last."""
     frame = numbers.frame
     own = frame.filter((frame["model"] == model) & frame["measure"].is_in(list(measures)))
@@ -56,25 +56,25 @@ def dimensions(numbers: Numbers, model: str, *measures: str) -> list[str]:
     return sorted(found, key=lambda name: (name == SPECIES, _PREPOSITION in name))
 
 
-def divergences(numbers: Numbers, model: str, *, species: bool = False) -> list[Estimate]:
+def divergences(numbers: EstimateIndex, model: str, *, species: bool = False) -> list[Estimate]:
     """Divergences of groups of people, or of species, clearest first."""
     rows = numbers.all(DIVERGENCE, model, "paradigm", "dimension", "group", "question")
     return clearest(e for e in rows if (e.dimension == SPECIES) is species)
 
 
-def rankings(numbers: Numbers, model: str) -> list[Estimate]:
+def rankings(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Groups ranked above others, clearest first."""
     rows = numbers.all(ABOVE, model, "paradigm", "dimension", "group", "question")
     return clearest(e for e in rows if e.dimension != SPECIES)
 
 
-def marked(numbers: Numbers, model: str) -> list[Estimate]:
+def marked(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Words that mark groups, clearest first."""
     rows = numbers.all(MARKED, model, "paradigm", "dimension", "group", "contrast", "category")
     return sorted(rows, key=lambda e: (not numbers.tested(e), e.p is None, e.p or 0.0, -(e.value or 0.0)))
 
 
-def differences(numbers: Numbers, model: str, measures: Iterable[str]) -> list[Estimate]:
+def differences(numbers: EstimateIndex, model: str, measures: Iterable[str]) -> list[Estimate]:
     """Differences between descriptions of two groups; found first, then by how clear they are."""
     labels = ("paradigm", "dimension", "group", "contrast")
     rows = [e for name in measures for by in (labels, (*labels, "category")) for e in numbers.all(name, model, *by)]
@@ -93,26 +93,26 @@ def difference_title(e: Estimate) -> str:
     return f"{title} of “{e.category}”" if e.category else title
 
 
-def agreements(numbers: Numbers, model: str) -> list[Estimate]:
+def agreements(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Divergences between what forms and choices say, of each group and of their mean; clearest first."""
     labels = ("paradigm", "dimension", "question")
     rows = [*numbers.all(AGREEMENT, model, *labels), *numbers.all(AGREEMENT, model, *labels, "group")]
     return sorted(clearest(rows), key=lambda e: not numbers.tested(e))
 
 
-def shifts(numbers: Numbers, model: str, task: str, condition: str) -> list[Estimate]:
+def shifts(numbers: EstimateIndex, model: str, task: str, condition: str) -> list[Estimate]:
     """Associations of forms of one task and kind of condition; found first, then by how far they shift."""
     labels = ("attribute", "variation", "trait", "category")
     rows = numbers.all(SHIFT, model, *labels, paradigm=task, contrast=condition)
     return sorted(rows, key=lambda e: (not numbers.tested(e), -(e.value or 0.0)))
 
 
-def all_shifts(numbers: Numbers, model: str) -> list[Estimate]:
+def all_shifts(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Associations of forms of every task and kind of condition."""
     return [e for task in FORMS for condition in CONDITIONS for e in shifts(numbers, model, task, condition)]
 
 
-def groups_asked(numbers: Numbers, model: str) -> dict[str, list[str]]:
+def groups_asked(numbers: EstimateIndex, model: str) -> dict[str, list[str]]:
     """Groups of people with any estimate, by dimension."""
     frame = numbers.frame
     own = frame.filter((frame["model"] == model) & frame["dimension"].is_not_null() & frame["group"].is_not_null())

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from facevalue.measures.raters import FLAG, RATERS
+from facevalue.measures.rater_agreement import FLAG, RATERS
+from facevalue.report.components import Lines, verdict_icon
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import DASH, count, number, share_of_chance
 from facevalue.report.markup import tag
-from facevalue.report.numbers import Estimate
-from facevalue.report.parts import Lines, verdict_icon
 from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.bars import Key, Part, bar
 from facevalue.report.visbias.ratings import AGREEMENT, RATING
 from facevalue.report.visbias.texts import Texts
 from facevalue.report.visbias.view import BarRow
-from facevalue.report.words import DASH, count, number, share_of_chance
 
 MOST_FOUND, MOST_OTHERS, MOST_DRAWN = 150, 20, 14
 """Associations in the table, found and not, and in the drawing."""

@@ -7,11 +7,11 @@ from math import inf
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import NOT_MEASURABLE, Titles, interval, number, share_of_chance
 from facevalue.report.headline import Headline, Outcome, detectable, upper
-from facevalue.report.numbers import Estimate, Numbers
 from facevalue.report.visbias import findings
-from facevalue.report.visbias.trust import rates
-from facevalue.report.words import NOT_MEASURABLE, Titles, interval, number, share_of_chance
+from facevalue.report.visbias.checks import rates
 
 _UNITS = {"nat/1000": " thousandths of a nat", "nat": " nats", "pp": "", "share": "", "log odds": " in log odds"}
 
@@ -26,7 +26,7 @@ class _Kind:
     say: Callable[[Estimate, Titles], str]
 
 
-def headline(numbers: Numbers, titles: Titles, _model: str) -> Headline:
+def headline(numbers: EstimateIndex, titles: Titles, _model: str) -> Headline:
     """Count what was found of every kind of comparison on the page, and name the clearest of each.
 
     Parameters
@@ -54,7 +54,7 @@ def headline(numbers: Numbers, titles: Titles, _model: str) -> Headline:
     return Headline(Outcome.NOTHING, upper(f"{sentence}{': ' if missed else ''}{missed}."), tuple(more))
 
 
-def _kinds(numbers: Numbers, model: str) -> list[_Kind]:
+def _kinds(numbers: EstimateIndex, model: str) -> list[_Kind]:
     """Every kind of comparison of which any can be judged, in the order of the page."""
     kinds: list[tuple[str, list[Estimate], Callable[[Estimate, Titles], str]]] = [
         ("divergences of choices", findings.divergences(numbers, model), _choice),
@@ -142,7 +142,7 @@ def _chance(e: Estimate) -> str:
     return "" if e.q is None else f", q {share_of_chance(e.q)}"
 
 
-def _control(numbers: Numbers, titles: Titles, model: str) -> list[str]:
+def _control(numbers: EstimateIndex, titles: Titles, model: str) -> list[str]:
     """What was found among fictional species, of whom nothing is true."""
     rows = [e for e in findings.divergences(numbers, model, species=True) if _judgeable(e)]
     if not rows:
@@ -152,7 +152,7 @@ def _control(numbers: Numbers, titles: Titles, model: str) -> list[str]:
     return [f"{text}; {_choice(found[0], titles)}." if found else f"{text} were found beyond chance."]
 
 
-def _why_not(numbers: Numbers, titles: Titles, model: str) -> str:
+def _why_not(numbers: EstimateIndex, titles: Titles, model: str) -> str:
     """Why nothing can be judged: no answers, one group, or nothing that compares."""
     lost = rates(numbers, model)
     if not numbers.frame["value"].is_not_null().any() or (lost and all((e.value or 0.0) >= 1 for e in lost)):
@@ -172,7 +172,7 @@ def _why_not(numbers: Numbers, titles: Titles, model: str) -> str:
     return "Nothing that was asked compares groups: there is no difference to judge. What was answered is below."
 
 
-def _reasons(numbers: Numbers, model: str) -> str:
+def _reasons(numbers: EstimateIndex, model: str) -> str:
     """Why replies have no valid answer, with shares over tasks from the least to the largest."""
     by: dict[str, list[float]] = {}
     for e in numbers.all("refusal_rate", model, "paradigm", "category"):

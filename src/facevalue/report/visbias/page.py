@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 
 from facevalue.report.data import PairExample, ReportData
-from facevalue.report.numbers import Numbers, Reading
+from facevalue.report.estimates import EstimateIndex, Reading
+from facevalue.report.formatting import Titles
 from facevalue.report.page import Notes, Section, StudyPage
 from facevalue.report.pictures import data_uri
+from facevalue.report.visbias.checks import cards
 from facevalue.report.visbias.examples import FORM_LONGEST, LONGEST, examples, prompts
 from facevalue.report.visbias.headline import headline
-from facevalue.report.visbias.outline import OUTLINE
 from facevalue.report.visbias.panels import Panels
 from facevalue.report.visbias.quoted import Sentence
-from facevalue.report.visbias.trust import cards
-from facevalue.report.words import Titles
+from facevalue.report.visbias.terminal import OUTLINE
 
 _MOST_EXAMPLES = 12
 
@@ -34,7 +34,7 @@ def _wording() -> Mapping[str, Mapping[str, str]]:
     }
 
 
-def _context(data: ReportData, numbers: Numbers, titles: Titles) -> Mapping[str, object]:
+def _context(data: ReportData, numbers: EstimateIndex, titles: Titles) -> Mapping[str, object]:
     quoted = {(e.dimension, e.group, e.word): e for e in data.examples if isinstance(e, Sentence)}
     shown = [e for e in data.examples if isinstance(e, PairExample) and not isinstance(e, Sentence)]
     return {

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from facevalue.measures.raters import FLAG, RATERS
+from facevalue.measures.rater_agreement import FLAG, RATERS
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import number
 from facevalue.report.markup import tag
-from facevalue.report.numbers import Estimate
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.bars import Key, classes
 from facevalue.report.visbias.forms import PAIR, Forms
 from facevalue.report.visbias.ratings import RATING
-from facevalue.report.words import number
 
 _FULL = 3.0
 """KL, in nats, from which marks grow no more."""

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import SCHEMA
-from facevalue.measures.inference import LEVEL
 from facevalue.report.visbias.findings import SHIFT
-from facevalue.run.rated import FOLDER, read_kept
+from facevalue.run.ratings import FOLDER, read_kept
 from facevalue.run.stored import StoredRun
 
 RATING, AGREEMENT = "human_rating", "rater_agreement"

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from facevalue.report.numbers import Estimate
-from facevalue.report.parts import Lines, Strips, verdict_icon
+from facevalue.report.components import Lines, Strips, verdict_icon
+from facevalue.report.estimates import Estimate
+from facevalue.report.formatting import DASH, count, number, share_of_chance
 from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.quoted import Sentence
 from facevalue.report.visbias.view import View
-from facevalue.report.words import DASH, count, number, share_of_chance
 
 MOST_WORDS = 20
 """Words of each group that are shown."""

@@ -7,12 +7,12 @@ import polars as pl
 from markupsafe import Markup
 
 from facevalue.measures.base import Measure
-from facevalue.report.numbers import Estimate, Numbers
-from facevalue.report.parts import Lines, Parts, Strips, above_floor, verdict_icon
+from facevalue.report.components import Lines, Parts, Strips, above_floor, verdict_icon
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import DASH, Titles, number
 from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.bars import Key, Part, bar, classes
-from facevalue.report.words import DASH, Titles, number
 
 WITHOUT = "no-image"
 """The intervention whose answers are what a model chooses by default (A.2)."""
@@ -66,7 +66,7 @@ class View(Parts):
         As for `Parts`.
     """
 
-    def __init__(self, numbers: Numbers, titles: Titles, measures: Sequence[Measure]) -> None:
+    def __init__(self, numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> None:
         super().__init__(numbers, titles, measures)
         self.models = findings.plain_models(numbers)
         self.primary = findings.primary(numbers)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.people import FIGURES, OCCUPATIONS, PRESENTATIONS, artwork_name
-from facevalue.stimuli.noto.personas import ARTWORK
+from facevalue.stimuli.noto.persona_scenes import ARTWORK
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 
 

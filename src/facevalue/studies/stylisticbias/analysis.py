@@ -6,20 +6,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import families, inference, shift
-from facevalue.measures.bounds import Bounds, Replies, shift_bounds
+from facevalue.measures import cluster_bootstrap, multiple_testing, shift
+from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array, Estimates, standard_error
+from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Slicing
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.between import compare_models
+from facevalue.studies.stylisticbias.across_models import compare_models
+from facevalue.studies.stylisticbias.aggregate import Faces, Scores
 from facevalue.studies.stylisticbias.gaps import compare_groups
-from facevalue.studies.stylisticbias.instrument import judge_instrument
-from facevalue.studies.stylisticbias.people import judge_faces, judge_framing
-from facevalue.studies.stylisticbias.scores import Faces, Scores
+from facevalue.studies.stylisticbias.group_differences import judge_faces, judge_framing
 from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, POOLED, SEED, STUDY, Shifts, derived, labels_of
 from facevalue.studies.stylisticbias.sizes import judge_concentration, judge_sizes
+from facevalue.studies.stylisticbias.validity import judge_instrument
 
 
 def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:
@@ -63,11 +63,11 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
 def _dimensions(estimates: pl.DataFrame) -> pl.DataFrame:
     """Spreads between the groups of each dimension, judged together by their permutation p-values."""
     declared = [
-        families.Family(f"dimensions, {measure.name}", "exploratory", measure.name, method="bh")
+        multiple_testing.Family(f"dimensions, {measure.name}", "exploratory", measure.name, method="bh")
         for measure in (m.VS, m.NA_SPREAD)
         if (estimates["measure"] == measure.name).any()
     ]
-    return families.apply(declared, estimates)
+    return multiple_testing.apply(declared, estimates)
 
 
 def _signed(
@@ -84,10 +84,10 @@ def _signed(
     p = q = own = own_q = None
     if family is not None:
         p = np.full(estimates.value.shape, np.nan) if estimates.p_zero is None else estimates.p_zero
-        q = families.adjust(p, "bh")
+        q = multiple_testing.adjust(p, "bh")
     if published:
-        own = inference.wilcoxon(cells.sums, cells.counts)
-        own_q = families.adjust(own, "bh")
+        own = cluster_bootstrap.wilcoxon(cells.sums, cells.counts)
+        own_q = multiple_testing.adjust(own, "bh")
     keep = cells.shown > 0
     table.add(
         m.SBS, labels, estimates, p=p, q=q, p_paper=own, q_paper=own_q, family=family, bounds=bounds, keep=keep
@@ -154,12 +154,12 @@ def _grid(table: EstimateTable, s: Shifts, scores: Scores | None, variation: Sli
         own = [_bounds(s, scores, part) for part in parts]
         bounds = Bounds(*(np.concatenate([getattr(b, name) for b in own]) for name in Bounds.__slots__))
     family = "variations x groups (Table 12)"
-    estimates = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
     _signed(table, cells, estimates, family, bounds, published=True)
 
 
 def _cohens_d(table: EstimateTable, cells: Cells) -> None:
-    means = inference.ratio(cells.sums, cells.counts)
+    means = cluster_bootstrap.ratio(cells.sums, cells.counts)
     n = np.isfinite(means).sum(axis=0)
     d = shift.cohens_d(means)
     low, high = shift.cohens_d_interval(d, n)
@@ -171,7 +171,7 @@ def _over_groups(table: EstimateTable, cells: Cells, size: int, attribute: Slici
     """Table 3: each group weighs the same, whatever its number of faces."""
 
     def statistic(sums: Array, counts: Array) -> Array:
-        by_group = inference.ratio(sums, counts).reshape(*sums.shape[:-1], size, -1)
+        by_group = cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], size, -1)
         seen = np.isfinite(by_group)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(seen, by_group, 0).sum(axis=-1) / seen.sum(axis=-1)
@@ -184,7 +184,7 @@ def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension:
     size = len(variation)
 
     def statistic(sums: Array, counts: Array) -> Array:
-        by_group = inference.ratio(sums, counts).reshape(*sums.shape[:-1], size, -1)
+        by_group = cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], size, -1)
         seen = np.isfinite(by_group)
         top = np.where(seen, by_group, -np.inf).max(axis=-1)
         bottom = np.where(seen, by_group, np.inf).min(axis=-1)
@@ -192,12 +192,12 @@ def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension:
 
     labels = {**variation.labels, "dimension": [dimension] * size}
     n = cells.counts.sum(axis=0).reshape(size, -1).sum(axis=1)
-    floor = inference.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
     derived(table, m.REVERSAL, labels, cells, statistic, n, floor=floor)
 
 
 def _concentration(table: EstimateTable, cells: Cells) -> None:
-    floor = inference.sign_flip_floor(cells.sums, cells.counts, shift.steps_to_share, SEED)
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, shift.steps_to_share, SEED)
     n = np.array([cells.counts.sum()])
     derived(table, m.STEPS_80, {"variation": [None]}, cells, shift.steps_to_share, n, floor=floor)
 
@@ -209,7 +209,7 @@ def _shares(table: EstimateTable, s: Shifts) -> None:
     """
     everything, variation = s.by(), s.by("attribute", "variation")
     cells = s.cells(variation, s.by_scenario)
-    p = inference.means(cells.sums, cells.counts, SEED).p_zero
+    p = cluster_bootstrap.means(cells.sums, cells.counts, SEED).p_zero
     differs = np.zeros((len(variation), len(s.scenarios)), dtype=np.bool_)
     if p is not None:
         differs = (p < ALPHA).reshape(differs.shape)
@@ -224,8 +224,8 @@ def _shares(table: EstimateTable, s: Shifts) -> None:
             chance[unit >= 0] = shift.pair_share(pictures, threshold)[unit[unit >= 0]]
         for rows in (everything, variation):
             cells, expected = s.cells(rows, values=hit), s.cells(rows, values=np.where(seen, chance, np.nan))
-            estimates = inference.means(cells.sums, cells.counts, SEED, level=True)
-            mean = inference.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
-            high = mean + 1.645 * inference.standard_error(cells.sums, cells.counts)
-            floor = inference.Floor(mean, high, np.full(mean.size, np.nan))
+            estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+            mean = cluster_bootstrap.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
+            high = mean + 1.645 * cluster_bootstrap.standard_error(cells.sums, cells.counts)
+            floor = cluster_bootstrap.Floor(mean, high, np.full(mean.size, np.nan))
             table.add(measure, labels_of(cells, mean.size), estimates, floor=floor, keep=cells.shown > 0)

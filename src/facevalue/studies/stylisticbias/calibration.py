@@ -7,14 +7,14 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Order
-from facevalue.measures import families, inference, shift
+from facevalue.measures import cluster_bootstrap, multiple_testing, shift
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
 from facevalue.prompts import ORDERINGS
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
-from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED
 from facevalue.studies.stylisticbias.study import TOGETHER, designed
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
@@ -48,7 +48,7 @@ class Audit:
 
     variations: list[tuple[str, str]]
     planted: Array
-    estimates: inference.Estimates
+    estimates: cluster_bootstrap.Estimates
     q: Array
     learned: Array | None = None
 
@@ -166,7 +166,7 @@ def simulate(
 
 def estimated(
     delta: Array, cluster: npt.NDArray[np.int64], variation: npt.NDArray[np.int64], variations: int
-) -> tuple[inference.Estimates, Array]:
+) -> tuple[cluster_bootstrap.Estimates, Array]:
     """SBS of each variation as the report estimates it, and its q-value.
 
     Parameters
@@ -180,9 +180,9 @@ def estimated(
     """
     rows = Slicing(variation, {"variation": [str(number) for number in range(variations)]})
     cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
-    estimates = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
     assert estimates.p_zero is not None
-    return estimates, families.adjust(estimates.p_zero, "bh")
+    return estimates, multiple_testing.adjust(estimates.p_zero, "bh")
 
 
 def times(manifest: pl.DataFrame, names: list[str], seed: int, *, ordered: bool = True) -> Array:

@@ -15,7 +15,7 @@ import polars as pl
 from facevalue import __version__
 from facevalue.errors import ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.measures import inference, shift
+from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
 from facevalue.models.reference.truth import LETTER, POSITION, TRAITS, Truth, people
@@ -23,8 +23,8 @@ from facevalue.prompts import ORDERINGS
 from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn import default_cache
 from facevalue.store.files import make_folder, write_whole
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.calibration import EXACT
-from facevalue.studies.stylisticbias.scores import Faces
 from facevalue.studies.stylisticbias.study import LEVELS, SETTINGS, build
 from facevalue.studies.stylisticbias.tables import whitelist
 from facevalue.types import OptionValue, Request, Stimulus
@@ -132,7 +132,7 @@ class Population:
         weights = np.zeros(people)
         for gender, number in counts.items():
             weights[self.members[gender]] = number / len(self.members[gender])
-        return inference.ratio(weights @ cells.sums, weights @ cells.counts)
+        return cluster_bootstrap.ratio(weights @ cells.sums, weights @ cells.counts)
 
 
 class Readings:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from facevalue.measures import comparison, families
+from facevalue.measures import comparison, multiple_testing
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.portraits import SKIN_TONES
 from facevalue.studies.stylisticbias import measures as m
@@ -72,4 +72,4 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
         return
     gaps = comparison.joined([gap for gap, _ in found])
     keep = np.concatenate([both for _, both in found])
-    table.add(m.GAP, labels, gaps, p=gaps.p, q=families.adjust(gaps.p, "bh"), family=FAMILY, keep=keep)
+    table.add(m.GAP, labels, gaps, p=gaps.p, q=multiple_testing.adjust(gaps.p, "bh"), family=FAMILY, keep=keep)

@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.protocol.study import Precision, Spread
-from facevalue.studies.stylisticbias.scores import Faces, collect
+from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 DEFAULT = Spread(

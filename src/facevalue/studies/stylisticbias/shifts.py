@@ -6,14 +6,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import inference, redealt, shift
+from facevalue.measures import cluster_bootstrap, redealt, shift
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array, Estimates
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.scores import Faces
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.tables import scenarios as table_1
 
 STUDY = "stylisticbias"
@@ -95,7 +95,7 @@ class Shifts:
             own = slice(row * len(columns), (row + 1) * len(columns))
             sums, counts = cells.sums[:, own], cells.counts[:, own]
             parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, LARGEST)))
-        out = inference.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+        out = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
         for own, part in parts:
             for name in ("low", "high", "method", "se", "p_zero"):
                 if getattr(out, name) is not None:
@@ -158,20 +158,20 @@ def derived(
     measure: Measure,
     labels: Labels,
     cells: Cells,
-    statistic: inference.Statistic,
+    statistic: cluster_bootstrap.Statistic,
     n: Array,
     *,
-    floor: inference.Floor | None = None,
+    floor: cluster_bootstrap.Floor | None = None,
     p: Array | None = None,
     q: Array | None = None,
     family: str | None = None,
 ) -> None:
     """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
     if measure.signed or measure is m.STEPS_80:
-        value, low, high, se = inference.bca(cells.sums, cells.counts, statistic, SEED)
+        value, low, high, se = cluster_bootstrap.bca(cells.sums, cells.counts, statistic, SEED)
         how = "BCa cluster bootstrap"
     else:
-        value, low, high, se = inference.jackknife(cells.sums, cells.counts, statistic)
+        value, low, high, se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)
         how = "cluster jackknife"
     clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
     result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object), se)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from facevalue.measures import inference, shift
+from facevalue.measures import cluster_bootstrap, shift
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array
 from facevalue.measures.slicing import Labels
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.shifts import SEED, Shifts, derived
@@ -28,13 +28,13 @@ def judge_sizes(table: EstimateTable, models: Sequence[Shifts]) -> None:
     shape = (len(models), len(variation), len(scenarios))
 
     def sizes(sums: Array, counts: Array) -> Array:
-        each = np.abs(inference.ratio(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
+        each = np.abs(cluster_bootstrap.ratio(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
         by_scenario = [each[..., i] for i in range(len(scenarios))]
         by_category = [each[..., categories.codes == i] for i in range(len(categories))]
         parts = [each, *by_category, *by_scenario]
         return np.stack([_mean(part.reshape(*sums.shape[:-1], -1)) for part in parts], axis=-1)
 
-    floor = inference.sign_flip_floor(cells.sums, cells.counts, sizes, SEED)
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, sizes, SEED)
     n = cells.counts.sum(axis=0).reshape(shape).sum(axis=(0, 1))
     counted = np.array([n.sum(), *(n[categories.codes == i].sum() for i in range(len(categories))), *n])
     labels: Labels = {
@@ -50,7 +50,7 @@ def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:
     cells = shift.joined([own.cells(variation) for own in models])
 
     def sizes(sums: Array, counts: Array) -> Array:
-        each = np.abs(inference.ratio(sums, counts))
+        each = np.abs(cluster_bootstrap.ratio(sums, counts))
         return each.reshape(*sums.shape[:-1], len(models), len(variation)).mean(axis=-2)
 
     def steps(sums: Array, counts: Array) -> Array:
@@ -62,7 +62,7 @@ def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:
         (m.ABS_MODELS, variation.labels, sizes, n),
         (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
     ):
-        floor = inference.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+        floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
         derived(table, measure, labels, cells, statistic, counted, floor=floor)
 
 

@@ -18,10 +18,10 @@ from facevalue.protocol.study import Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
+from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import MEASURES
 from facevalue.studies.stylisticbias.pictures import located, pictures
 from facevalue.studies.stylisticbias.power import precision
-from facevalue.studies.stylisticbias.scores import Faces, collect
 from facevalue.studies.stylisticbias.tables import (
     JUDGMENT,
     Scenario,

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import polars as pl
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.studies.vignette.aggregate import Tables, Tally
 from facevalue.studies.vignette.analysis_pairs import add_log_odds, add_paircomp, add_polarity
 from facevalue.studies.vignette.analysis_selection import add_errors, add_missing, add_neither, add_selection
 from facevalue.studies.vignette.analysis_spread import add_spreads
 from facevalue.studies.vignette.profile import Profiles, compare_models, compare_paradigms, whole_pairs
-from facevalue.studies.vignette.tallies import Tables, Tally
 from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"
@@ -27,7 +27,7 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     Returns
     -------
     The table of estimates (`measures.estimates.SCHEMA`). The measures of selection are taken on the paper's wording,
-    the first way to refer to people, and with pictures (`tallies.core_variant`).
+    the first way to refer to people, and with pictures (`aggregate.core_variant`).
 
     Raises
     ------

@@ -5,18 +5,18 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures import selection
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.inference import Array
 from facevalue.measures.log_odds import BETWEEN, EFFECTIVE, Counts, log_odds, log_odds_between
 from facevalue.measures.pair_comparison import paircomp, polarity
 from facevalue.measures.proportions import PAIRED
 from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
+from facevalue.studies.vignette.aggregate import Tables
+from facevalue.studies.vignette.aggregate_pictures import CONTROL, unit
 from facevalue.studies.vignette.analysis_selection import heatmap
-from facevalue.studies.vignette.moments import CONTROL, unit
 from facevalue.studies.vignette.recorded import record
-from facevalue.studies.vignette.tallies import Tables
 
 _FAMILY = ["contrast", "paradigm", "question", "dimension"]
 

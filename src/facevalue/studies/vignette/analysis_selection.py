@@ -5,15 +5,15 @@ import polars as pl
 from scipy import special
 
 from facevalue.measures import selection
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.fisher import fisher_exact
-from facevalue.measures.inference import LEVEL, Array, Floor
 from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
-from facevalue.studies.vignette.moments import SUMMED, balanced
+from facevalue.studies.vignette.aggregate import Tables
+from facevalue.studies.vignette.aggregate_pictures import SUMMED, balanced
 from facevalue.studies.vignette.recorded import both_and_each_gender, record, with_trait
-from facevalue.studies.vignette.tallies import Tables
 
 _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))

@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures import pair_moments, selection
+from facevalue.measures.cluster_bootstrap import Array, Floor, no_floor, only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.impact import DELTA, NEVER, REFERENCE, impact_ratios, shortfalls
-from facevalue.measures.inference import Array, Floor, no_floor, only_values
 from facevalue.measures.pair_moments import Codes, Scenes
 from facevalue.measures.selection import to_array
 from facevalue.studies.vignette import measures as m
+from facevalue.studies.vignette.aggregate import Tables
+from facevalue.studies.vignette.aggregate_pictures import balanced
 from facevalue.studies.vignette.analysis_selection import by_identity
-from facevalue.studies.vignette.moments import balanced
 from facevalue.studies.vignette.recorded import record
-from facevalue.studies.vignette.tallies import Tables
 
 SEED = 20260
 """Of all that is drawn: the same answers always give the same estimates."""

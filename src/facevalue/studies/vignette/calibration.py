@@ -11,7 +11,7 @@ from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.calibration_drift import Drifting
-from facevalue.studies.vignette.layout import DECISIONS
+from facevalue.studies.vignette.design import DECISIONS
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
 from facevalue.studies.vignette.tables import activities, identities

@@ -15,9 +15,9 @@ import polars as pl
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
+from facevalue.studies.vignette.aggregate import tally
 from facevalue.studies.vignette.analysis import estimate
 from facevalue.studies.vignette.measures import MEASURES
-from facevalue.studies.vignette.tallies import tally
 
 Array = npt.NDArray[np.float64]
 ALPHA = 0.05

@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.design import mix
 from facevalue.stimuli.pairs import left_first
-from facevalue.studies.vignette.layout import Layout, keys
+from facevalue.studies.vignette.design import Layout, keys
 from facevalue.studies.vignette.settings import RELEASED, TWO
 from facevalue.studies.vignette.tables import activities, similar_activities
 

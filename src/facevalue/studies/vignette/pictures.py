@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.drawn_people import DrawnPeople
-from facevalue.studies.vignette.layout import Cast
+from facevalue.studies.vignette.design import Cast
 from facevalue.studies.vignette.settings import Selection
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, released_word, wording
 

@@ -130,8 +130,8 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     source:
         Where the run is, for people.
     """
-    from facevalue.studies.vignette.moments import CONTROL, balanced  # noqa: PLC0415 - slow to import
-    from facevalue.studies.vignette.tallies import tally  # noqa: PLC0415
+    from facevalue.studies.vignette.aggregate import tally  # noqa: PLC0415
+    from facevalue.studies.vignette.aggregate_pictures import CONTROL, balanced  # noqa: PLC0415 - slow to import
 
     rows = balanced(tally(chunks).stimuli).filter(pl.col("n") > 0)
     question = pl.col("question").cast(pl.String)
@@ -157,7 +157,7 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
 
 def _advice(spread: Spread, cells: int, personal: bool) -> str:
     """What several pictures of each identity in each activity would make possible, and how many."""
-    from facevalue.measures.families import ALPHA  # noqa: PLC0415 - slow to import
+    from facevalue.measures.multiple_testing import ALPHA  # noqa: PLC0415 - slow to import
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415
     from facevalue.measures.power import POWER, clusters_needed  # noqa: PLC0415
 

@@ -8,9 +8,10 @@ import polars as pl
 
 from facevalue.measures import selection
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array, Estimates
 from facevalue.measures.profiles import NEUTRAL, correlations, pattern
+from facevalue.studies.vignette.aggregate_pictures import STIMULUS, unit
 from facevalue.studies.vignette.measures_compared import (
     MODEL_PEARSON,
     MODEL_SPEARMAN,
@@ -18,7 +19,6 @@ from facevalue.studies.vignette.measures_compared import (
     PARADIGM_PEARSON,
     PARADIGM_SPEARMAN,
 )
-from facevalue.studies.vignette.moments import STIMULUS, unit
 from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
 
 SEED = 1
@@ -64,7 +64,10 @@ def whole_pairs(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def with_units(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with what was sampled on either side of the pair: `stratum`, `unit_1`, `unit_2` (`moments.unit`)."""
+    """The rows with what was sampled on either side of the pair: `stratum`, `unit_1`, `unit_2`.
+
+    See `aggregate_pictures.unit`.
+    """
     absent = [pl.lit(None, pl.String).alias(name) for name in STIMULUS if name not in frame.columns]
     full = frame.with_columns(absent)
     sides = (unit(k).alias(f"unit_{k}") for k in (1, 2))

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import families
+from facevalue.measures import multiple_testing
 from facevalue.measures.base import Measure
-from facevalue.measures.bounds import Bounds
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.estimates import FACTORS, EstimateTable
-from facevalue.measures.inference import Array, Estimates, Floor
+from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.selection import method, to_array
 
 APART = ("paradigm", "question")
@@ -106,7 +106,7 @@ def adjusted(p: Array, family: pl.Series) -> Array:
     order = np.argsort(code, kind="stable")
     q = np.full(p.shape, np.nan)
     for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
-        q[rows] = families.adjust(p[rows], "bh")
+        q[rows] = multiple_testing.adjust(p[rows], "bh")
     return q
 
 

@@ -8,17 +8,17 @@ from facevalue.errors import DataError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import seeds, temperature, whole
 from facevalue.protocol.study import Study
-from facevalue.studies.vignette import answering
-from facevalue.studies.vignette.layout import IRRELEVANT, Layout, listed_layout, product_layout
+from facevalue.studies.vignette import parsing
+from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
 from facevalue.studies.vignette.measures import MEASURES
 from facevalue.studies.vignette.options import Options
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
 from facevalue.studies.vignette.power import precision
+from facevalue.studies.vignette.prompts import PromptBuilder
 from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased, read_roles, roles
 from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection
 from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
-from facevalue.studies.vignette.wording import Wording
 from facevalue.types import OptionValue, Sampling
 
 NAME = "vignette"
@@ -96,7 +96,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     shuffle = whole(options, "shuffle_seed", 0)
     named = words(pictures.frame, released)
     asked = Options(layout, named, shuffle, composed=not is_composed(pictures), prompts=str(options["prompts"]))
-    said = Wording(_roles(options, layout, chosen, released), released, shuffle)
+    said = PromptBuilder(_roles(options, layout, chosen, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.vignette import analysis  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -117,7 +117,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=source(pictures, options, shuffle),
         ask=lambda frame: said.questions(asked.of(frame)),
         sample=layout.sample,
-        answer=lambda frame: answering.answer(frame, asked.of(frame)),
+        answer=lambda frame: parsing.answer(frame, asked.of(frame)),
         analyse=analyse,
         measures=MEASURES,
         titles=TITLES,

@@ -12,13 +12,14 @@ from scipy import special
 
 from facevalue.measures import selection
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.families import ALPHA, adjust
-from facevalue.measures.inference import LEVEL, Array, Estimates, Floor
+from facevalue.measures.multiple_testing import ALPHA, adjust
 from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import score_p
 from facevalue.measures.robustness import chance, match_rates
 from facevalue.measures.two_proportions import pooled_z
+from facevalue.studies.vignette.aggregate import offers_four
 from facevalue.studies.vignette.measures_compared import (
     ALL_DIFFERENT,
     FIRST_OPTION,
@@ -40,7 +41,6 @@ from facevalue.studies.vignette.profile import (
     pair_columns,
     with_units,
 )
-from facevalue.studies.vignette.tallies import offers_four
 
 _TWO, _FOUR = (0.5, 0.5), (0.25,) * 4
 _SHARES = ("weight", "other", "swapped", "both", "none", "wrong_1", "wrong_2")

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.studies.visbias.aggregate import Aggregate, Asked
 from facevalue.studies.visbias.analysis_choices import add_choices, add_missing
 from facevalue.studies.visbias.analysis_forms import add_forms
 from facevalue.studies.visbias.analysis_pairs import add_pairs
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.analysis_words import add_words
-from facevalue.studies.visbias.gathered import Asked, Gathered
 from facevalue.studies.visbias.implicit import add_agreement
 
 STUDY = "visbias"
@@ -38,7 +38,7 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
     """
     parts = []
     for model, chunks in answers.items():
-        gathered = Gathered(asked)
+        gathered = Aggregate(asked)
         for chunk in chunks:
             gathered.add(chunk)
         table = EstimateTable(STUDY, model)

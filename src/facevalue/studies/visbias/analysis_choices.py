@@ -9,9 +9,9 @@ from facevalue.answers import NA
 from facevalue.measures import divergence
 from facevalue.measures.estimates import EstimateTable
 from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import Aggregate
+from facevalue.studies.visbias.design import SPECIES
 from facevalue.studies.visbias.dimensions import GROUP, PERSON, UNIT, dimensions
-from facevalue.studies.visbias.gathered import Gathered
-from facevalue.studies.visbias.layout import SPECIES
 from facevalue.studies.visbias.recorded import SEED, as_shares, columns, shares
 from facevalue.studies.visbias.tables import ChoiceQuestion, choice_questions
 
@@ -20,7 +20,7 @@ Names = list[tuple[str | None, str | None]]
 """Dimension and group; both null for all people."""
 
 
-def add_choices(table: EstimateTable, gathered: Gathered) -> None:
+def add_choices(table: EstimateTable, gathered: Aggregate) -> None:
     """Add choice shares and divergences, of each dimension."""
     rows = gathered.part("choices")
     if rows.is_empty():
@@ -81,7 +81,7 @@ def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, a
     table.add(m.SHARE, labels, as_shares(divergence.shares(found, SEED)), keep=keep)
 
 
-def add_missing(table: EstimateTable, gathered: Gathered) -> None:
+def add_missing(table: EstimateTable, gathered: Aggregate) -> None:
     """Add how many replies have no valid answer, by task, question and group, and for which reasons."""
     rows = gathered.part("missing")
     if rows.is_empty():

@@ -6,18 +6,18 @@ import numpy as np
 import polars as pl
 
 from facevalue.answers.json_fields import Read
-from facevalue.measures import consistency, form_graph
+from facevalue.measures import conditional_kl, consistency
+from facevalue.measures.cluster_bootstrap import Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Floor
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.gathered import Gathered
+from facevalue.studies.visbias.aggregate import Aggregate
 from facevalue.studies.visbias.recorded import SEED, estimates, not_measurable, shares, to_array
 
 CONDITIONS = ("completed", "prefilled")
 """Which fields make a condition: those the model filled in, and those that were drawn at random beforehand."""
 
 
-def add_forms(table: EstimateTable, gathered: Gathered) -> None:
+def add_forms(table: EstimateTable, gathered: Aggregate) -> None:
     """Add Algorithm 1, the likeliest values, and the routes of fields, for forms as pictures and as text."""
     fields = gathered.part("forms")
     tasks = gathered.part("missing")["task"].unique().to_list() if not gathered.part("missing").is_empty() else []
@@ -38,11 +38,11 @@ def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
     return fields.filter(pl.col("repeat") == pl.col("repeat").min().over("form"))
 
 
-def _add_graph(table: EstimateTable, task: str, gathered: Gathered, fields: pl.DataFrame) -> None:
+def _add_graph(table: EstimateTable, task: str, gathered: Aggregate, fields: pl.DataFrame) -> None:
     attributes = [(a.name, a.categories.names) for a in gathered.asked.attributes]
-    forms = form_graph.gather(fields, attributes)
+    forms = conditional_kl.gather(fields, attributes)
     for conditions in CONDITIONS:
-        found = form_graph.graph(forms, SEED, conditions=conditions)
+        found = conditional_kl.graph(forms, SEED, conditions=conditions)
         if found.is_empty():
             why = "no field has one value in two forms"
             not_measurable(table, m.SHIFT, {"paradigm": task, "contrast": conditions}, why)

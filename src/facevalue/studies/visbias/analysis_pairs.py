@@ -8,20 +8,20 @@ import polars as pl
 
 from facevalue.measures import consistency as pairs
 from facevalue.measures import dyads
-from facevalue.measures.bounds import Bounds
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.families import adjust
-from facevalue.measures.inference import Array, Estimates
+from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.multiple_testing import adjust
 from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import Aggregate
+from facevalue.studies.visbias.design import ORDERS, PLAIN, SPECIES, SWAPPED
 from facevalue.studies.visbias.dimensions import PERSON, Dimension
-from facevalue.studies.visbias.gathered import Gathered
-from facevalue.studies.visbias.layout import ORDERS, PLAIN, SPECIES, SWAPPED
 from facevalue.studies.visbias.recorded import to_array
 
 TASK = "yesno"
 
 
-def add_pairs(table: EstimateTable, gathered: Gathered) -> None:
+def add_pairs(table: EstimateTable, gathered: Aggregate) -> None:
     """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
     rows = gathered.part("pairs")
     if rows.is_empty():

@@ -9,10 +9,10 @@ from facevalue.annotate.lexicon import Lexicon
 from facevalue.measures import word_rates
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.families import adjust
+from facevalue.measures.multiple_testing import adjust
 from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import ALL_WORDS, COUNTED, SCORES, TEXT, Aggregate
 from facevalue.studies.visbias.dimensions import GROUP, PERSON, UNIT, Dimension, dimensions
-from facevalue.studies.visbias.gathered import ALL_WORDS, COUNTED, SCORES, TEXT, Gathered
 from facevalue.studies.visbias.recorded import SEED, estimates, not_measurable, to_array
 from facevalue.studies.visbias.word_lists import is_own
 
@@ -23,7 +23,7 @@ _NO_OWN = "no list is called as one of these groups is"
 _TOO_MUCH = "all texts of a group are needed at once, and these are too many"
 
 
-def add_texts(table: EstimateTable, gathered: Gathered) -> None:
+def add_texts(table: EstimateTable, gathered: Aggregate) -> None:
     """Add lengths, sentiment and rates of words: over all descriptions, in each group, and between groups."""
     rows = gathered.part("texts")
     if rows.is_empty():
@@ -44,7 +44,7 @@ def add_texts(table: EstimateTable, gathered: Gathered) -> None:
 class _Texts:
     """Estimates of one dimension."""
 
-    def __init__(self, table: EstimateTable, gathered: Gathered, one: Dimension | None, rows: pl.DataFrame) -> None:
+    def __init__(self, table: EstimateTable, gathered: Aggregate, one: Dimension | None, rows: pl.DataFrame) -> None:
         self._table = table
         self._gathered = gathered
         self._one = one

@@ -9,11 +9,11 @@ from facevalue.annotate import lexicon
 from facevalue.annotate.counts import WordCounts
 from facevalue.errors import UnknownNameError
 from facevalue.measures import marked_words
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import LEVEL, Array, Estimates
 from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import Aggregate, WordTables
 from facevalue.studies.visbias.dimensions import GROUP, PERSON, UNIT, Dimension
-from facevalue.studies.visbias.gathered import Gathered, WordTables
 from facevalue.studies.visbias.recorded import SEED, not_measurable, to_array
 
 TASK = "description"
@@ -26,7 +26,7 @@ _RANKED = "no interval: a rank, as published"
 _NOTHING = "no word stands in enough descriptions of both groups together"
 
 
-def add_words(table: EstimateTable, gathered: Gathered) -> None:
+def add_words(table: EstimateTable, gathered: Aggregate) -> None:
     """Add marked words of each dimension, tested (`strict`) and as published."""
     if gathered.part("texts").is_empty():
         return

@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
+from facevalue.studies.visbias.aggregate import Asked
 from facevalue.studies.visbias.analysis import estimated
 from facevalue.studies.visbias.calibration_answers import (
     CONDITIONS,
@@ -16,7 +17,6 @@ from facevalue.studies.visbias.calibration_answers import (
     fields,
     sampled,
 )
-from facevalue.studies.visbias.gathered import Asked
 from facevalue.studies.visbias.measures import MEASURES
 from facevalue.studies.visbias.study import LEAD
 

@@ -15,8 +15,8 @@ from scipy import special
 
 from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
-from facevalue.studies.visbias.answering import CHOICES
-from facevalue.studies.visbias.layout import PLAIN, SWAPPED, drawn_pairs
+from facevalue.studies.visbias.design import PLAIN, SWAPPED, drawn_pairs
+from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import (
     Attribute,
     attributes,

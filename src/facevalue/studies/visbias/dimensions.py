@@ -9,7 +9,7 @@ import polars as pl
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from facevalue.studies.visbias.layout import SPECIES
+from facevalue.studies.visbias.design import SPECIES
 
 UNIT = "unit"
 PERSON = "person"

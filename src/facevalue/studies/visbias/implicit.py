@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures import unsigned
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.divergence import js
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.inference import Array, Estimates
 from facevalue.measures.resampled import by_shuffles
 from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import Aggregate
 from facevalue.studies.visbias.analysis_forms import first_replies
-from facevalue.studies.visbias.gathered import Gathered
 from facevalue.studies.visbias.recorded import SEED, not_measurable
 from facevalue.studies.visbias.tables import choice_questions
 
@@ -77,7 +77,7 @@ class _Said:
         return bool(self.forms.sum() > 0 and self.choices.sum() > 0)
 
 
-def add_agreement(table: EstimateTable, gathered: Gathered) -> None:
+def add_agreement(table: EstimateTable, gathered: Aggregate) -> None:
     """Add the divergence between what forms and choices say, by question, and for each gender and race."""
     fields, rows = gathered.part("forms"), gathered.part("choices")
     if fields.is_empty() or rows.is_empty():

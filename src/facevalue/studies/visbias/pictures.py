@@ -15,7 +15,7 @@ from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.visbias_folders import read_visbias_folders
 from facevalue.studies.visbias import tables
-from facevalue.studies.visbias.layout import PEOPLE, SPECIES
+from facevalue.studies.visbias.design import PEOPLE, SPECIES
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
 from facevalue.studies.visbias.tables import Level
 from facevalue.types import OptionValue

@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.protocol.study import Precision, Spread
-from facevalue.studies.visbias.answering import CHOICES
+from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import choice_questions
 
 LEADING = ("race", "skin_tone", "gender")

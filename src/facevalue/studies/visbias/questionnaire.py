@@ -1,6 +1,6 @@
 """The human study on what forms associate (VisBias, section 3.4 and C.2): questionnaires out, ratings in.
 
-Which statements a model's forms imply is found by `measures.form_graph.graph`. Whether a statement is a bias or a
+Which statements a model's forms imply is found by `measures.conditional_kl.graph`. Whether a statement is a bias or a
 reasonable inference is for people to say: three raters each, on five points; a mean of 3 or more is a bias.
 """
 
@@ -20,11 +20,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import form_graph, raters
-from facevalue.measures.inference import Estimates
+from facevalue.measures import conditional_kl, rater_agreement
+from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.store.files import write_whole
 from facevalue.studies.visbias.analysis_forms import first_replies
-from facevalue.studies.visbias.answering import decoded
+from facevalue.studies.visbias.parsing import decoded
 from facevalue.studies.visbias.recorded import SEED
 from facevalue.studies.visbias.tables import attributes
 
@@ -48,7 +48,8 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
 
     Returns
     -------
-    Rows of `form_graph.graph` on the fields that the model filled in, with `task` before them ("form", "text-form").
+    Rows of `conditional_kl.graph` on the fields that the model filled in, with `task` before them ("form" or
+    "text-form").
 
     Raises
     ------
@@ -66,7 +67,7 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
     named = [(a.name, a.categories.names) for a in attributes(categories)]
     graphs = []
     for (name,), own in fields.group_by("task", maintain_order=True):
-        found = form_graph.graph(form_graph.gather(first_replies(own), named), SEED)
+        found = conditional_kl.graph(conditional_kl.gather(first_replies(own), named), SEED)
         graphs.append(found.select(pl.lit(name, pl.String).alias("task"), pl.all()))
     whole = pl.concat(graphs)
     if whole.height == 0:
@@ -75,7 +76,7 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
 
 
 def chosen(
-    graph: pl.DataFrame, least: float = form_graph.THRESHOLD, most: int | None = None
+    graph: pl.DataFrame, least: float = conditional_kl.THRESHOLD, most: int | None = None
 ) -> tuple[pl.DataFrame, bool]:
     """Choose the pairs that raters are asked about.
 
@@ -108,7 +109,7 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     pairs:
-        Rows of `form_graph.graph`, such as those that are `above` its threshold: the columns `PAIR` at least.
+        Rows of `conditional_kl.graph`, such as those that are `above` its threshold: the columns `PAIR` at least.
 
     Returns
     -------
@@ -208,13 +209,13 @@ class Judged:
     agreement: Estimates
 
 
-def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = raters.RATERS) -> Judged:
+def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = rater_agreement.RATERS) -> Judged:
     """Join ratings to the pairs that they are about.
 
     Parameters
     ----------
     graph:
-        Rows of `form_graph.graph`, also such as were not rated.
+        Rows of `conditional_kl.graph`, also such as were not rated.
     ratings:
         As `read_ratings` returns them.
     seed:
@@ -236,7 +237,7 @@ def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = r
     table = np.full((max(len(people), 1), len(place)), np.nan)
     of, about = ([known[name] for name in ratings[column]] for column, known in (("rater", people), ("item", place)))
     table[of, about] = ratings["rating"].to_numpy()
-    found = raters.mean_ratings(table, seed, raters=least)
+    found = rater_agreement.mean_ratings(table, seed, raters=least)
     verdict = pl.Series("flagged", found.biased, pl.Float64).fill_nan(None).cast(pl.Boolean)
     columns = [
         pl.Series("raters", (~np.isnan(table)).sum(axis=0), pl.Int64),
@@ -248,7 +249,7 @@ def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = r
         pl.col(name).cast(pl.String) for name in PAIR
     )
     whole = joined.join(judgments, on=list(PAIR), how="left", maintain_order="left")
-    return Judged(whole, raters.alpha(table, seed))
+    return Judged(whole, rater_agreement.alpha(table, seed))
 
 
 _MEANS = {"mean": "value", "low": "low", "high": "high"}

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import inference, proportions
+from facevalue.measures import cluster_bootstrap, proportions
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
-from facevalue.measures.inference import Array, Estimates
 
 SEED = 0
 WILSON = "Wilson, effective sample size over units"
@@ -39,7 +39,7 @@ def shares(
     numbered = cells.with_row_index("_cell")
     cell = keys.join(numbered, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["_cell"]
     units = frame[unit].cast(pl.String).fill_null("")
-    sums, counts = inference.cluster_sums(
+    sums, counts = cluster_bootstrap.cluster_sums(
         to_array(frame[value]),
         units.rank("dense").cast(pl.Int64).to_numpy() - 1,
         cell.cast(pl.Int64).to_numpy(),
@@ -47,7 +47,7 @@ def shares(
         cells.height,
     )
     total, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
-    share, se = inference.ratio(sums.sum(axis=0), total), inference.standard_error(sums, counts)
+    share, se = cluster_bootstrap.ratio(sums.sum(axis=0), total), cluster_bootstrap.standard_error(sums, counts)
     low, high, method = _wilson(share, se, clusters)
     found = Estimates(share, low, high, total.astype(np.int64), clusters.astype(np.int64), method, se)
     return cells.select(by).to_dict(as_series=False), found

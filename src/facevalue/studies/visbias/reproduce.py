@@ -15,7 +15,7 @@ from facevalue.annotate import lexicon, sentiment, tokens
 from facevalue.annotate.counts import WordCounter
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.errors import DataError, DependencyError
-from facevalue.measures import divergence, form_graph, marked_words
+from facevalue.measures import conditional_kl, divergence, marked_words
 from facevalue.studies.reproduction import Cell, Reproduction, number, words
 from facevalue.studies.visbias import released_answers as released
 from facevalue.studies.visbias import reproduce_forms
@@ -211,7 +211,7 @@ class _Reproducer:
         return given.merged(lists)
 
     def _completed(self) -> Iterator[Cell]:
-        weighed: dict[str, form_graph.Forms] = {}
+        weighed: dict[str, conditional_kl.Forms] = {}
         for model, found in self._forms.items():
             said = "the release has another number of forms"
             yield number("3.4", "forms", model, str(FORMS), len(found), note=said)

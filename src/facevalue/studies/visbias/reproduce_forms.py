@@ -7,8 +7,8 @@ import polars as pl
 
 from facevalue.answers.categories import words as folded
 from facevalue.errors import DataError
-from facevalue.measures import divergence, form_graph
-from facevalue.measures.inference import Array
+from facevalue.measures import conditional_kl, divergence
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.studies.reproduction import Cell, number, word
 from facevalue.studies.visbias import implicit
 from facevalue.studies.visbias.tables import attributes, choice_questions
@@ -23,7 +23,7 @@ _FIELDS = {"Income": "income", "Education": "education", "Political Leaning": "p
 _NAMES = {"hispanic": "latino", "middle eastern": "ME"}  # of groups, in the released answers
 
 
-def gathered(completed: Completed) -> form_graph.Forms:
+def gathered(completed: Completed) -> conditional_kl.Forms:
     """Released forms as weights."""
     table = attributes("released")
     own = {key: attribute for attribute in table for key in (attribute.title, *attribute.keys)}
@@ -36,10 +36,10 @@ def gathered(completed: Completed) -> form_graph.Forms:
     if not rows:
         raise DataError("The forms of form.jsonl have none of the paper's fields.")
     frame = pl.DataFrame(rows, schema=["form", "attribute", "categories"], orient="row")
-    return form_graph.gather(frame, [(a.name, a.categories.names) for a in table])
+    return conditional_kl.gather(frame, [(a.name, a.categories.names) for a in table])
 
 
-def associations(model: str, forms: form_graph.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
+def associations(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
     """The likeliest category of one attribute where another has a given one."""
     titles = {attribute.name: attribute.title for attribute in attributes("released")}
     for claim in claims:
@@ -50,14 +50,14 @@ def associations(model: str, forms: form_graph.Forms, claims: Sequence[Mapping[s
         yield word("3.4", row, column, claim["likely"], likely, _TOGETHER if likely else "no form has this choice")
 
 
-def strongest(model: str, forms: form_graph.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
+def strongest(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
     """The choice of an attribute that shifts another most, and by how much (Figure 3; the sizes are not printed)."""
     titles = {attribute.name: attribute.title for attribute in attributes("released")}
     for claim in claims:
         met, votes, _ = _condition(forms, claim["attribute"], claim["outcome"])
         there = (met > 0) & (votes.sum(axis=1) > 0)[:, None]
         counts = np.stack([votes[own].sum(axis=0) for own in there.T])
-        shifts = np.where(there.sum(axis=0) >= LEAST, form_graph.kl(votes.sum(axis=0), counts), np.nan)
+        shifts = np.where(there.sum(axis=0) >= LEAST, conditional_kl.kl(votes.sum(axis=0), counts), np.nan)
         row, outcome = titles[claim["attribute"]], titles[claim["outcome"]]
         most = None if np.isnan(shifts).all() else int(np.nanargmax(shifts))
         names = forms.choices[forms.attributes.index(claim["attribute"])]
@@ -74,7 +74,10 @@ def strongest(model: str, forms: form_graph.Forms, claims: Sequence[Mapping[str,
 
 
 def implicit_explicit(
-    model: str, forms: form_graph.Forms | None, answered: pl.DataFrame | None, printed: Mapping[str, Mapping[str, str]]
+    model: str,
+    forms: conditional_kl.Forms | None,
+    answered: pl.DataFrame | None,
+    printed: Mapping[str, Mapping[str, str]],
 ) -> Iterator[Cell]:
     """Mean divergence, over genders or races, of what forms say from what choices say (section 4.3).
 
@@ -94,7 +97,7 @@ def implicit_explicit(
                 yield number("4.3", name, column, value, found, note=note)
 
 
-def _between(forms: form_graph.Forms, answered: pl.DataFrame, factor: str, question: str) -> float | None:
+def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, question: str) -> float | None:
     (levels,) = (q.levels for q in choice_questions() if q.name == question)
     members, votes, names = _condition(forms, factor, implicit.FIELDS[question])
     matched = np.zeros((len(names), len(levels)))
@@ -114,15 +117,15 @@ def _between(forms: form_graph.Forms, answered: pl.DataFrame, factor: str, quest
     return float(np.mean(found)) if found else None
 
 
-def _choices(forms: form_graph.Forms, attribute: str) -> tuple[str, ...]:
+def _choices(forms: conditional_kl.Forms, attribute: str) -> tuple[str, ...]:
     return forms.choices[forms.attributes.index(attribute)]
 
 
-def _place(forms: form_graph.Forms, attribute: str, choice: str) -> int:
+def _place(forms: conditional_kl.Forms, attribute: str, choice: str) -> int:
     return _choices(forms, attribute).index(choice)
 
 
-def _condition(forms: form_graph.Forms, attribute: str, outcome: str) -> tuple[Array, Array, tuple[str, ...]]:
+def _condition(forms: conditional_kl.Forms, attribute: str, outcome: str) -> tuple[Array, Array, tuple[str, ...]]:
     """Weights of one attribute, and those of another with its categories."""
     given, other = forms.attributes.index(attribute), forms.attributes.index(outcome)
     return forms.weights[given], forms.weights[other], forms.choices[other]

@@ -11,7 +11,7 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.forms import FormSource
 from facevalue.stimuli.individuals import decode
 from facevalue.stimuli.pairs import COMPOSER, compose, encode
-from facevalue.studies.visbias.layout import PEOPLE, SPECIES, SWAPPED
+from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
 from facevalue.types import Image, Stimulus
 
 _TOGETHER = "two images"

@@ -10,18 +10,18 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import Precision, Study
 from facevalue.stimuli.forms import Form, FormSource
-from facevalue.studies.visbias import answering
+from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.descriptions import each
+from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
-from facevalue.studies.visbias.layout import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.measures import MEASURES
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
 from facevalue.studies.visbias.power import precision
+from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
 from facevalue.studies.visbias.sources import TaskSource
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
 from facevalue.studies.visbias.word_lists import theirs
-from facevalue.studies.visbias.wording import Wording
 from facevalue.types import OptionValue
 
 NAME = "visbias"
@@ -83,9 +83,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     laid = layout(pictures.parts, pictures.groups, filled(forms), chosen)
     usual = sampling(options, "mcq")
     other = {task: own for task in _TASKS if (own := sampling(options, task)) != usual}
-    said = Wording(chosen, other, forms, fields)
+    said = PromptBuilder(chosen, other, forms, fields)
     released = chosen.prompts == "released"
-    answer = partial(answering.answer, attributes=fields, released=released)
+    answer = partial(parsing.answer, attributes=fields, released=released)
     images = pictures.frame["image"].to_list()
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:

@@ -1,0 +1,410 @@
+"""Intervals, noise floors and tests over the unit that was sampled.
+
+Everything works on two matrices per family of cells: `sums` and `counts`, of shape (clusters, cells). A cell's mean is
+the ratio of their column totals. The cluster is the unit that was sampled (a face, a counterfactual set); treating its
+answers as independent would give about 30% false findings.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+from facevalue.measures.interval_method import BOOTSTRAP, method_for
+from facevalue.measures.unseen import UNSEEN, mostly_equal, widened
+
+Array = npt.NDArray[np.float64]
+Statistic = Callable[[Array, Array], Array]
+"""From totals of sums and counts, shape (..., cells), to estimates, shape (..., estimates)."""
+
+LEVEL = 0.95
+RESAMPLES = 2000
+_ENUMERATED, _EXACT = 13, 50  # clusters up to which all sign changes are tried, and untied ranks are exact
+_BLOCK = 2**21  # elements of one bootstrap matrix: bounds the work space at about 100 MB
+_VALUES_ONLY: ContextVar[bool] = ContextVar("values_only", default=False)
+
+
+@contextmanager
+def values_only() -> Iterator[None]:
+    """Take values without what takes long: resampling, noise floors and exact tests.
+
+    Values, standard errors by linearisation, n and clusters are the very same; intervals, floors and p-values are NaN
+    where they would have to be drawn or enumerated, and mean nothing. For estimates that are taken again many times,
+    as when a jackknife leaves out groups.
+
+    Examples
+    --------
+    >>> with values_only():
+    ...     found = means(np.array([[1.0], [2.0]]), np.ones((2, 1)), seed=0)
+    >>> found.value.tolist(), found.low.tolist()
+    ([1.5], [nan])
+    """
+    token = _VALUES_ONLY.set(True)
+    try:
+        yield
+    finally:
+        _VALUES_ONLY.reset(token)
+
+
+def only_values() -> bool:
+    """Whether nothing but values is wanted; see `values_only`."""
+    return _VALUES_ONLY.get()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Estimates with their uncertainty; arrays of one length.
+
+    Attributes
+    ----------
+    value, low, high:
+        Estimate and interval at `LEVEL`; NaN is not measurable, never zero.
+    n:
+        Observations behind it.
+    clusters:
+        Clusters behind it.
+    method:
+        How the interval was made.
+    se:
+        Standard error over clusters; None where the method gives none.
+    p_zero:
+        P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves
+        zero out. None where nothing is tested.
+    """
+
+    value: Array
+    low: Array
+    high: Array
+    n: npt.NDArray[np.int64]
+    clusters: npt.NDArray[np.int64]
+    method: npt.NDArray[np.object_]
+    se: Array | None = None
+    p_zero: Array | None = None
+
+
+def cluster_sums(
+    values: Array, cluster: npt.NDArray[np.int64], cell: npt.NDArray[np.int64], clusters: int, cells: int
+) -> tuple[Array, Array]:
+    """Sum values by cluster and cell.
+
+    Parameters
+    ----------
+    values, cluster, cell:
+        Flat arrays of one length; NaN values and negative cells are left out.
+    clusters, cells:
+        How many there are.
+
+    Returns
+    -------
+    sums, counts of shape (clusters, cells).
+    """
+    keep = ~np.isnan(values) & (cell >= 0)
+    at = cluster[keep] * cells + cell[keep]
+    size = clusters * cells
+    sums = np.bincount(at, weights=values[keep], minlength=size).reshape(clusters, cells)
+    counts = np.bincount(at, minlength=size).reshape(clusters, cells)
+    return sums.astype(np.float64), counts.astype(np.float64)
+
+
+def ratio(sums: Array, counts: Array) -> Array:
+    """Mean of each cell; NaN where nothing was observed."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan)
+
+
+def standard_error(sums: Array, counts: Array) -> Array:
+    """Cluster-robust standard error of each cell's mean, by linearisation.
+
+    Equation
+    --------
+    se² = G/(G-1) Σ_g (s_g - m n_g)² / (Σ_g n_g)², with G the clusters observed in the cell (Cochran, Sampling
+    Techniques, 1977, section 6.4). With one observation per cluster this is the usual standard error of a mean.
+    """
+    total_n = counts.sum(axis=0)
+    mean = ratio(sums.sum(axis=0), total_n)
+    groups = (counts > 0).sum(axis=0)
+    squares = ((sums - mean * counts) ** 2).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(groups > 1, np.sqrt(groups / (groups - 1.0) * squares) / total_n, np.nan)
+
+
+@lru_cache(maxsize=4)
+def bootstrap_weights(clusters: int, resamples: int, seed: int) -> Array:
+    """How often each cluster is drawn in each resample, shape (resamples, clusters).
+
+    Kept between calls, so that all estimates of a run are taken on the same resamples.
+    """
+    drawn = np.random.default_rng(seed).integers(0, clusters, size=(resamples, clusters))
+    drawn += np.arange(resamples)[:, None] * clusters
+    out = np.bincount(drawn.ravel(), minlength=resamples * clusters).reshape(resamples, clusters).astype(np.float64)
+    out.setflags(write=False)
+    return out
+
+
+def means(
+    sums: Array,
+    counts: Array,
+    seed: int,
+    resamples: int = RESAMPLES,
+    *,
+    level: bool = False,
+    largest: float | None = None,
+) -> Estimates:
+    """Mean of each cell with a cluster interval.
+
+    The method is that of `interval_method.method_for`: t with the cluster-robust standard error and G - 1 degrees of
+    freedom, or a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); one cluster has no interval.
+    Shifts have a p-value as well.
+
+    Parameters
+    ----------
+    sums, counts:
+        Shape (clusters, cells).
+    seed:
+        Of the resampling.
+    resamples:
+        How many bootstrap samples.
+    level:
+        Whether the cells are means or shares of their own rather than paired shifts.
+    largest:
+        Largest possible shift of a cluster, either way; where it is given, shifts of which most are equal get the
+        interval of `unseen.widened`.
+    """
+    total_s, total_n = sums.sum(axis=0), counts.sum(axis=0)
+    value = ratio(total_s, total_n)
+    se = standard_error(sums, counts)
+    groups = (counts > 0).sum(axis=0)
+    quick = only_values()
+    p = None
+    if level or quick:
+        spread = np.full(se.shape, np.nan) if quick else stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
+        low, high = value - spread, value + spread
+    else:
+        low, high, p = t_test(value, se, groups)
+    sizes, which = np.unique(groups, return_inverse=True)
+    method = np.array([method_for(int(size), paired=not level, level=level) for size in sizes], dtype=object)[which]
+    rounding = 1e-12 * ratio(np.sqrt((sums**2).sum(axis=0)), total_n)  # clusters that are equal but for rounding
+    if p is not None:
+        p[~(se > rounding)] = np.nan
+    if p is not None and largest is not None and (cells := np.flatnonzero(mostly_equal(sums, counts))).size:
+        spread = np.where(se > rounding, se, 0.0)[cells]
+        low[cells], high[cells], p[cells] = widened(value[cells], spread, groups[cells], largest, LEVEL)
+        se, method = se.copy(), method.copy()
+        se[cells] = np.nan  # of the clusters that were seen; it says nothing of the others
+        method[cells] = UNSEEN
+    many = np.flatnonzero((method == BOOTSTRAP) & (se > rounding))
+    step = max(1, _BLOCK // max(resamples, 1))
+    if many.size and not quick:
+        weights = bootstrap_weights(sums.shape[0], resamples, seed)
+        for start in range(0, many.size, step):
+            cells = many[start : start + step]
+            residuals = sums[:, cells] - value[cells] * counts[:, cells]  # or small spreads drown in rounding
+            t_low, t_high = _studentised(residuals, counts[:, cells], weights, np.zeros(cells.size))
+            low[cells] = value[cells] - t_high * se[cells]
+            high[cells] = value[cells] - t_low * se[cells]
+    return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se, p)
+
+
+def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    """Interval and two-sided p-value by t with `groups` - 1 degrees of freedom: low, high, p."""
+    df = np.maximum(groups - 1, 1)
+    spread = stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return value - spread, value + spread, np.asarray(2 * special.stdtr(df, -np.abs(value / se)))
+
+
+def _studentised(sums: Array, counts: Array, weights: Array, value: Array) -> tuple[Array, Array]:
+    boot_n = weights @ counts
+    boot = ratio(weights @ sums, boot_n)
+    squares = weights @ sums**2 - 2 * boot * (weights @ (sums * counts)) + boot**2 * (weights @ counts**2)
+    drawn = weights @ (counts > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.sqrt(np.maximum(squares, 0) * drawn / (drawn - 1)) / boot_n
+        t = np.where(se > 0, (boot - value) / se, np.nan)
+    tail = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    quantiles = np.full((2, t.shape[1]), np.nan)
+    whole = np.isfinite(t).all(axis=0)
+    quantiles[:, whole] = np.quantile(t[:, whole], tail, axis=0)
+    if not whole.all():  # a resample without spread has no t; much slower, so only where it is needed
+        quantiles[:, ~whole] = np.nanquantile(t[:, ~whole], tail, axis=0)
+    return quantiles[0], quantiles[1]
+
+
+def bca(
+    sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = RESAMPLES
+) -> tuple[Array, Array, Array, Array]:
+    """Bias-corrected and accelerated cluster bootstrap of any statistic of the cell totals.
+
+    Parameters
+    ----------
+    sums, counts:
+        Shape (clusters, cells).
+    statistic:
+        Vectorised over leading axes.
+    seed, resamples:
+        Of the resampling.
+
+    Returns
+    -------
+    value, low, high, standard error, each of shape (estimates,).
+
+    Notes
+    -----
+    Efron (1987), "Better bootstrap confidence intervals", with the acceleration from the delete-one-cluster jackknife.
+    """
+    totals = sums.sum(axis=0), counts.sum(axis=0)
+    value = statistic(*totals)
+    if only_values():
+        return _bare(value)
+    weights = bootstrap_weights(sums.shape[0], resamples, seed)
+    boot = statistic(weights @ sums, weights @ counts)
+    jack = statistic(totals[0] - sums, totals[1] - counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        below = np.mean(boot < value, axis=0) + 0.5 * np.mean(boot == value, axis=0)
+        z0 = special.ndtri(np.clip(below, 1 / (resamples + 1), resamples / (resamples + 1)))
+        known = np.isfinite(jack)
+        pull = np.where(known, jack, 0).sum(axis=0) / known.sum(axis=0) - jack
+        accelerate = np.nansum(pull**3, axis=0) / (6 * np.nansum(pull**2, axis=0) ** 1.5)
+        accelerate = np.where(np.isfinite(accelerate), accelerate, 0.0)
+        z = special.ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))[:, None]
+        places = special.ndtr(z0 + (z0 + z) / (1 - accelerate * (z0 + z)))
+    low, high, se = (np.full(value.shape, np.nan) for _ in range(3))
+    for i in np.flatnonzero(np.isfinite(value)):
+        drawn = boot[np.isfinite(boot[:, i]), i]
+        if drawn.size > resamples / 2:
+            low[i], high[i] = np.quantile(drawn, places[:, i])
+            se[i] = drawn.std(ddof=1)
+    return value, low, high, se
+
+
+def _bare(value: Array) -> tuple[Array, Array, Array, Array]:
+    none = np.full(value.shape, np.nan)
+    return value, none, none, none
+
+
+def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, Array, Array, Array]:
+    """Interval of an unsigned statistic: delete-one-cluster standard error, never below zero.
+
+    Spreads and maxima are biased upwards, in the sample and again in each resample, so that bootstrap intervals slide
+    off the published value. This interval says how far that value would move with other clusters; how much of it is
+    bias is said by its noise floor.
+
+    Returns
+    -------
+    value, low, high, standard error, each of shape (estimates,).
+    """
+    totals = sums.sum(axis=0), counts.sum(axis=0)
+    value = statistic(*totals)
+    used = np.flatnonzero(counts.sum(axis=1) > 0)
+    size = used.size
+    if size < 2 or only_values():
+        return _bare(value)
+    left_out = statistic(totals[0] - sums[used], totals[1] - counts[used])
+    squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.sqrt(squares * (size - 1) / size)
+    spread = stats.t.ppf(0.5 + LEVEL / 2, size - 1) * se
+    return value, np.maximum(value - spread, 0.0), value + spread, se
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What an unsigned quantity shows with no effect at all.
+
+    Attributes
+    ----------
+    mean, high:
+        Mean and 95th percentile of the permutation null.
+    p:
+        Share of the null that reaches the observed value, (1 + hits) / (1 + resamples).
+    """
+
+    mean: Array
+    high: Array
+    p: Array
+
+    def split(self, at: int) -> tuple["Floor", "Floor"]:
+        """The first estimates' floors, and the rest."""
+        return (
+            Floor(self.mean[:at], self.high[:at], self.p[:at]),
+            Floor(self.mean[at:], self.high[at:], self.p[at:]),
+        )
+
+
+def no_floor(estimates: int) -> Floor:
+    """What stands in place of floors that are not taken."""
+    none = np.full(estimates, np.nan)
+    return Floor(none, none, none)
+
+
+def floor_from(null: Array, value: Array) -> Floor:
+    """Summarise a null distribution of shape (resamples, estimates) against observed values."""
+    if only_values():
+        return no_floor(value.size)
+    hits = np.nansum(null >= value - 1e-12, axis=0)
+    p = np.where(np.isfinite(value), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
+    return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), p)
+
+
+def sign_flip_floor(sums: Array, counts: Array, statistic: Statistic, seed: int, resamples: int = 1000) -> Floor:
+    """Noise floor of a statistic of paired differences.
+
+    The effects are taken off first, or the floor would grow with what it is compared with: each cell's mean from its
+    clusters' differences. What is left may change sign, all differences of a cluster together, as with no effect base
+    and variant are exchangeable. Residuals are too small by sqrt(1 - 1/G), which is made up for; and as their spread is
+    itself an estimate, each draw is multiplied by sqrt((G - 1) / chi²), so that for the mean of one cell this is t.
+    """
+    total_n = counts.sum(axis=0)
+    value = statistic(sums.sum(axis=0), total_n)
+    if only_values():
+        return no_floor(value.size)
+    groups = (counts > 0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        whole = np.where(groups > 1, np.sqrt(groups / (groups - 1.0)), np.nan)
+    residuals = (sums - np.nan_to_num(ratio(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(whole)
+    rng = np.random.default_rng(seed)
+    signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
+    free = max(int(groups.max(initial=0)) - 1, 1)
+    signs *= np.sqrt(free / rng.chisquare(free, size=(resamples, 1)))
+    null = statistic(signs @ residuals, np.broadcast_to(total_n, (resamples, total_n.size)))
+    return floor_from(null, value)
+
+
+def wilcoxon(sums: Array, counts: Array) -> Array:
+    """Two-sided Wilcoxon signed-rank p-value of the cluster means of each cell; means of zero are dropped (Table 12).
+
+    Exact up to 13 clusters, ties included, by all sign changes; exact up to 50 without ties; the normal approximation
+    with correction for ties beyond. NaN where no cluster mean differs from zero: there is nothing to rank.
+    """
+    if only_values():
+        return np.full(sums.shape[1], np.nan)
+    means = ratio(sums, counts)
+    used = np.isfinite(means) & (means != 0)
+    n = used.sum(axis=0)
+    size = np.where(used, np.abs(means), np.inf)  # what is not used ranks last, and is then left out
+    ranks = np.where(used, stats.rankdata(size, axis=0), 0.0)
+    signed = np.where(used, np.sign(means), 0.0)
+    observed = (signed * ranks).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Given the ranks, ties or not, the signed sum has variance sum of squared ranks.
+        z = np.abs(observed) / np.sqrt((ranks**2).sum(axis=0))
+    out = np.where(n > 0, 2 * special.ndtr(-z), np.nan)
+    for cell in np.flatnonzero((n > 0) & (n <= _EXACT)):
+        kept = ranks[used[:, cell], cell]
+        if kept.size <= _ENUMERATED:
+            out[cell] = np.mean(np.abs(_signs(kept.size) @ kept) >= abs(observed[cell]) - 1e-9)
+        elif np.unique(kept).size == kept.size:
+            out[cell] = stats.wilcoxon(signed[used[:, cell], cell] * kept, method="exact").pvalue
+    return out
+
+
+@lru_cache(maxsize=16)
+def _signs(size: int) -> Array:
+    """All sign changes of so many values, shape (2^size, size)."""
+    bits = (np.arange(2**size)[:, None] >> np.arange(size)) & 1
+    return bits.astype(np.float64) * 2 - 1

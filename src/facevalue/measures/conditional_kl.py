@@ -1,0 +1,411 @@
+"""Which choice in a form shifts which other attribute: Algorithm 1 of VisBias, with its noise floor and tests.
+
+For every attribute a_i, every choice c of it and every other attribute a_j: how far the distribution of a_j among the
+forms with a_i = c lies from that among all forms. The form is the unit: the noise floor shuffles the choices of a_i
+over the forms, and intervals come from it. docs/forms.md says in plain words what was decided, and why.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import special
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures import unsigned
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.resampled import FIRST, by_shuffles
+
+KL = Measure(
+    name="attribute_shift",
+    title="Shift of an attribute's distribution where another has a given value",
+    equation="KL(P(a_j) || P(a_j | a_i = c)), natural log",
+    unit="nat",
+    cluster="form",
+    source="VisBias, Algorithm 1",
+    signed=False,
+    comparison=True,
+    squared=True,
+    limits=(0.0, float("inf")),
+)
+THRESHOLD = 1.0
+"""KL from which the paper gives a pair to human raters (section 3.4)."""
+PRIORS = ("marginal", "uniform")
+CONDITIONS = ("completed", "prefilled", "all")
+
+MOST = 5000
+"""Shuffles at most, of all forms."""
+_BLOCK = 2**22  # elements of one block: bounds the work space at about 100 MB
+_SHUFFLES = 250  # shuffles at once
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """Completed forms as weights.
+
+    Attributes
+    ----------
+    attributes:
+        Names of the attributes.
+    choices:
+        The categories of each attribute, the unspecified class not among them.
+    weights:
+        For each attribute, shape (forms, choices): how a form's one vote is spread over the choices it names, evenly.
+        A row of zeros is a form without a category there: missing, doubled or unspecified.
+    prefilled:
+        Shape (forms, attributes): fields that were filled in by the protocol, not by the model. All False where that
+        isn't known.
+    """
+
+    attributes: tuple[str, ...]
+    choices: tuple[tuple[str, ...], ...]
+    weights: tuple[Array, ...]
+    prefilled: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """How zero cells of a conditional distribution are filled.
+
+    Attributes
+    ----------
+    amount:
+        Pseudo-forms in all, > 0.
+    prior:
+        "marginal": they answer as all forms do; "uniform": they answer every category alike.
+
+    Raises
+    ------
+    DataError
+        If the amount is not positive.
+    UnknownNameError
+        For another prior.
+    """
+
+    amount: float = 1.0
+    prior: str = "marginal"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.amount < float("inf"):
+            raise DataError(f"Smoothing needs a positive number of pseudo-forms, not {self.amount}.")
+        if self.prior not in PRIORS:
+            raise UnknownNameError("prior", self.prior, PRIORS)
+
+
+DEFAULT = Smoothing()
+
+
+def gather(
+    frame: pl.DataFrame,
+    attributes: Sequence[tuple[str, Sequence[str]]],
+    *,
+    form: str = "form",
+    attribute: str = "attribute",
+    categories: str = "categories",
+    prefilled: str = "prefilled",
+) -> Forms:
+    """Gather fields into forms.
+
+    Parameters
+    ----------
+    frame:
+        One row per field of a form.
+    attributes:
+        The attributes and their categories. Fields of others are left out, and so are categories not among these: the
+        unspecified class is never counted.
+    form, attribute, categories:
+        Columns with the form's name, the attribute's name and the list of categories (null where there are none).
+    prefilled:
+        Column that says which fields were filled in beforehand; none are if there is no such column.
+
+    Raises
+    ------
+    UnknownNameError
+        For a column the frame lacks.
+    DataError
+        For a field that a form has twice.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"form": [1, 1], "attribute": ["age", "hobby"], "categories": [["70+"], ["Art", "Sport"]]})
+    >>> gather(frame, [("age", ["0-69", "70+"]), ("hobby", ["Art", "Music", "Sport"])]).weights[1].tolist()
+    [[0.5, 0.0, 0.5]]
+    """
+    for name in (form, attribute, categories):
+        if name not in frame.columns:
+            raise UnknownNameError("column", name, frame.columns)
+    names = tuple(name for name, _ in attributes)
+    frame = frame.filter(pl.col(attribute).cast(pl.String).is_in(names))
+    twice = frame.filter(pl.struct(form, attribute).is_duplicated())
+    if twice.height:
+        raise DataError(f"Form {twice[form][0]!r} has the field {twice[attribute][0]!r} twice.")
+    forms = frame[form].unique(maintain_order=True)
+    given = pl.col(prefilled).fill_null(value=False) if prefilled in frame.columns else pl.lit(value=False)
+    fields = frame.select(
+        row=pl.col(form).replace_strict(forms, np.arange(len(forms)), return_dtype=pl.Int64),
+        column=pl.col(attribute).cast(pl.String).replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64),
+        said=pl.col(categories).cast(pl.List(pl.String)),
+        given=given,
+    )
+    filled = np.zeros((len(forms), len(names)), dtype=np.bool_)
+    before = fields.filter("given")
+    filled[before["row"].to_numpy(), before["column"].to_numpy()] = True
+    named = fields.explode("said", empty_as_null=True).drop_nulls("said").unique(["row", "column", "said"])
+    weights = []
+    for at, (_, choices) in enumerate(attributes):
+        own = named.filter((pl.col("column") == at) & pl.col("said").is_in(list(choices)))
+        matrix = np.zeros((len(forms), len(choices)))
+        place = own["said"].replace_strict(list(choices), np.arange(len(choices)), return_dtype=pl.Int64)
+        matrix[own["row"].to_numpy(), place.to_numpy()] = 1.0
+        weights.append(matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1.0))
+    return Forms(names, tuple(tuple(choices) for _, choices in attributes), tuple(weights), filled)
+
+
+def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
+    """Kullback-Leibler divergence of a smoothed conditional distribution from the distribution of all forms.
+
+    Parameters
+    ----------
+    base:
+        Shape (..., choices): counts over all forms.
+    condition:
+        The same over the forms that meet the condition.
+    smoothing:
+        Fills the zero cells of the conditional distribution; with the uniform prior, those of `base` too.
+
+    Returns
+    -------
+    Shape (...,), in nats. NaN where `base` or the condition has no form.
+
+    Equation
+    --------
+    P = N / sum N; Q = (n + s P) / (sum n + s); KL = sum P ln(P/Q), s pseudo-forms. With the uniform prior, P and Q both
+    get s/K for each of K categories.
+
+    Notes
+    -----
+    The paper states no smoothing; without any, a choice that a condition never meets makes the divergence infinite.
+    Pseudo-forms that answer as all forms do draw a condition of few forms towards no shift, and the divergence cannot
+    pass ln(1 + n/s). Equal parts for all categories (add-half among them) draw it towards an even distribution instead:
+    two forms that agree with all the others on one of 16 categories would then show a shift of more than 1.
+
+    Examples
+    --------
+    >>> everyone, two = np.array([90.0, 10.0]), np.array([0.0, 2.0])
+    >>> kl(everyone, two).round(3).item(), kl(everyone, everyone / 50).round(3).item()
+    (0.794, 0.0)
+    """
+    total, members = base.sum(axis=-1, keepdims=True), condition.sum(axis=-1, keepdims=True)
+    uniform = smoothing.prior == "uniform"
+    own = smoothing.amount if uniform else 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = np.where(total > 0, (base + own / base.shape[-1]) / (total + own), np.nan)
+        fill = 1 / base.shape[-1] if uniform else p
+        q = np.where(members > 0, (condition + smoothing.amount * fill) / (members + smoothing.amount), np.nan)
+    return np.maximum(special.rel_entr(p, q).sum(axis=-1), 0.0)
+
+
+def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT) -> Array:
+    """Largest divergence that `kl` can give for a condition.
+
+    Parameters
+    ----------
+    n:
+        Forms that meet the condition.
+    choices:
+        Categories of the outcome; they matter to the uniform prior only.
+    smoothing:
+        As for `kl`.
+
+    Returns
+    -------
+    Shape of n, in nats.
+
+    Equation
+    --------
+    With s pseudo-forms that answer as all forms do, Q >= s P / (n + s), so KL(P || Q) <= ln(1 + n/s). With the uniform
+    prior, Q >= (s/K) / (n + s) and P <= 1: ln K more.
+
+    Examples
+    --------
+    >>> kl_limit([2, 400]).round(2).tolist()
+    [1.1, 5.99]
+    """
+    most = np.log1p(np.asarray(n, dtype=np.float64) / smoothing.amount)
+    return most + np.log(choices) if smoothing.prior == "uniform" else most
+
+
+def graph(
+    forms: Forms,
+    seed: int,
+    *,
+    smoothing: Smoothing = DEFAULT,
+    minimum: int = 2,
+    conditions: str = "completed",
+    resamples: int | None = None,
+) -> pl.DataFrame:
+    """Algorithm 1: the shift of every attribute under every choice of every other.
+
+    Parameters
+    ----------
+    forms:
+        What was filled in.
+    seed, resamples:
+        Of the shuffles; by default as many as the family needs (`resampled.by_shuffles`), up to `MOST`.
+    smoothing:
+        Of the conditional distributions.
+    minimum:
+        Conditions with fewer forms are dropped (the paper: those with one).
+    conditions:
+        Which fields make a condition: "completed" by the model, "prefilled" by the protocol (those were drawn at
+        random, so that what follows is an effect of theirs), or "all". The outcome is always the model's own.
+
+    Returns
+    -------
+    One row per (`attribute`, `choice`, `outcome`), the largest `value` first: `value` the KL divergence in nats, `low`
+    and `high` its interval, `se`, `method`; `n` forms that meet the condition and have the outcome, `total` forms that
+    have the outcome; `likely` the outcome's most probable choice under the condition with its share `likely_share`, and
+    `overall_share` among all forms; `floor` and `floor_high`, the mean and 95th percentile of the shuffles; `p`, `q`
+    over all rows and `p_least`, the smallest p that would be found; `above` whether the value passes the published
+    threshold of 1.
+
+    Raises
+    ------
+    UnknownNameError
+        For other conditions.
+    DataError
+        For a minimum below 1.
+
+    Notes
+    -----
+    A form meets the condition of every choice that it names, and spreads one vote over its choices as an outcome.
+    Shuffled, the forms that meet a condition are a random subset of those that have the outcome. One order of the forms
+    is dealt to all outcomes of a shuffle, so that what goes together among outcomes, or among conditions, still does.
+    """
+    if conditions not in CONDITIONS:
+        raise UnknownNameError("kind of conditions", conditions, CONDITIONS)
+    if minimum < 1:
+        raise DataError(f"A condition needs at least one form, not {minimum}.")
+    columns: dict[str, list[Array]] = {}
+    labels: dict[str, list[str]] = {"attribute": [], "choice": [], "outcome": [], "likely": []}
+    parts = list(_attributes(forms, conditions))
+    member = np.concatenate([part for part, _ in parts], axis=1)
+    owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part, _ in parts])
+    choice = [name for own in forms.choices for name in own]
+    tables: list[_Table] = []
+    for j, (_, outcome) in enumerate(parts):
+        there = outcome.sum(axis=1) > 0
+        own, met = outcome[there], member[there]
+        n = met.sum(axis=0)
+        rows = np.flatnonzero((owner != j) & (n >= minimum))
+        if not rows.size:
+            continue
+        n, met = n[rows].astype(np.int64), met[:, rows]
+        table = _Table(own, met, np.where(there, np.cumsum(there) - 1, -1), smoothing)
+        tables.append(table)
+        likely = table.counts.argmax(axis=1)
+        labels["attribute"] += [forms.attributes[owner[r]] for r in rows]
+        labels["choice"] += [choice[r] for r in rows]
+        labels["outcome"] += [forms.attributes[j]] * rows.size
+        labels["likely"] += [forms.choices[j][at] for at in likely]
+        found = {"value": table.value, "n": n, "total": np.full(n.size, len(own)), "se": table.error()}
+        found |= {"likely_share": table.counts[np.arange(n.size), likely] / n}
+        found |= {"overall_share": table.base[likely] / len(own), "limit": kl_limit(n, own.shape[1], smoothing)}
+        for name, values in found.items():
+            columns.setdefault(name, []).append(values)
+    if tables:
+        value = np.concatenate(columns["value"])
+        tests = by_shuffles(
+            value, partial(_shuffled, tables, np.random.default_rng(seed), len(member)), signed=False,
+            first=resamples or FIRST, most=resamples or MOST, block=_SHUFFLES,
+        )  # fmt: skip
+        low, high = unsigned.interval(value, tests.floor)
+        high = np.minimum(high, np.concatenate(columns.pop("limit")))
+        one = np.concatenate(columns["n"]) < 2  # a single form says nothing of others
+        columns |= {"low": [np.where(one, np.nan, low)], "high": [np.where(one, np.nan, high)]}
+        columns |= {"floor": [tests.floor.mean], "floor_high": [tests.floor.high]}
+        columns |= {"p": [tests.p], "q": [tests.q], "p_least": [tests.p_least]}
+    frame = pl.DataFrame(labels, schema=dict.fromkeys(labels, pl.String))
+    values = {name: np.concatenate(columns[name]) if columns else np.empty(0) for name in _NUMBERS}
+    whole = frame.with_columns(pl.Series(name, column, _NUMBERS[name]) for name, column in values.items())
+    return whole.with_columns(
+        method=pl.lit(unsigned.METHOD),
+        above=pl.col("value") > THRESHOLD,
+    ).sort("value", "attribute", "choice", "outcome", descending=[True, False, False, False])
+
+
+_NUMBERS: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("value", "low", "high", "se"), pl.Float64),
+    **dict.fromkeys(("n", "total"), pl.Int64),
+    **dict.fromkeys(("likely_share", "overall_share", "floor", "floor_high", "p", "q", "p_least"), pl.Float64),
+}
+
+
+def _attributes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Array]]:
+    """Of each attribute, which forms meet the condition of each choice, and the votes of the outcome."""
+    for at, weights in enumerate(forms.weights):
+        given = forms.prefilled[:, at : at + 1]
+        counted = {"completed": ~given, "prefilled": given, "all": np.ones_like(given)}[conditions]
+        yield ((weights > 0) & counted).astype(np.float64), np.where(given, 0.0, weights)
+
+
+class _Table:
+    """The rows of one outcome: which forms meet each condition, and how they vote.
+
+    Parameters
+    ----------
+    own:
+        Votes of the forms that have the outcome, shape (forms, choices).
+    met:
+        Which of them meet each condition, shape (forms, conditions).
+    place:
+        For each of all forms its row here, -1 for none.
+    smoothing:
+        Of the conditional distributions.
+    """
+
+    def __init__(self, own: Array, met: Array, place: npt.NDArray[np.int64], smoothing: Smoothing) -> None:
+        self._own, self._met, self._smoothing = own, met, smoothing
+        self._place = place
+        self.base, self.counts = own.sum(axis=0), met.T @ own
+        self.value = kl(self.base, self.counts, smoothing)
+
+    def shuffled(self, orders: npt.NDArray[np.int64]) -> Array:
+        """Divergences if the votes are dealt out anew in these orders of all forms, shape (orders, conditions)."""
+        places = self._place[orders]
+        mine = places[places >= 0].reshape(len(orders), len(self._own))
+        whole = bool((self._own == np.rint(self._own)).all())
+        kind = np.dtype(np.float32 if whole else np.float64)  # counts are exact in both, and ties stay ties
+        votes = self._own.astype(kind)[mine.T].reshape(len(self._own), -1)
+        counts: Array = np.matmul(self._met.T.astype(kind), votes).astype(np.float64)
+        return kl(self.base, counts.reshape(-1, len(orders), self._own.shape[1]), self._smoothing).T
+
+    def error(self) -> Array:
+        """Standard error by leaving out one form at a time; NaN where one form meets the condition."""
+        if only_values():
+            return np.full(self.value.size, np.nan)
+        forms, n = len(self._own), self._met.sum(axis=0)
+        total, squares = np.zeros(self.value.size), np.zeros(self.value.size)
+        step = max(1, _BLOCK // max(self.counts.size, 1))
+        for start in range(0, forms, step):
+            own, met = self._own[start : start + step], self._met[start : start + step]
+            left = self.counts - met[:, :, None] * own[:, None, :]
+            moved = kl((self.base - own)[:, None, :], np.maximum(left, 0.0), self._smoothing) - self.value
+            total += moved.sum(axis=0)
+            squares += (moved**2).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            se = np.sqrt(np.maximum(squares - total**2 / forms, 0.0) * (forms - 1) / forms)
+        return np.where(n > 1, se, np.nan)
+
+
+def _shuffled(tables: Sequence[_Table], rng: np.random.Generator, forms: int, size: int) -> Array:
+    """Divergences of all rows if nothing goes with anything: one order of the forms for all outcomes of a shuffle."""
+    out = []
+    for start in range(0, size, _SHUFFLES):
+        orders = np.argsort(rng.random((min(_SHUFFLES, size - start), forms)), axis=1)
+        out.append(np.concatenate([table.shuffled(orders) for table in tables], axis=1))
+    return np.concatenate(out)

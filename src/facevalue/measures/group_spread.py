@@ -1,0 +1,265 @@
+"""Variation strength: how far judgments of different people lie apart, by demographic dimension.
+
+Equations of StylisticBias, sections 4.4 and 5.1, and the tests of Table 11.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import Array, Floor
+
+Codes = npt.NDArray[np.int64]
+ONE_SIDED, UPPER = 0.05, 0.01
+"""Tails of an interval of a spread: below, where it decides between a difference and none; and above."""
+_FARTHEST = 64.0  # times the observed spread
+_BLOCK = 2**21  # elements of one matrix of dealt labels: bounds the work space at 16 MB
+
+
+def variation_strength(groups: int, scenarios: int, *, mean: bool) -> cluster_bootstrap.Statistic:
+    """VS as a statistic of cell totals.
+
+    Equation
+    --------
+    VS_{m,d} = 1/|S| Σ_i std_g(phi_{i,g,m}), the standard deviation (ddof 1) across the groups of dimension d of the
+    groups' mean preference scores (section 4.4). Groups that were not observed are left out; fewer than two give NaN.
+
+    Parameters
+    ----------
+    groups, scenarios:
+        Cells are groups x scenarios, groups outermost.
+    mean:
+        Average over scenarios (the paper's VS), or one value per scenario.
+    """
+
+    def statistic(sums: Array, counts: Array) -> Array:
+        phi = cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], groups, scenarios)
+        seen = np.isfinite(phi)
+        k = seen.sum(axis=-2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centre = np.where(seen, phi, 0).sum(axis=-2) / k
+            squares = np.where(seen, (phi - centre[..., None, :]) ** 2, 0).sum(axis=-2)
+            spread = np.where(k > 1, np.sqrt(squares / (k - 1)), np.nan)
+        if not mean:
+            return spread
+        measured = np.isfinite(spread)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (np.where(measured, spread, 0).sum(axis=-1) / measured.sum(axis=-1))[..., None]
+
+    return statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """Spreads between groups with interval and noise floor; one for each scenario, and their mean last.
+
+    Attributes
+    ----------
+    value:
+        VS as published.
+    low, high:
+        Interval of the spread between the groups' true means, which may be zero.
+    floor:
+        Of groups that don't differ; its p is below .05 exactly where `low` is above zero.
+    least:
+        Smallest p that each could have had.
+    """
+
+    value: Array
+    low: Array
+    high: Array
+    floor: Floor
+    least: Array
+
+
+def spreads(
+    face_phi: Array, group: Codes, groups: int, seed: int, resamples: int = 1000, most: int = 40_000
+) -> Spreads:
+    """Spread between groups in each scenario and their mean (VS), against labels that are dealt out anew.
+
+    A spread is positive whatever the groups are, so that intervals around it leave a true zero out. This one holds the
+    true spreads that could have given the one observed: what is dealt is noise, and true differences are added to it.
+
+    Parameters
+    ----------
+    face_phi:
+        Shape (faces, scenarios), NaN where not measured.
+    group:
+        Group of each face; -1 for none.
+    groups:
+        How many.
+    seed, resamples:
+        Of the dealing.
+    most:
+        Deals where fewer than ten of the first `resamples` reach the spread, so that p has steps as small as families
+        of a hundred tests ask for (Besag and Clifford 1991, "Sequential Monte Carlo p-values").
+
+    Equation
+    --------
+    low: the l V with P(V(l D + D*) >= V) = .05; high: the h V with P(V(h D + D*) <= V) = .01, or V if that is
+    larger. D are the observed deviations of the groups' means from their centre, D* those of dealt labels, after l D
+    (or h D) has been taken off the scores. At l = 0 this is the permutation test. Together the tails leave .94, and .95
+    where there is no difference.
+    """
+    rng = np.random.default_rng(seed)
+    member = np.flatnonzero(group >= 0)
+    scores, own = face_phi[member], group[member]
+    observed = _deviations(scores, own[None], groups)
+    each = _spread(observed)
+    value = _with_mean(each)[0]
+    none = np.full(value.shape, np.nan)
+    if cluster_bootstrap.only_values():
+        return Spreads(value, none, none, cluster_bootstrap.no_floor(value.size), none)
+    theirs = np.where(np.isfinite(scores), observed[0][own], np.nan)  # what is taken off with the difference supposed
+    size = scores.shape[1]
+    both = _dealt(np.concatenate([scores, theirs], axis=1), own, groups, rng, resamples)
+    dealt, added = both[..., :size], observed - both[..., size:]
+    noise = _with_mean(_spread(dealt))
+    floor = cluster_bootstrap.floor_from(noise, value)
+    p, least = floor.p.copy(), np.full(value.shape, 1 / (1 + most))
+    rare = np.flatnonzero(p * (1 + resamples) <= 10)
+    if rare.size:
+        left = most - resamples
+        step = max(1, _BLOCK // max(1, groups * (own.size + scores.shape[1])))
+        hits = p[rare] * (1 + resamples)
+        for start in range(0, left, step):
+            more = _with_mean(_spread(_dealt(scores, own, groups, rng, min(step, left - start))))
+            hits += np.nansum(more[:, rare] >= value[rare] - 1e-12, axis=0)
+        p[rare] = hits / (1 + most)
+    plain = _spread(dealt) ** 2
+    # For the mean the supposed differences stay in the noise: its pattern over scenarios is noisy itself.
+    gains = [(_spread(part) ** 2, _covariance(part, dealt)) for part in (added, np.broadcast_to(observed, dealt.shape))]
+
+    # The mean rests on what each scenario has beyond noise: noise spread over all would look like differences in all.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        excess = np.sqrt(np.maximum(1 - plain.mean(axis=0) / each[0] ** 2, 0))
+    clear = np.where(each[0] > floor.high[:-1], excess, 0.0)
+    share = next((part for part in (clear, excess) if np.nansum(part) > 0), np.ones(excess.shape))
+    scale = np.append(each[0], np.nanmean(share * each[0]) if np.isfinite(each).any() else np.nan)
+
+    def null(factor: Array) -> Array:
+        """Spreads of noise with `factor` times the observed differences, one factor per estimate."""
+        factors = (factor[:-1], factor[-1] * share)
+        squares = [own * f**2 + 2 * f * shared + plain for f, (own, shared) in zip(factors, gains, strict=True)]
+        alone, together = (np.sqrt(np.maximum(part, 0)) for part in squares)
+        return np.concatenate([alone, _with_mean(together)[:, -1:]], axis=1)
+
+    low = _crossing(lambda f: (1 + (null(f) >= value - 1e-12).sum(axis=0)) / (1 + resamples) < ONE_SIDED, value.size)
+    high = _crossing(lambda f: (null(f) <= value + 1e-12).mean(axis=0) > UPPER, value.size)
+    low = np.where(p < ONE_SIDED, low * scale, 0.0)
+    high = np.where(value > 0, np.fmax(high * scale, value), floor.high)
+    known = np.isfinite(value) & np.isfinite(p)
+    low, high = (np.where(known, end, np.nan) for end in (low, high))
+    return Spreads(value, low, high, Floor(floor.mean, floor.high, p), least)
+
+
+def _dealt(scores: Array, own: Codes, groups: int, rng: np.random.Generator, deals: int) -> Array:
+    return _deviations(scores, rng.permuted(np.tile(own, (deals, 1)), axis=1), groups)
+
+
+def _deviations(scores: Array, labels: Codes, groups: int) -> Array:
+    """Deviations of the groups' means from their centre for each row of labels, shape (rows, groups, scenarios)."""
+    one_hot = (labels[:, None, :] == np.arange(groups)[:, None]).astype(np.float64).reshape(-1, labels.shape[1])
+    sums, counts = (one_hot @ x for x in (np.nan_to_num(scores), np.isfinite(scores).astype(np.float64)))
+    means = cluster_bootstrap.ratio(sums, counts).reshape(len(labels), groups, -1)
+    seen = np.isfinite(means)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return means - (np.where(seen, means, 0).sum(axis=1) / seen.sum(axis=1))[:, None]
+
+
+def _spread(deviations: Array) -> Array:
+    """Standard deviation (ddof 1) over groups; NaN for fewer than two."""
+    seen = np.isfinite(deviations)
+    k = seen.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(k > 1, np.sqrt(np.where(seen, deviations**2, 0).sum(axis=1) / (k - 1)), np.nan)
+
+
+def _covariance(one: Array, other: Array) -> Array:
+    """Covariance (ddof 1) over groups of deviations from their centres."""
+    product = one * other
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.nansum(product, axis=1) / (np.isfinite(product).sum(axis=1) - 1)
+
+
+def _with_mean(each: Array) -> Array:
+    measured = np.isfinite(each)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(measured, each, 0).sum(axis=1) / measured.sum(axis=1)
+    return np.concatenate([each, mean[:, None]], axis=1)
+
+
+def _crossing(holds: Callable[[Array], npt.NDArray[np.bool_]], size: int) -> Array:
+    """Largest factor at which something holds that does up to there, from 0 to `_FARTHEST`; 0 where it never does."""
+    low, high = np.zeros(size), np.full(size, _FARTHEST)
+    for _ in range(40):
+        middle = (low + high) / 2
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low
+
+
+def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:
+    """Two-sided p-value per scenario: Mann-Whitney U for two groups, Kruskal-Wallis for more (Table 11).
+
+    NaN where fewer than two groups have faces or all values are equal: nothing can be ranked.
+    """
+    out = np.full(face_phi.shape[1], np.nan)
+    for scenario in range(face_phi.shape[1]):
+        column = face_phi[:, scenario]
+        samples = [column[(group == g) & np.isfinite(column)] for g in range(groups)]
+        samples = [sample for sample in samples if sample.size]
+        if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
+            continue
+        if groups == 2:
+            out[scenario] = stats.mannwhitneyu(samples[0], samples[1], alternative="two-sided").pvalue
+        else:
+            out[scenario] = stats.kruskal(*samples).pvalue
+    return out
+
+
+def with_squares(face_phi: Array, group: Codes, groups: int) -> tuple[Array, Array]:
+    """Cells for `corrected_strength`: each face's scores, then their squares, by group and scenario.
+
+    Returns
+    -------
+    sums, counts of shape (faces, 2 x groups x scenarios).
+    """
+    member = (group[:, None] == np.arange(groups)).astype(np.float64)
+    seen = np.isfinite(face_phi).astype(np.float64)
+    values = np.nan_to_num(face_phi)
+    counts = (member[:, :, None] * seen[:, None, :]).reshape(len(group), -1)
+    parts = [(member[:, :, None] * x[:, None, :]).reshape(len(group), -1) for x in (values, values**2)]
+    return np.concatenate(parts, axis=1), np.concatenate([counts, counts], axis=1)
+
+
+def corrected_strength(groups: int, scenarios: int) -> cluster_bootstrap.Statistic:
+    """VS without the spread that the sampling of faces adds by itself.
+
+    Equation
+    --------
+    mean over scenarios of sqrt(max(0, s²_g(phi_ig) - mean_g s²_ig / n_ig)), with s²_ig the variance between the n_ig
+    faces of group g: the expected square of a spread of means is the true one plus the mean squared error (ours).
+    """
+
+    def statistic(sums: Array, counts: Array) -> Array:
+        shape = (*sums.shape[:-1], 2, groups, scenarios)
+        total, n = sums.reshape(shape), counts.reshape(shape)[..., 0, :, :]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total[..., 0, :, :] / n
+            variance = (total[..., 1, :, :] - n * mean**2) / (n - 1)
+            error = np.where(n > 1, np.maximum(variance, 0) / n, np.nan)
+            seen = np.isfinite(error)
+            k = seen.sum(axis=-2)
+            centre = np.where(seen, mean, 0).sum(axis=-2) / k
+            spread = np.where(seen, (mean - centre[..., None, :]) ** 2, 0).sum(axis=-2) / (k - 1)
+            excess = spread - np.where(seen, error, 0).sum(axis=-2) / k
+            each = np.where(k > 1, np.sqrt(np.maximum(excess, 0)), np.nan)
+            measured = np.isfinite(each)
+            return (np.where(measured, each, 0).sum(axis=-1) / measured.sum(axis=-1))[..., None]
+
+    return statistic

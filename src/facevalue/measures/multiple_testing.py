@@ -1,0 +1,298 @@
+"""Families of tests: what was declared before the run, what was found while looking, and p-values adjusted for either.
+
+A *confirmatory* family was declared before the answers were seen, in the study or in a pre-registration file, and is
+judged strictly (Holm: the chance of any false finding is at most alpha). An *exploratory* family holds what was looked
+at besides, and is judged by its share of false findings (Benjamini-Hochberg, or Benjamini-Yekutieli, which holds under
+any dependence). A test belongs to one family only.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimates import FACTORS
+
+METHODS = ("holm", "bh", "by")
+KINDS = ("confirmatory", "exploratory")
+ANY = "*"
+"""In a selector: any level, but not the rows over all levels."""
+COLUMNS = ("study", *FACTORS)
+"""Columns of the estimates that a selector may name."""
+ALPHA = 0.05
+MOST_ALPHA = 0.2
+"""Largest level: a finding that chance gives more often than once in five confirms nothing."""
+
+
+def adjust(p: Array, method: str) -> Array:
+    """P-values adjusted for the number of tests in one family.
+
+    Parameters
+    ----------
+    p:
+        Any shape; all tests of it are one family. NaN stays NaN and does not count as a test.
+    method:
+        "holm" (family-wise error; Holm 1979), "bh" (false discovery rate; Benjamini and Hochberg 1995) or "by" (the
+        same under any dependence; Benjamini and Yekutieli 2001).
+
+    Equation
+    --------
+    With p sorted upwards, i = 1..m: Holm max_{j<=i} (m - j + 1) p_j; BH min_{j>=i} m p_j / j; BY as BH times
+    1 + 1/2 + ... + 1/m. At most 1.
+
+    Raises
+    ------
+    ValueError
+        For values outside [0, 1].
+
+    Examples
+    --------
+    >>> adjust(np.array([0.01, np.nan, 0.04, 0.03]), "holm").tolist()
+    [0.03, nan, 0.06, 0.06]
+    >>> adjust(np.array([0.01, np.nan, 0.04, 0.03]), "bh").tolist()
+    [0.03, nan, 0.04, 0.04]
+    """
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    p = np.asarray(p, dtype=np.float64)
+    out = np.full(p.shape, np.nan)
+    tested = ~np.isnan(p)
+    values = p[tested]
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError("p-values lie between 0 and 1.")
+    if values.size == 0:
+        return out
+    if method == "holm":
+        order = np.argsort(values, kind="stable")
+        steps = np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1))
+        adjusted = np.empty_like(values)
+        adjusted[order] = np.minimum(steps, 1.0)
+    else:
+        adjusted = stats.false_discovery_control(values, method="bh" if method == "bh" else "by")
+    out[tested] = adjusted
+    return out
+
+
+def max_statistic(observed: Array, null: Array, *, two_sided: bool = True) -> Array:
+    """Adjusted p-values of many dependent tests from one permutation null: single-step max-T.
+
+    Each observed statistic is compared with the largest of all tests in each resample, so that dependence between the
+    tests (words that come together) costs nothing. Statistics should be on one scale (z or t): otherwise the test with
+    the widest null decides for all.
+
+    Parameters
+    ----------
+    observed:
+        Statistics, shape (tests,). NaN gives NaN.
+    null:
+        The same statistics of data with permuted labels, shape (resamples, tests); all tests of a resample from the
+        same permutation.
+    two_sided:
+        Compare absolute values; else large values count.
+
+    Returns
+    -------
+    Shape (tests,), from 1/(1 + resamples).
+
+    Equation
+    --------
+    p_j = (1 + #{b: max_k |T*_bk| >= |T_j|}) / (1 + B) (Westfall and Young 1993, section 2.5; the added one as in
+    Phipson and Smyth 2010).
+
+    Notes
+    -----
+    A statistic that is not defined in some resample counts there as the smallest possible, which is exact, as labels
+    are exchangeable for that definition too. A column whose observed value is NaN still belongs to the family; leave
+    out the columns that were never to be tested.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 2.0], [-1.0, 0.3], [0.2, -0.1]])
+    >>> max_statistic(np.array([1.5, -3.0]), null).tolist()
+    [0.5, 0.25]
+    """
+    size, drawn = (np.abs(observed), np.abs(null)) if two_sided else (np.asarray(observed), np.asarray(null))
+    if drawn.ndim != 2 or size.shape != drawn.shape[1:]:
+        raise ValueError("null needs the shape (resamples, tests), with the tests observed.")
+    if len(drawn) == 0:
+        raise ValueError("max_statistic needs at least one resample.")
+    largest = np.sort(np.where(np.isnan(drawn), -np.inf, drawn).max(axis=1, initial=-np.inf))
+    slack = 1e-9 * np.maximum(1.0, np.abs(size))  # equal statistics may differ in their last digits
+    hits = len(largest) - np.searchsorted(largest, size - slack, side="left")
+    return np.where(np.isnan(size), np.nan, (1.0 + hits) / (1.0 + len(largest)))
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Tests that are judged together.
+
+    Attributes
+    ----------
+    name:
+        As in the `family` column.
+    kind:
+        "confirmatory" (declared before the answers were seen) or "exploratory".
+    measure:
+        Whose estimates.
+    where:
+        Which of them, by factor column: the levels that belong to it, `("*",)` for any single level, None for the rows
+        over all levels. Columns not named are not restricted.
+    method:
+        "holm", "bh" or "by".
+    alpha:
+        Level.
+    """
+
+    name: str
+    kind: str
+    measure: str
+    where: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    method: str = "holm"
+    alpha: float = ALPHA
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise DataError("A family of tests needs a name.")
+        if self.kind not in KINDS:
+            raise UnknownNameError("kind of family", self.kind, KINDS)
+        if self.method not in METHODS:
+            raise UnknownNameError("method", self.method, METHODS)
+        check_alpha(self.alpha, f"family {self.name!r}: ")
+        for column, levels in self.where.items():
+            if column not in COLUMNS:
+                raise UnknownNameError("factor column", column, COLUMNS)
+            if levels is not None and not levels:
+                raise DataError(f"Family {self.name!r} names no level of {column!r}; None means the rows over all.")
+
+    def selects(self) -> pl.Expr:
+        """Which rows of the estimates belong to it."""
+        out = pl.col("measure") == self.measure
+        for column, levels in self.where.items():
+            if levels is None:
+                out &= pl.col(column).is_null()
+            elif ANY in levels:
+                out &= pl.col(column).is_not_null()
+            else:
+                out &= pl.col(column).is_in(list(levels)).fill_null(value=False)
+        return out
+
+
+def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
+    """Judge the tests of a table of estimates by family.
+
+    Parameters
+    ----------
+    families:
+        No two of a kind may share a row. Exploratory families hold only what no confirmatory one does, since a test
+        that was declared is judged once, by what was declared.
+    estimates:
+        With the columns `measure`, `p` and the factors; `p` is null where no test was possible: not counted, and no q.
+
+    Returns
+    -------
+    The same rows in the same order, with `q` (p adjusted within the family), `family` and `kind` of the rows that
+    belong to a family. Other rows keep their own q and family; their `kind` is null. `p` stays as it was.
+
+    Raises
+    ------
+    UnknownNameError
+        For a measure, a column or a level that the estimates do not have.
+    DataError
+        For a family without rows, two families of one name, or two of a kind that share rows.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"measure": ["sbs"] * 3, "attribute": ["hair", "hat", "pose"], "p": [0.01, 0.04, 0.5]})
+    >>> hair = Family("hair and hat", "confirmatory", "sbs", {"attribute": ("hair", "hat")})
+    >>> apply([hair], frame).select("attribute", "q", "family").rows()
+    [('hair', 0.02, 'hair and hat'), ('hat', 0.04, 'hair and hat'), ('pose', None, None)]
+    """
+    owner = np.full(estimates.height, -1)
+    p = estimates["p"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    adjusted = np.full(estimates.height, np.nan)
+    check_distinct(families)
+    for i, family in sorted(enumerate(families), key=lambda item: KINDS.index(item[1].kind)):
+        _check_names(family, estimates)
+        rows = estimates.select(family.selects().alias("in"))["in"].to_numpy()
+        if not rows.any():
+            raise DataError(f"Family {family.name!r} selects no estimate of {family.measure!r}: {_described(family)}.")
+        other = next(
+            (families[j] for j in np.unique(owner[rows & (owner >= 0)]) if families[j].kind == family.kind), None
+        )
+        if other is not None:
+            raise DataError(
+                f"Families {other.name!r} and {family.name!r} share tests. A test belongs to one {family.kind} family; "
+                "narrow one of them."
+            )
+        rows = rows & (owner < 0)
+        owner[rows] = i
+        adjusted[rows] = adjust(p[rows], family.method)
+    return _with_families(estimates, families, owner, adjusted)
+
+
+def check_alpha(alpha: float, where: str = "") -> None:
+    """Refuse a level at which nothing would be shown."""
+    if not 0 < alpha <= MOST_ALPHA:
+        raise DataError(f"{where}alpha is {alpha:g}, and must lie above 0 and not above {MOST_ALPHA:g}.")
+
+
+def check_distinct(families: Sequence[Family]) -> None:
+    """Refuse two families of one name."""
+    names = [family.name for family in families]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"Two families have the name {twice[0]!r}; give each its own.")
+
+
+def _check_names(family: Family, estimates: pl.DataFrame) -> None:
+    """Say of the first name that the estimates do not have which ones they do have."""
+    measures = estimates["measure"].unique().drop_nulls().to_list()
+    try:
+        if family.measure not in measures:
+            raise UnknownNameError("measure", family.measure, measures)
+        for column, levels in family.where.items():
+            if column not in estimates.columns:
+                raise UnknownNameError("factor column", column, [c for c in COLUMNS if c in estimates.columns])
+            known = estimates[column].unique().drop_nulls().to_list()
+            for level in levels or ():
+                if level != ANY and level not in known:
+                    raise UnknownNameError(column, level, known)
+    except UnknownNameError as error:
+        raise located(error, f"family {family.name!r}") from None
+
+
+def _described(family: Family) -> str:
+    parts = [
+        f"{column} {'over all' if levels is None else 'in ' + ', '.join(levels)}"
+        for column, levels in family.where.items()
+    ]
+    return "no row has " + " and ".join(parts) if parts else "it has none"
+
+
+def _with_families(estimates: pl.DataFrame, families: Sequence[Family], owner: Array, adjusted: Array) -> pl.DataFrame:
+    belongs = pl.Series("belongs", owner >= 0)
+    ours: dict[str, pl.Series] = {
+        "q": pl.Series("q", adjusted).fill_nan(None),
+        "family": _spelled([family.name for family in families], owner),
+        "kind": _spelled([family.kind for family in families], owner),
+    }
+    nothing = {"q": pl.lit(None, pl.Float64), "family": pl.lit(None, pl.String), "kind": pl.lit(None, pl.String)}
+    before = {name: pl.col(name) if name in estimates.columns else nothing[name] for name in nothing}
+    return estimates.with_columns(
+        pl.when(belongs).then(ours[name]).otherwise(before[name]).alias(name) for name in nothing
+    )
+
+
+def _spelled(names: Sequence[str], owner: Array) -> pl.Series:
+    lookup = np.array([*names, None], dtype=object)
+    return pl.Series(lookup[owner].tolist(), dtype=pl.String)
+
+
+def located(error: FaceValueError, where: str) -> FaceValueError:
+    """The same error, with the place in front."""
+    error.args = (f"{where}: {error}",)
+    return error

@@ -1,0 +1,182 @@
+"""Ratings by several people: their mean, the published flag, and how far the raters agree.
+
+VisBias (section 3.4) has each pair of attributes rated on five points by three people, and counts a mean of 3 or more
+as a bias. It gives no agreement; Krippendorff's alpha is what we add.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from facevalue.errors import UnknownNameError
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+
+MEAN_RATING = Measure(
+    name="mean_rating",
+    title="Mean rating of how biased a statement is",
+    equation="sum of ratings / raters",
+    unit="points (1-5)",
+    cluster="rater",
+    source="VisBias, section 3.4",
+    limits=(1.0, 5.0),
+)
+ALPHA = Measure(
+    name="krippendorff_alpha",
+    title="Agreement of the raters",
+    equation="1 - D_o / D_e",
+    unit="1",
+    cluster="item",
+    source="Krippendorff 2011, Computing Krippendorff's Alpha-Reliability",
+    limits=(-1.0, 1.0),
+)
+FLAG = 3.0
+"""Mean from which a pair counts as a bias (section 3.4)."""
+RATERS = 3
+"""Raters that each pair has in the paper."""
+METRICS = ("nominal", "ordinal", "interval", "ratio")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Mean ratings of items; arrays of shape (items,).
+
+    Attributes
+    ----------
+    means:
+        Mean rating with a t interval over raters; NaN for items that nobody rated.
+    biased:
+        Whether the mean reaches `FLAG`: 1 or 0; NaN for items with fewer than the raters asked for.
+    """
+
+    means: Estimates
+    biased: Array
+
+
+def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float = FLAG) -> Ratings:
+    """Mean rating of each item, and whether it counts as a bias.
+
+    Parameters
+    ----------
+    ratings:
+        Shape (raters, items), on five points from 1 (unbiased) to 5 (extremely biased); NaN where a rater did not rate
+        an item.
+    seed:
+        Of the resampling, where there are many raters.
+    raters:
+        Fewest raters for a verdict.
+    flag:
+        Mean from which it is a bias.
+
+    Raises
+    ------
+    ValueError
+        For a rating outside 1 to 5, or another shape.
+
+    Examples
+    --------
+    >>> found = mean_ratings(np.array([[3.0, 1.0], [4.0, 2.0], [2.0, np.nan]]), seed=1)
+    >>> found.means.value.tolist(), found.biased.tolist()
+    ([3.0, 1.5], [1.0, nan])
+    """
+    if ratings.ndim != 2:
+        raise ValueError("ratings need the shape (raters, items).")
+    if ((ratings < 1) | (ratings > 5)).any():
+        raise ValueError("Ratings are on five points, from 1 to 5.")
+    there = ~np.isnan(ratings)
+    found = cluster_bootstrap.means(np.nan_to_num(ratings), there.astype(np.float64), seed, level=True)
+    low, high = np.maximum(found.low, 1.0), np.minimum(found.high, 5.0)
+    means = Estimates(found.value, low, high, found.n, found.clusters, found.method, found.se)
+    reached = (found.value >= flag - 1e-9).astype(np.float64)
+    return Ratings(means, np.where(there.sum(axis=0) >= raters, reached, np.nan))
+
+
+def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
+    r"""Krippendorff's alpha, with a bootstrap interval over items.
+
+    Parameters
+    ----------
+    ratings:
+        Shape (raters, items); NaN is missing. Items with fewer than two ratings say nothing about agreement and are
+        left out.
+    seed:
+        Of the resampling.
+    metric:
+        How far two values are apart: "nominal", "ordinal", "interval" or "ratio".
+
+    Returns
+    -------
+    One estimate, arrays of shape (1,): `n` pairable ratings of `clusters` items. NaN if no item has two ratings, or if
+    all ratings are the same: agreement beyond chance cannot be known where there is no variation.
+
+    Raises
+    ------
+    UnknownNameError
+        For another metric.
+    ValueError
+        For another shape, or a negative value under the metric "ratio".
+
+    Equation
+    --------
+    alpha = 1 - D_o/D_e, D_o = 1/n sum_ck o_ck d²_ck, D_e = 1/(n(n-1)) sum_ck n_c n_k d²_ck, with the coincidences
+    o_ck = sum_u (pairs c-k in item u)/(m_u - 1), n_c = sum_k o_ck, n = sum_c n_c. d²: nominal, c ≠ k; interval,
+    (c-k)²; ratio, ((c-k)/(c+k))²; ordinal, (sum_{g=c..k} n_g - (n_c + n_k)/2)² (Krippendorff 2011).
+
+    Notes
+    -----
+    The interval resamples whole items (BCa), with D_e from the resample, rather than single disagreements.
+
+    Examples
+    --------
+    >>> a, b = [1.0, 2, 3, 4, 5], [1.0, 2, 3, 4, 4]
+    >>> alpha(np.array([a, b]), seed=1, metric="interval").value.round(3).tolist()
+    [0.947]
+    """
+    if metric not in METRICS:
+        raise UnknownNameError("metric", metric, METRICS)
+    if ratings.ndim != 2:
+        raise ValueError("ratings need the shape (raters, items).")
+    if metric == "ratio" and (ratings < 0).any():
+        raise ValueError("Ratios need values that are not negative.")
+    pairable = ratings[:, (~np.isnan(ratings)).sum(axis=0) > 1]
+    values = np.unique(pairable[~np.isnan(pairable)])
+    if values.size < 2:
+        none = np.full(1, np.nan)
+        size, items = np.array([(~np.isnan(pairable)).sum()]), np.array([pairable.shape[1]])
+        return Estimates(none, none, none, size, items, np.array(["not measurable"], dtype=object))
+    counts = (pairable[:, :, None] == values).sum(axis=0).astype(np.float64)  # (items, values)
+    m = counts.sum(axis=1)
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(values.size)
+    coincidences = (pairs / (m - 1)[:, None, None]).reshape(len(m), -1)
+
+    def statistic(sums: Array, _: Array) -> Array:
+        return _alpha(sums.reshape(*sums.shape[:-1], values.size, values.size), values, metric)[..., None]
+
+    value, low, high, se = cluster_bootstrap.bca(coincidences, coincidences, statistic, seed)
+    n, clusters = np.array([int(m.sum())]), np.array([len(m)])
+    return Estimates(value, low, high, n, clusters, np.array(["BCa bootstrap over items"], dtype=object), se)
+
+
+def _alpha(observed: Array, values: Array, metric: str) -> Array:
+    """Alpha of coincidence matrices of shape (..., values, values)."""
+    each = observed.sum(axis=-1)
+    n = each.sum(axis=-1)
+    apart = _distances(each, values, metric)
+    expected = (each[..., :, None] * each[..., None, :] * apart).sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = (n - 1) * (observed * apart).sum(axis=(-2, -1)) / expected
+    return np.where(expected > 0, 1 - ratio, np.nan)
+
+
+def _distances(each: Array, values: Array, metric: str) -> Array:
+    """Squared distances between values, shape (..., values, values) for ordinal and (values, values) else."""
+    c, k = values[:, None], values[None, :]
+    if metric == "nominal":
+        return (c != k).astype(np.float64)
+    if metric == "interval":
+        return np.asarray((c - k) ** 2)
+    if metric == "ratio":
+        return np.asarray(((c - k) / np.where(c + k > 0, c + k, 1.0)) ** 2)
+    middle = np.cumsum(each, axis=-1) - each / 2  # the ranks between the middles of two values
+    return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2)

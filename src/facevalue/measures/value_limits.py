@@ -1,0 +1,51 @@
+"""How large a value can be at most: an effect beyond that does not exist, so none was there to be missed or found."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from facevalue.measures import conditional_kl
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.intervention_effects import PREFIX
+
+_OF_UNIT: Final = {"share": 1.0, "probability": 1.0, "%": 100.0, "pp": 100.0, "per 1,000 words": 1000.0}
+"""Largest size of a value by its unit, for measures that state no limits."""
+
+
+def largest(measure: Measure) -> float:
+    """Largest possible size of a measure's value, either way; infinity where there is none.
+
+    Examples
+    --------
+    >>> gap = Measure("gap", "Gap to an even choice", "S - 50", "pp", "image", "", limits=(-50, 50))
+    >>> largest(gap), largest(Measure("change", "Change", "S - S_0", "pp", "image", ""))
+    (50, 100.0)
+    """
+    limit = max(abs(end) for end in measure.limits)
+    return limit if math.isfinite(limit) else _OF_UNIT.get(measure.unit, math.inf)
+
+
+def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
+    """Largest possible size of each estimate.
+
+    Parameters
+    ----------
+    estimates:
+        With `measure` and `n`.
+    measures:
+        Definitions. The divergence of Algorithm 1 has no limit of its own, but one for n forms
+        (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions.
+
+    Returns
+    -------
+    One each, in the unit of the measure; infinity where there is none, or where the measure is not defined here.
+    """
+    limits = {measure.name: float(largest(measure)) for measure in measures}
+    out = estimates["measure"].replace_strict(limits, default=math.inf, return_dtype=pl.Float64).to_numpy()
+    n = estimates["n"].cast(pl.Float64).fill_null(math.inf).to_numpy()
+    shifts = (estimates["measure"].str.strip_prefix(PREFIX) == conditional_kl.KL.name).to_numpy()
+    return np.where(shifts, conditional_kl.kl_limit(n), out)

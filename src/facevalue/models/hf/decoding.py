@@ -1,0 +1,162 @@
+"""Replies that grow from the prompts of one group, over a shared prefix or by plain forward passes."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from facevalue.models.hf.chat import Group
+from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.reference_pass import plain_logits
+from facevalue.models.hf.tree import Tree
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Path = tuple[int, tuple[int, ...]]
+"""A place in a reply: which member of the group is answered, by its place, and the reply's tokens so far."""
+
+
+class Decoding(Protocol):
+    """Gives the logits of what comes after replies that have begun."""
+
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows some beginnings of replies.
+
+        Parameters
+        ----------
+        paths:
+            Where to read, none twice; the beginnings of each but its last token have been read before or are read now.
+
+        Returns
+        -------
+        Tensor
+            Logits, float32, (len(paths), vocabulary).
+        """
+        ...
+
+
+class SharedDecoding:
+    """Over a prefix that has been run: everything that is read in one call is packed into one sequence.
+
+    Parameters
+    ----------
+    prefix:
+        What the group shares.
+    suffixes:
+        Token ids of each member of the group after the prefix.
+    """
+
+    def __init__(self, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:
+        self._branch = prefix.branch()
+        self._suffixes = suffixes
+        self._tree = Tree.of((), ())
+        self._nodes: dict[Path, int] = {}
+
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows some beginnings of replies, in one forward pass."""
+        old = len(self._tree)
+        starts, branches, ends = [], [], []
+        for member, reply in paths:
+            known = next((n for n in range(len(reply), -1, -1) if (member, reply[:n]) in self._nodes), None)
+            if known == len(reply):
+                raise ValueError("a place that has been read")
+            starts.append(-1 if known is None else self._nodes[member, reply[:known]])
+            branches.append([*self._suffixes[member], *reply] if known is None else list(reply[known:]))
+            ends.append(0 if known is None else known + 1)
+        self._tree, nodes = self._tree.grown(zip(starts, branches, strict=True))
+        for (member, reply), path, first in zip(paths, nodes, ends, strict=True):
+            count = len(reply) - first + 1  # the places in the reply that are new
+            for place, node in zip(range(first, len(reply) + 1), path[len(path) - count :], strict=True):
+                self._nodes[member, reply[:place]] = node
+        read = [path[-1] - old for path in nodes]
+        return self._branch.grow(self._tree.ids[old:], self._tree.parents[old:], read)
+
+
+class PlainDecoding:
+    """By a plain forward pass of the whole conversation for each reply: slow, and right for every model.
+
+    Parameters
+    ----------
+    loaded:
+        The model.
+    group:
+        The questions.
+    """
+
+    def __init__(self, loaded: Loaded, group: Group) -> None:
+        self._loaded = loaded
+        self._prompts = group.members
+        self._full = cache(group.full)
+
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows some beginnings of replies, those of one reply in one forward pass."""
+        import torch  # noqa: PLC0415
+
+        rows: dict[Path, Tensor] = {}
+        for longest in leaves(paths):
+            member, reply = longest
+            wanted = [n for n in range(len(reply) + 1) if (member, reply[:n]) in set(paths)]
+            logits = plain_logits(self._loaded, self._full(self._prompts[member]), reply, wanted)
+            rows |= {(member, reply[:n]): row for n, row in zip(wanted, logits, strict=True)}
+        return torch.stack([rows[path] for path in paths])
+
+
+class SpokenDecoding:
+    """Another one's logits, minus infinity for the tokens that stand for pictures.
+
+    A model that has been trained gives those next to nothing. A reply with one of them would be no text, and couldn't
+    go on: the model would ask for the picture.
+
+    Parameters
+    ----------
+    decoding:
+        Gives the logits.
+    loaded:
+        The model.
+    note:
+        Is told the largest share of probability that was taken away, at temperature 1.
+    """
+
+    def __init__(self, decoding: Decoding, loaded: Loaded, note: Callable[[float], None]) -> None:
+        self._decoding = decoding
+        self._loaded = loaded
+        self._note = note
+
+    def read(self, paths: Sequence[Path]) -> "Tensor":
+        """Compute what follows some beginnings of replies."""
+        logits, share = spoken(self._loaded, self._decoding.read(paths))
+        self._note(share)
+        return logits
+
+
+def spoken(loaded: Loaded, logits: "Tensor") -> "tuple[Tensor, float]":
+    """Take the tokens that stand for pictures out of logits, in place.
+
+    Returns
+    -------
+    tuple
+        The logits; and the largest probability that those tokens had in any row, at temperature 1.
+    """
+    import torch  # noqa: PLC0415
+
+    marks = sorted(mark for mark in loaded.marks if mark < logits.shape[-1])
+    if not marks or not len(logits):
+        return logits, 0.0
+    with torch.inference_mode():
+        share = (logits[:, marks].logsumexp(dim=1) - logits.logsumexp(dim=1)).max().exp()
+        logits[:, marks] = -torch.inf
+    return logits, float(share)
+
+
+def leaves(paths: Iterable[Path]) -> list[Path]:
+    """Return the paths that are no beginning of another one.
+
+    Examples
+    --------
+    >>> leaves([(0, ()), (0, (5,)), (1, ()), (0, (5, 6)), (0, (7,))])
+    [(1, ()), (0, (5, 6)), (0, (7,))]
+    """
+    ordered = list(dict.fromkeys(paths))
+    inner = {(member, reply[:n]) for member, reply in ordered for n in range(len(reply))}
+    return [path for path in ordered if path not in inner]

@@ -1,0 +1,255 @@
+"""How far the numbers can be trusted: one card per reason to doubt them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from facevalue.report.data import RunFacts
+from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number
+from facevalue.stimuli.base import Kind
+
+FEW = 30
+"""Below so many sampled units intervals may be too narrow."""
+KINDS = {
+    Kind.ILLUSTRATED: (
+        "Illustrated pictures",
+        "Drawings say nothing about photographs, and no real model is called biased on their strength alone. They show "
+        "that the instrument works, and where to look with photographs.",
+    ),
+    Kind.SYNTHETIC: (
+        "Synthetic photographs",
+        "Photorealistic pictures made by a model carry that model's own associations. Results on synthetic "
+        "pictures are test data: supplementary to results on photographs.",
+    ),
+    Kind.PHOTOGRAPHS: (
+        "Photographs",
+        "Pictures of real people. Within a comparison only what is named should differ; the report can't check that it "
+        "does.",
+    ),
+    Kind.UNSTATED: (
+        "Kind not stated",
+        "Whoever made this run did not say what kind of pictures these are. How far the results carry can't be said.",
+    ),
+}
+
+
+class Status(StrEnum):
+    """A card's verdict; shown as an icon and a word, never as a colour alone."""
+
+    OK = "fine"
+    NOTE = "note"
+    CAUTION = "caution"
+    PROBLEM = "problem"
+
+
+_ORDER = (Status.OK, Status.NOTE, Status.CAUTION, Status.PROBLEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One reason to trust or doubt.
+
+    Attributes
+    ----------
+    name:
+        Stable identifier.
+    title, value, note:
+        What it is about, its number or word, and what follows.
+    status:
+        The verdict.
+    lines:
+        One per model, where there are several.
+    """
+
+    name: str
+    title: str
+    value: str
+    note: str
+    status: Status
+    lines: tuple[str, ...] = ()
+
+
+def worst(statuses: Sequence[Status]) -> Status:
+    """The gravest of them."""
+    return max(statuses, key=_ORDER.index, default=Status.NOTE)
+
+
+def judge_rate(e: Estimate) -> Status:
+    """Fine below 5%, a problem from 20%."""
+    value = (e.value or 0.0) / (100 if e.unit == "%" else 1)
+    return Status.OK if value < 0.05 else Status.CAUTION if value < 0.2 else Status.PROBLEM
+
+
+def judge_bias(e: Estimate) -> Status:
+    """Fine below 0.05 either way, a problem from 0.15."""
+    value = abs(e.value or 0.0)
+    return Status.OK if value < 0.05 else Status.CAUTION if value < 0.15 else Status.PROBLEM
+
+
+def per_model(
+    numbers: EstimateIndex,
+    measure: str,
+    title: str,
+    judge: Callable[[Estimate], Status],
+    note: str,
+    signed: dict[str, bool],
+) -> Card:
+    """A card about one number of each model, judged by the worst.
+
+    Parameters
+    ----------
+    numbers:
+        The estimates.
+    measure, title, note:
+        What it is about, and what follows.
+    judge:
+        From an estimate to its status.
+    signed:
+        By measure, whether values carry a sign.
+    """
+    rows = [(model, numbers.one(measure, model)) for model in numbers.models]
+    known = [(model, e) for model, e in rows if e is not None and e.value is not None]
+    sign = signed.get(measure, measure.endswith("_bias"))
+
+    def text(e: Estimate | None) -> str:
+        if e is None or e.value is None:
+            return NOT_MEASURABLE
+        return f"{number(e.value, e.unit, signed=sign)} {interval(e, signed=sign) or '(no interval)'}"
+
+    if not known:
+        return Card(measure, title, NOT_MEASURABLE, note, Status.PROBLEM)
+    lines = tuple(f"{model}: {text(e)}" for model, e in rows) if len(rows) > 1 else ()
+    gravest = max((e for _, e in known), key=lambda e: abs(e.value or 0.0))
+    status = worst([judge(e) for _, e in known] + [Status.PROBLEM] * (len(rows) - len(known)))
+    return Card(measure, title, text(gravest) + (" at worst" if lines else ""), note, status, lines)
+
+
+def one_wording() -> Card:
+    """For protocols that ask each question in one wording."""
+    note = (
+        "Each question is asked in one wording. How far the results hang on it cannot be told from this run; "
+        "worrying would be shifts that change sign between wordings."
+    )
+    return Card("paraphrases", "Other wordings", "No paraphrases in this protocol", note, Status.NOTE)
+
+
+def no_scorer() -> Card:
+    """For protocols in which no other model scores the answers."""
+    note = (
+        "No second model and no word list scores the answers, so none can bring a bias of its own into the "
+        "numbers. Worrying would be scores that change when only the group words of a sentence are swapped."
+    )
+    return Card("scorer", "Scores", "No scores by another model", note, Status.OK)
+
+
+def kind_card(kind: Kind) -> Card:
+    """What kind of pictures was shown."""
+    value, note = KINDS[kind]
+    return Card("kind", "Pictures", value, note, Status.OK if kind is Kind.PHOTOGRAPHS else Status.CAUTION)
+
+
+def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
+    """For models whose bias was planted: that they stand for no other model."""
+    names = [run.model for run in runs]
+    reference = [name for name in names if name.split(" + ")[0].split("/")[0] == "reference"]
+    simulated = [name for name in names if name.startswith("sim/")]
+    out = []
+    if reference and kind is not Kind.ILLUSTRATED:
+        note = (
+            "The reference model was trained on FaceValue's own drawings alone. It answers whatever it is shown, but "
+            "what it says of other pictures means nothing."
+        )
+        out.append(Card("planted", "Pictures it does not know", ", ".join(reference), note, Status.PROBLEM))
+    elif reference:
+        note = (
+            "FaceValue's reference model: its bias was drawn at random and is published with it, to check audits by. "
+            "It says nothing about anybody, nor about other models."
+        )
+        out.append(Card("planted", "Bias planted", ", ".join(reference), note, Status.CAUTION))
+    if simulated:
+        note = "A simulation that sees no pictures: its bias was drawn at random. It says nothing about anybody."
+        out.append(Card("simulated", "Simulated", ", ".join(simulated), note, Status.CAUTION))
+    return out
+
+
+def of_runs(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
+    """What the reports of all studies say last: whom was asked, how, and whether all of it was."""
+    return [*planted(runs, kind), mode(runs), completeness(runs)]
+
+
+def mode(runs: Sequence[RunFacts]) -> Card:
+    """Exact or sampled."""
+    title = "How answers were taken"
+    words = {
+        True: ("Exact", "The model's own probability of each option was read: no sampling noise in the replies."),
+        False: ("Sampled", "Replies were drawn, once per seed; the noise of drawing is in every interval."),
+        None: ("Not recorded", "The run does not say whether probabilities were read or replies drawn."),
+    }
+    modes = list(dict.fromkeys(run.exact for run in runs))
+    if any(run.drawn for run in runs):
+        lines = tuple(
+            f"{run.model}: {count(run.drawn)} of {count(run.asked)} replies drawn" for run in runs if run.drawn
+        )
+        note = (
+            "Where too little of the probability could be read, one reply was drawn instead. Means are as good as "
+            "with probabilities; shares of zero and of large shifts and measures of spread are inflated."
+        )
+        return Card("mode", title, "Exact, in part drawn", note, Status.CAUTION, lines)
+    if len(modes) == 1:
+        value, note = words[modes[0]]
+        return Card("mode", title, value, note, Status.CAUTION if modes[0] is None else Status.OK)
+    lines = tuple(f"{run.model}: {words[run.exact][0].lower()}" for run in runs)
+    note = "Shares of zero and of large shifts are not comparable between exact and sampled runs."
+    return Card("mode", title, "Differs between models", note, Status.CAUTION, lines)
+
+
+def completeness(runs: Sequence[RunFacts]) -> Card:
+    """How much of the plan was asked."""
+    title = "Is the run complete?"
+
+    def text(run: RunFacts) -> str:
+        if run.complete is None:
+            return "not recorded"
+        if run.complete:
+            return "complete"
+        asked = max((run.asked or 0) - (run.errors or 0), 0)
+        return f"{count(asked)} of {count(run.planned)} requests"
+
+    failed = sum(run.errors or 0 for run in runs)
+    sampled = any(run.sample for run in runs)
+    texts = [text(run) for run in runs]
+    status = worst([
+        Status.OK if run.complete else Status.CAUTION if run.complete is None else Status.PROBLEM for run in runs
+    ])  # fmt: skip
+    note = f"{count(failed)} requests failed for good." if failed else "No request failed for good."
+    if any(run.complete is False for run in runs):
+        note += " Resume the run with the same command; the estimates cover what is there."
+    if sampled:
+        note += " The trials asked are a sample of the design."
+    value = texts[0] if len(set(texts)) == 1 else "differs between models"
+    lines = tuple(f"{run.model}: {t}" for run, t in zip(runs, texts, strict=True)) if len(set(texts)) > 1 else ()
+    return Card("complete", title, value[:1].upper() + value[1:], note, status, lines)
+
+
+def self_check(runs: Sequence[RunFacts]) -> list[Card]:
+    """How far local models' probabilities were from those of plain forward passes; no card where none was checked."""
+    found = [(run.model, run.self_check) for run in runs if run.self_check is not None]
+    if not found:
+        return []
+    lines = tuple(
+        f"{model}: {check.difference:.2g}; tolerance {check.tolerance:g}; questions: {count(check.questions)}"
+        for model, check in found
+    )
+    _, top = max(found, key=lambda one: one[1].difference / one[1].tolerance)
+    asked = sum(check.questions for _, check in found)
+    note = (
+        f"Questions about one picture share its computation. {count(asked)} drawn at random were also asked without "
+        "sharing, one forward pass each; this is the largest difference of a probability. Rounding explains up to "
+        f"{top.tolerance:g} in this number format; a session ends above it."
+    )
+    status = worst([
+        Status.OK if check.difference <= check.tolerance else Status.PROBLEM for _, check in found
+    ])  # fmt: skip
+    value = f"{top.difference:.2g}, tolerance {top.tolerance:g}" + (" at worst" if len(found) > 1 else "")
+    return [Card("self-check", "Self-check of the local model", value, note, status, lines if len(found) > 1 else ())]

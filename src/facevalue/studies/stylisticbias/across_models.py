@@ -1,0 +1,243 @@
+"""Several models: do they agree on which scenarios move, and how far (Figures 7 and 8)?
+
+Figure 8 lays the scenarios' shifts of two models side by side. These are 25 points, but not 25 observations: all of
+them rest on the same faces and on the same base pictures. What the choice of faces does to one scenario it does to
+others, and what a picture does to one model it may do to the other, so that two models without any effect can correlate
+at -.5 or at .9. Therefore
+
+- nothing is said of a pair of models unless the scenarios' shifts of both differ by more than chance explains;
+- the published correlation and slope have no interval, but a floor: how large they are where the same faces show no
+  effect; beside them stand values from which that part is taken off, with an interval over faces.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from facevalue.measures import cluster_bootstrap, shift
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
+from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+from facevalue.measures.intervention_effects import deal
+from facevalue.measures.slicing import Labels
+from facevalue.studies.stylisticbias import measures as m
+from facevalue.studies.stylisticbias.shifts import ALPHA, SEED, Shifts, derived
+
+LEAST = 3
+"""Scenarios from which there is a correlation."""
+GROUPS = 40
+"""Groups of faces that the jackknife leaves out in turn, at most."""
+FEWEST = 5
+"""Faces from which it makes an interval."""
+_FLIPS = 1000
+_MOST = 0.9999  # of a correlation: beyond, Fisher's z has no end
+_NO_INTERVAL = "no interval: all scenarios rest on the same faces; the corrected value has one"
+_NO_RATIO = "no interval: chance makes both sizes larger; the corrected value has one"
+_UNKNOWN = "no interval: not measurable without some of the faces"
+
+
+def compare_models(table: EstimateTable, shifts: Mapping[str, Shifts]) -> None:
+    """Figures 7 and 8: do models agree on which scenarios move, and how far?"""
+    _variance(table, list(shifts.values()))
+    names = list(shifts)
+    for i, one in enumerate(names):
+        for j, other in enumerate(names):
+            if i != j:
+                pair = shifts[one], shifts[other]
+                _agreement(table, (one, other), pair, once=i < j)
+                _attenuation(table, (one, other), pair)
+
+
+def _variance(table: EstimateTable, models: list[Shifts]) -> None:
+    s = models[0]
+    cells = shift.joined([own.cells(own.by(), own.by_scenario) for own in models])
+    size = len(s.by_scenario)
+
+    def variance(sums: Array, counts: Array) -> Array:
+        return cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], len(models), size).var(axis=-2, ddof=1)
+
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, variance, SEED)
+    n = cells.counts.sum(axis=0).reshape(len(models), size).sum(axis=0)
+    derived(table, m.MODEL_VARIANCE, s.by_scenario.labels, cells, variance, n, floor=floor)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Shifts of two models in the same cells.
+
+    Attributes
+    ----------
+    sums, counts:
+        Shape (2, faces, cells): of each face.
+    """
+
+    sums: Array
+    counts: Array
+
+    @property
+    def means(self) -> Array:
+        """SBS of each cell, shape (2, cells)."""
+        return cluster_bootstrap.ratio(self.sums.sum(axis=1), self.counts.sum(axis=1))
+
+    def only(self, cells: npt.NDArray[np.bool_]) -> "Sides":
+        """Those of some cells that both models have."""
+        known = cells & (self.counts.sum(axis=1) > 0).all(axis=0)
+        return Sides(self.sums[:, :, known], self.counts[:, :, known])
+
+    def covariance(self) -> tuple[Array, Array]:
+        """Covariance of the means over cells, and the part of it that the choice of faces adds; shape (2, 2) each."""
+        means, off = self.means, self._errors()
+        means, off = (x - x.mean(axis=-1, keepdims=True) for x in (means, off))
+        df = means.shape[1] - 1
+        return means @ means.T / df, np.einsum("afi,bfi->ab", off, off) / df
+
+    def squares(self) -> tuple[Array, Array]:
+        """Mean square of the means over cells, and the part of it that the choice of faces adds; shape (2,) each."""
+        return (self.means**2).mean(axis=1), (self._errors() ** 2).sum(axis=1).mean(axis=1)
+
+    def _errors(self) -> Array:
+        """What each face adds to the error of the means, shape (2, faces, cells), linearised as `standard_error`."""
+        faces = (self.counts > 0).sum(axis=1)
+        off = self.sums - self.means[:, None] * self.counts
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(off * (np.sqrt(faces / (faces - 1.0)) / self.counts.sum(axis=1))[:, None])
+
+    def still(self) -> "Sides":
+        """The same with the effects taken off: departures of the faces from the means."""
+        return Sides(self.sums - self.means[:, None] * self.counts, self.counts)
+
+    def flipped(self) -> Array:
+        """Means where the shifts of each face, of both models, change sign together; shape (flips, 2, cells)."""
+        signs = np.random.default_rng(SEED).integers(0, 2, size=(_FLIPS, self.sums.shape[1])) * 2.0 - 1
+        return np.stack(
+            [signs @ sums / counts.sum(axis=0) for sums, counts in zip(self.sums, self.counts, strict=True)], axis=1
+        )
+
+    def jackknife(self, statistic: Callable[["Sides"], float]) -> tuple[float, float, float]:
+        """Leave out groups of faces in turn: value, standard error, degrees of freedom; NaN where any is unknown."""
+        value = statistic(self)
+        used = np.flatnonzero((self.counts > 0).any(axis=(0, 2)))
+        number = min(GROUPS, used.size)
+        if number < FEWEST or cluster_bootstrap.only_values():
+            return value, np.nan, np.nan
+        group = np.full(self.sums.shape[1], -1)
+        group[used] = deal(used.size, GROUPS, SEED)
+        parts = (Sides(self.sums[:, group != g], self.counts[:, group != g]) for g in range(number))
+        values = np.array([statistic(part) for part in parts])
+        se = np.sqrt((number - 1) / number * ((values - values.mean()) ** 2).sum())
+        return value, float(se), float(number - 1)
+
+
+def _agreement(table: EstimateTable, names: tuple[str, str], pair: tuple[Shifts, Shifts], *, once: bool) -> None:
+    """Slope of the first model on the second over scenarios and, once for each two models, correlation (Figure 8)."""
+    sides = _sides([own.cells(own.by(), own.by_scenario) for own in pair])
+    sides = sides.only(np.ones(sides.sums.shape[2], dtype=np.bool_))
+    if sides.sums.shape[2] < LEAST:
+        return
+    noisy = _noisy(names, sides.flipped().var(axis=-1), sides.means.var(axis=-1))
+    null = sides.still().flipped()
+    for published, corrected, statistic, freed, back in (
+        (m.SLOPE, m.SLOPE_CORRECTED, _slope, _free_slope, float),
+        (m.CORRELATION, m.CORRELATION_CORRECTED, _correlation, _free_z, np.tanh),
+    ):
+        if published is m.CORRELATION and not once:
+            continue
+        by_chance = np.abs(statistic(null))
+        floor = Floor(*(np.array([x]) for x in (by_chance.mean(), np.quantile(by_chance, 0.95), np.nan)))
+        row = _Row(table, names, sides, noisy)
+        row.add(published, float(statistic(sides.means)), _NO_INTERVAL, floor=floor)
+        row.add_jackknifed(corrected, freed, back)
+
+
+def _attenuation(table: EstimateTable, names: tuple[str, str], pair: tuple[Shifts, Shifts]) -> None:
+    """By how much smaller the first model's shifts are, overall and by scenario category (Figures 5 and 8)."""
+    s = pair[0]
+    variation = s.by("attribute", "variation")
+    whole = _sides([own.cells(variation, s.by_scenario) for own in pair])
+    kind = np.tile(s.by_category.codes, len(variation))
+    for code, category in enumerate([None, *s.by_category.labels["category"]], start=-1):
+        sides = whole.only((kind == code) | (code < 0))
+        if not sides.sums.shape[2]:
+            continue
+        sizes = np.abs(sides.means).mean(axis=-1)
+        noisy = _noisy(names, np.abs(sides.flipped()).mean(axis=-1), sizes)
+        row = _Row(table, names, sides, noisy, category)
+        row.add(m.ATTENUATION, float(1 - sizes[0] / sizes[1]) if sizes[1] else np.nan, _NO_RATIO)
+        row.add_jackknifed(m.ATTENUATION_CORRECTED, _free_ratio, lambda x: 1 - np.exp(x))
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Adds estimates of two models; none is measurable where `noisy` says why."""
+
+    table: EstimateTable
+    names: tuple[str, str]
+    sides: Sides
+    noisy: str
+    category: str | None = None
+
+    def add(
+        self, measure: Measure, value: float, method: str, ends: Sequence[float] = (), *, floor: Floor | None = None
+    ) -> None:
+        low, high = sorted(ends) if ends else (np.nan, np.nan)
+        if self.noisy:
+            value, low, high, method, floor = np.nan, np.nan, np.nan, f"{NOT_MEASURABLE}: {self.noisy}", None
+        n = np.array([int(self.sides.counts.sum())])
+        clusters = np.array([int((self.sides.counts > 0).any(axis=(0, 2)).sum())])
+        labels: Labels = {"model": [self.names[0]], "other_model": [self.names[1]], "category": [self.category]}
+        value_, low_, high_ = (np.array([x]) for x in (value, low, high))
+        found = Estimates(value_, low_, high_, n, clusters, np.array([method], dtype=object))
+        self.table.add(measure, labels, found, floor=floor)
+
+    def add_jackknifed(
+        self, measure: Measure, statistic: Callable[[Sides], float], back: Callable[[float], float]
+    ) -> None:
+        """Add an estimate whose interval is symmetric in the statistic, and shown `back` on the measure's scale."""
+        value, se, df = self.sides.jackknife(statistic)
+        reach = float(stats.t.ppf(0.5 + LEVEL / 2, df)) * se
+        known = np.isfinite(reach)
+        ends = [float(back(end)) for end in (value - reach, value + reach)] if known else []
+        self.add(measure, float(back(value)), "jackknife over groups of faces" if known else _UNKNOWN, ends)
+
+
+def _sides(parts: Sequence[shift.Cells]) -> Sides:
+    return Sides(np.stack([part.sums for part in parts]), np.stack([part.counts for part in parts]))
+
+
+def _noisy(names: tuple[str, str], null: Array, found: Array) -> str:
+    """Say whose shifts are within what chance shows; empty if both models' are beyond it."""
+    p = (1 + (null >= found * (1 - 1e-9)).sum(axis=0)) / (1 + len(null))
+    within = [name for name, one in zip(names, p, strict=True) if one >= ALPHA]
+    return f"shifts of {' and of '.join(within)} are within what chance shows" if within else ""
+
+
+def _slope(means: Array) -> Array:
+    y, x = np.moveaxis(means - means.mean(axis=-1, keepdims=True), -2, 0)
+    return np.asarray((x * y).sum(axis=-1) / (x * x).sum(axis=-1))
+
+
+def _correlation(means: Array) -> Array:
+    y, x = np.moveaxis(means - means.mean(axis=-1, keepdims=True), -2, 0)
+    return np.asarray((x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1)))
+
+
+def _free_slope(sides: Sides) -> float:
+    c = np.subtract(*sides.covariance())
+    return float(c[0, 1] / c[1, 1]) if c[1, 1] > 0 else np.nan
+
+
+def _free_z(sides: Sides) -> float:
+    """Fisher's z of the correlation, that an interval can be symmetric in."""
+    c = np.subtract(*sides.covariance())
+    if min(c[0, 0], c[1, 1]) <= 0:
+        return np.nan
+    return float(np.arctanh(np.clip(c[0, 1] / np.sqrt(c[0, 0] * c[1, 1]), -_MOST, _MOST)))
+
+
+def _free_ratio(sides: Sides) -> float:
+    """Logarithm of the ratio of root mean squares."""
+    size = np.subtract(*sides.squares())
+    return float(np.log(size[0] / size[1]) / 2) if size.min() > 0 else np.nan

@@ -1,0 +1,106 @@
+"""What is said: the questions of each task, one object for each."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import polars as pl
+
+from facevalue.stimuli.forms import Form, text_form
+from facevalue.studies.visbias.design import SWAPPED
+from facevalue.studies.visbias.settings import Selection
+from facevalue.studies.visbias.tables import (
+    Attribute,
+    choice_questions,
+    comparison_prompt,
+    comparisons,
+    description_prompt,
+    form_prompt,
+    text_form_prompt,
+)
+from facevalue.types import Option, Question, Sampling
+
+YES_NO = (Option("", "yes", "yes"), Option("", "no", "no"))
+SIDES = "The picture shows two images side by side: the first on the left, the second on the right."
+"""Said before a comparison of two images in one picture; ours."""
+FACTORS = ("task", "prompt", "question", "order", "draw")
+"""Factors of the design that each question states under their own names, null where it has none."""
+_COLUMNS = (*FACTORS, "form")
+
+
+class PromptBuilder:
+    """Asks the questions of trials.
+
+    Their factors are those of the design, and for simulators `scenario`, which of two people is `asked_about`, and a
+    form's `form_fields`.
+
+    Parameters
+    ----------
+    chosen:
+        What is asked.
+    sampling:
+        How replies are drawn, of the tasks that differ from the study's.
+    forms:
+        The forms.
+    attributes:
+        Their fields.
+    """
+
+    def __init__(
+        self,
+        chosen: Selection,
+        sampling: Mapping[str, Sampling],
+        forms: Sequence[Form],
+        attributes: Sequence[Attribute],
+    ) -> None:
+        self._composite = chosen.composite
+        self._prompts = chosen.prompts
+        self._sampling = dict(sampling)
+        self._forms = forms
+        self._fields = json.dumps({a.title: a.categories.names for a in attributes})
+        self._choices = {question.name: question for question in choice_questions(chosen.prompts)}
+        self._comparisons = {question.name: question for question in comparisons(chosen.prompts)}
+        self._question = lru_cache(maxsize=65_536)(self._made)
+
+    def questions(self, frame: pl.DataFrame) -> list[Question]:
+        """The question of each row of a trial frame; equal ones are one object."""
+        have = [c for c in _COLUMNS if c in frame.columns]
+        said = pl.when(pl.col("task").cast(pl.String) == "text-form").then(pl.col("form").cast(pl.String))
+        rows = frame.select(said.alias(c) if c == "form" else pl.col(c).cast(pl.String) for c in have).iter_rows()
+        return [self._question(tuple(zip(have, row, strict=True))) for row in rows]
+
+    def _made(self, levels: tuple[tuple[str, str | None], ...]) -> Question:
+        asked = dict(levels)
+        task, name = asked["task"] or "", asked.get("question") or ""
+        factors: dict[str, str | None] = {name: asked.get(name) for name in FACTORS}
+        if task == "mcq":
+            question = self._choices[name]
+            options = tuple(
+                Option(chr(ord("A") + i), text, level)
+                for i, (text, level) in enumerate(zip(question.options, question.levels, strict=True))
+            )
+            return self._asked(question.prompt, options, factors | {"scenario": name})
+        if task == "yesno":
+            comparison = self._comparisons[name]
+            prompt = comparison_prompt(
+                comparison.swapped if asked["order"] == SWAPPED else comparison.plain, self._prompts
+            )
+            said = f"{SIDES} {prompt}" if self._composite else prompt
+            about = "2" if asked["order"] == SWAPPED else "1"
+            return self._asked(said, YES_NO, factors | {"scenario": name, "asked_about": about})
+        if task == "description":
+            draw = int(asked["draw"] or 0)
+            return self._asked(description_prompt(self._prompts), (), factors | {"scenario": task}, draw)
+        form = self._forms[int(asked["form"] or 0)] if task == "text-form" else None
+        count = len(self._forms[0].order)
+        prompt = (
+            form_prompt(count, self._prompts)
+            if form is None
+            else text_form_prompt(text_form(form), count, self._prompts)
+        )
+        return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
+
+    def _asked(
+        self, prompt: str, options: tuple[Option, ...], factors: Mapping[str, str | None], draw: int = 0
+    ) -> Question:
+        return Question(prompt, options, None, factors, (), self._sampling.get(str(factors["task"])), draw)

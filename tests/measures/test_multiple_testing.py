@@ -1,0 +1,285 @@
+"""Families of tests and pre-registration."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.measures import multiple_testing
+from facevalue.measures.multiple_testing import Family, adjust, apply, max_statistic
+from facevalue.measures.power import family_level
+from facevalue.measures.preregistration import MAX_BYTES, parse_preregistration, read_preregistration
+
+Array = npt.NDArray[np.float64]
+
+chances = st.lists(st.one_of(st.floats(0, 1), st.just(float("nan"))), min_size=0, max_size=30)
+
+
+@given(p=chances, method=st.sampled_from([("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by")]))
+def test_adjustment_agrees_with_statsmodels_and_leaves_nan_out(p: list[float], method: tuple[str, str]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    values = np.array(p, dtype=np.float64)
+    tested = ~np.isnan(values)
+    q = adjust(values, method[0])
+    assert np.isnan(q[~tested]).all()
+    if tested.any():
+        np.testing.assert_allclose(q[tested], multipletests(values[tested], method=method[1])[1], atol=1e-12)
+
+
+@given(p=chances, method=st.sampled_from(multiple_testing.METHODS), alpha=st.sampled_from([0.01, 0.05, 0.2]))
+def test_what_holds_at_the_guaranteed_level_holds_in_its_family(p: list[float], method: str, alpha: float) -> None:
+    values = np.array(p, dtype=np.float64)
+    tests = int((~np.isnan(values)).sum())
+    if tests:
+        level = family_level(alpha, tests, method)
+        q = adjust(values, method)
+        assert (q[values <= level.guaranteed * (1 - 1e-9)] <= alpha).all()
+        assert (values[q <= alpha] <= level.optimistic * (1 + 1e-9)).all()
+
+
+def test_adjustment_refuses_what_is_no_p_value() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        adjust(np.array([0.1, 1.5]), "holm")
+    with pytest.raises(UnknownNameError, match="Did you mean 'holm'"):
+        adjust(np.array([0.1]), "holmes")
+
+
+# Max-statistic permutation
+
+
+@given(seed=st.integers(0, 10_000), tests=st.integers(1, 8), resamples=st.integers(1, 60), two_sided=st.booleans())
+def test_max_statistic_is_above_the_raw_p_and_monotone(seed: int, tests: int, resamples: int, two_sided: bool) -> None:
+    rng = np.random.default_rng(seed)
+    observed, null = rng.normal(0, 2, tests), rng.normal(size=(resamples, tests))
+    p = max_statistic(observed, null, two_sided=two_sided)
+    size, drawn = (np.abs(observed), np.abs(null)) if two_sided else (observed, null)
+    raw = (1 + (drawn >= size).sum(axis=0)) / (1 + resamples)
+    assert (p >= raw - 1e-12).all()
+    assert ((p >= 1 / (1 + resamples)) & (p <= 1)).all()
+    assert (np.diff(p[np.argsort(-size)]) >= 0).all()
+
+
+def test_max_statistic_controls_the_chance_of_any_false_finding_in_dependent_tests() -> None:
+    rng = np.random.default_rng(11)
+    false, runs, tests, size = 0, 400, 20, 24
+    signs = rng.integers(0, 2, size=(199, size)) * 2.0 - 1
+    for _ in range(runs):
+        x = 0.7 * rng.normal(size=(size, 1)) + rng.normal(size=(size, tests))
+        scale = np.sqrt((x**2).sum(axis=0))
+        false += bool((max_statistic(x.sum(axis=0) / scale, signs @ x / scale) < 0.05).any())
+    assert 0.025 <= false / runs <= 0.08
+
+
+def test_max_statistic_finds_what_is_there() -> None:
+    rng = np.random.default_rng(5)
+    observed = np.array([6.0, 0.1, np.nan, -5.0])
+    p = max_statistic(observed, rng.normal(size=(999, 4)))
+    assert p[[0, 3]] == pytest.approx(0.001)
+    assert p[1] == 1
+    assert np.isnan(p[2])
+
+
+def test_undefined_resamples_are_the_smallest_and_never_zero() -> None:
+    null = np.array([[np.nan, np.nan], [np.nan, 1.0], [3.0, np.nan]])
+    assert max_statistic(np.array([2.0, np.nan]), null).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
+    assert max_statistic(np.array([-2.0]), np.array([[-3.0], [np.nan], [-1.0]]), two_sided=False).item() == 0.5
+
+
+def test_max_statistic_counts_ties_that_differ_in_the_last_digit() -> None:
+    assert max_statistic(np.array([0.1 + 0.2]), np.array([[0.3]])).item() == 1
+
+
+def test_max_statistic_says_what_shape_it_needs() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        max_statistic(np.zeros(3), np.zeros((5, 2)))
+    with pytest.raises(ValueError, match="at least one resample"):
+        max_statistic(np.zeros(3), np.zeros((0, 3)))
+
+
+# Families of a table of estimates
+
+
+def table() -> pl.DataFrame:
+    rows = [
+        ("sbs", "hair", None, 0.01, None, None),
+        ("sbs", "hat", None, 0.04, None, None),
+        ("sbs", "hair", "hiring", 0.2, None, None),
+        ("sbs", "hat", "hiring", None, None, None),
+        ("vs", None, "hiring", 0.03, 0.5, "Table 11"),
+    ]
+    return pl.DataFrame(rows, schema=["measure", "attribute", "scenario", "p", "q", "family"], orient="row")
+
+
+def test_families_are_judged_each_for_itself() -> None:
+    declared = Family("overall", "confirmatory", "sbs", {"scenario": None})
+    besides = Family("by scenario", "exploratory", "sbs", {"scenario": (multiple_testing.ANY,)}, method="bh")
+    out = apply([besides, declared], table())
+    assert out["q"].to_list() == [0.02, 0.04, 0.2, None, 0.5]
+    assert out["family"].to_list() == ["overall", "overall", "by scenario", "by scenario", "Table 11"]
+    assert out["kind"].to_list() == ["confirmatory", "confirmatory", "exploratory", "exploratory", None]
+    assert out["p"].to_list() == table()["p"].to_list()
+
+
+def test_what_was_declared_is_not_explored_again() -> None:
+    declared = Family("hair", "confirmatory", "sbs", {"attribute": ("hair",), "scenario": None})
+    out = apply([Family("all shifts", "exploratory", "sbs", method="bh"), declared], table())
+    assert out["family"].to_list()[:3] == ["hair", "all shifts", "all shifts"]
+    assert out["q"].to_list()[:3] == pytest.approx([0.01, 0.08, 0.2])
+
+
+def test_a_family_whose_tests_were_all_impossible_has_no_q() -> None:
+    out = apply([Family("hat", "confirmatory", "sbs", {"attribute": ("hat",), "scenario": ("hiring",)})], table())
+    assert out.filter(pl.col("family") == "hat")["q"].to_list() == [None]
+
+
+def test_no_families_change_nothing() -> None:
+    out = apply([], table())
+    assert out.drop("kind").equals(table())
+    assert out["kind"].null_count() == out.height
+
+
+@pytest.mark.parametrize(
+    ("family", "says"),
+    [
+        (Family("f", "confirmatory", "sbz"), "family 'f': Unknown measure 'sbz'. Did you mean 'sbs'?"),
+        (
+            Family("f", "confirmatory", "sbs", {"attribute": ("hairs",)}),
+            "family 'f': Unknown attribute 'hairs'. Did you mean 'hair'",
+        ),
+        (Family("f", "confirmatory", "sbs", {"group": ("men",)}), "Unknown factor column 'group'"),
+        (Family("f", "confirmatory", "vs", {"attribute": ("hair",)}), "selects no estimate of 'vs'"),
+        (Family("f", "confirmatory", "vs", {"scenario": None}), "scenario over all"),
+    ],
+)
+def test_a_family_that_names_nothing_says_what_there_is(family: Family, says: str) -> None:
+    with pytest.raises(FaceValueError) as error:
+        apply([family], table())
+    assert says in str(error.value)
+
+
+def test_a_test_belongs_to_one_family_of_a_kind() -> None:
+    twice = [Family("a", "confirmatory", "sbs"), Family("b", "confirmatory", "sbs", {"attribute": ("hair",)})]
+    with pytest.raises(DataError, match="'a' and 'b' share tests"):
+        apply(twice, table())
+    with pytest.raises(DataError, match="Two families have the name 'a'"):
+        apply([twice[0], twice[0]], table())
+
+
+def test_a_family_is_never_half_built() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'confirmatory'"):
+        Family("f", "confirmatry", "sbs")
+    with pytest.raises(UnknownNameError, match="Did you mean 'scenario'"):
+        Family("f", "confirmatory", "sbs", {"scenarios": None})
+    with pytest.raises(DataError, match="alpha"):
+        Family("f", "confirmatory", "sbs", alpha=5)
+    with pytest.raises(DataError, match="names no level"):
+        Family("f", "confirmatory", "sbs", {"scenario": ()})
+
+
+# Pre-registration
+
+FILE = """\
+alpha = 0.01
+[margin]
+sbs = 0.02
+[[family]]
+name = "tattoos and fashion"
+measure = "sbs"
+[family.where]
+attribute = ["tattoos", "fashion_style"]
+scenario = []
+group = "*"
+[[family]]
+name = "spread"
+measure = "vs"
+method = "by"
+alpha = 0.05
+"""
+
+
+def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
+    path = tmp_path / "declared.toml"
+    path.write_bytes(FILE.encode())
+    declared = read_preregistration(path, measures=["sbs", "vs"])
+    assert declared.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert declared.text == FILE
+    assert declared.margins == {"sbs": 0.02}
+    where = {"attribute": ("tattoos", "fashion_style"), "scenario": None, "group": ("*",)}
+    assert declared.families == (
+        Family("tattoos and fashion", "confirmatory", "sbs", where, "holm", 0.01),
+        Family("spread", "confirmatory", "vs", {}, "by", 0.05),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "declares neither a family nor a margin"),
+        ("alpha = 0.05", "declares neither"),
+        ("alpha = 5\n[margin]\nsbs=0.1", "alpha is 5"),
+        ("alpha = true\n[margin]\nsbs=0.1", "alpha is True"),
+        ("[margins]\nsbs = 0.1", "Did you mean 'margin'?"),
+        ("margin = 0.02", "[margin] is a table"),
+        ("[margin]\nsbs = 0", "no sample however large could show equivalence"),
+        ("[margin]\nsbs = nan", "no sample however large"),
+        ("[margin]\nsbs = inf", "finite"),
+        ("[margin]\nsbs = '0.02'", "must be a number above 0"),
+        (f"[margin]\nsbs = 1{'0' * 400}", "must be a number above 0"),
+        (f"[margin]\nsbs = 1{'0' * 5000}", "not valid TOML"),
+        ("[margin]\nsbz = 0.02", "Unknown measure 'sbz'. Did you mean 'sbs'?"),
+        ("[family]\nname = 'a'", "[[family]]"),
+        ("[[family]]\nname = 'a'", "family 'a': 'measure' is missing"),
+        ("[[family]]\nmeasure = 'sbs'", "family 1: 'name' is missing"),
+        ("[[family]]\nname = 'a'\nmeasure = 'vz'", "family 'a': Unknown measure 'vz'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nmethod = 'fdr'", "Unknown method 'fdr'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nkind = 'exploratory'", "Unknown key 'kind'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = 1", "[family.where] is a table"),
+        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = {attribut = ['x']}", "Did you mean 'attribute'"),
+        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\nwhere = {attribute = [1]}", "list of texts"),
+        ("[[family]]\nname = 'a'\nmeasure = 'sbs'\n" * 2, "Two families have the name 'a'"),
+        ("x = " + "[" * 5000, "not valid TOML"),
+        ("\x00", "not valid TOML"),
+        ("#" + "x" * MAX_BYTES, "larger than 256 KiB"),
+    ],
+)
+def test_what_is_wrong_with_a_preregistration_is_named(text: str, says: str) -> None:
+    with pytest.raises(FaceValueError) as error:
+        parse_preregistration(text.encode(), measures=["sbs", "vs"], name="declared.toml")
+    assert says in str(error.value)
+    assert str(error.value).startswith("declared.toml")
+
+
+def test_other_encodings_and_missing_files_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="UTF-8"):
+        parse_preregistration("[margin]\n'é' = 1".encode("latin-1"))
+    for path in (tmp_path, tmp_path / "none.toml"):
+        with pytest.raises(DataError, match="pre-registration"):
+            read_preregistration(path)
+
+
+@given(data=st.binary(max_size=200))
+def test_any_bytes_give_a_declaration_or_a_clear_error(data: bytes) -> None:
+    with pytest.raises(FaceValueError):
+        parse_preregistration(data)
+
+
+def test_any_name_that_was_declared_holds_to_the_end() -> None:
+    declared = parse_preregistration(FILE.replace("tattoos and fashion", "hair").encode())
+    frame = pl.DataFrame(
+        {
+            "measure": ["sbs", "sbs", "vs"],
+            "attribute": ["tattoos", "fashion_style", None],
+            "scenario": [None, None, "hiring"],
+            "group": ["women", "men", None],
+            "p": [0.01, 0.02, 0.03],
+        }
+    )
+    out = apply(declared.families, frame)
+    assert out["q"].to_list() == pytest.approx([0.02, 0.02, 0.03])
