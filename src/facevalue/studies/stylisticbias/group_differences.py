@@ -9,8 +9,9 @@ from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, Statis
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
+from facevalue.protocol.shifts import SEED, labels_of
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED, Shifts, labels_of
+from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
 
 DEALT = "true spreads that dealt labels could have made into this one"
 
@@ -102,7 +103,7 @@ def judge_framing(table: EstimateTable, s: Shifts) -> None:
     values = s.phi[s.faces.control[who]] - s.phi[s.faces.base[who]]
     whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
     cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
-    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
     table.add(m.FRAMING, labels_of(cells, 1), estimates, p=estimates.p_zero, q=estimates.p_zero, family="framing")
 
 
