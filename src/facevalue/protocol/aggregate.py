@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import polars as pl
 from facevalue.answers import NA, NA_DTYPE
 
 Codes = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Values = npt.NDArray[np.floating[Any]]
 NOT_ASKED = 255
 _REASONS = {reason: code + 1 for code, reason in enumerate(NA)}
 
@@ -113,7 +114,7 @@ def collect(
     chunks: Iterable[pl.DataFrame],
     axes: Axes,
     columns: Sequence[str] = ("weight",),
-    dtype: type[np.float32] | type[np.float64] = np.float32,
+    dtype: type[np.floating[Any]] = np.float32,
 ) -> dict[str, Aggregate]:
     """Scatter answers into arrays, chunk by chunk.
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.clusters import clusters
+from facevalue.measures.clusters import UNITS, clusters
 from facevalue.measures.slicing import Slicing
 
 Codes = npt.NDArray[np.int64]
@@ -27,14 +27,20 @@ class Sets:
         What was sampled, one of `clusters.UNITS`.
     cue:
         Columns that say what was changed; none where stimuli have no base.
-    base:
+    base_level:
         Level of the first of these that the base has; None where it has none.
+    control_cue:
+        Levels of the cue columns of a second base, with which some cues are compared; None where there is none.
+    controlled:
+        Levels of the first cue column that are compared with the second base.
     """
 
     manifest: pl.DataFrame
     unit: str
     cue: tuple[str, ...] = ()
     base_level: str | None = None
+    control_cue: tuple[str, ...] | None = None
+    controlled: tuple[str, ...] = ()
 
     @cached_property
     def _clusters(self) -> tuple[Codes, list[str]]:
@@ -49,6 +55,11 @@ class Sets:
     def identity(self) -> Codes:
         """Cluster of each stimulus."""
         return self._clusters[0]
+
+    @property
+    def key(self) -> str:
+        """Column that tells units apart."""
+        return UNITS[self.unit][0]
 
     @cached_property
     def _is_base(self) -> npt.NDArray[np.bool_]:
@@ -70,16 +81,40 @@ class Sets:
         return out
 
     @cached_property
+    def _is_control(self) -> npt.NDArray[np.bool_]:
+        if self.control_cue is None:
+            return np.zeros(self.manifest.height, dtype=np.bool_)
+        return (self.manifest[self.cue[0]] == self.control_cue[0]).fill_null(value=False).to_numpy()
+
+    @cached_property
+    def control(self) -> Codes:
+        """Row of each unit's second base; -1 where there is none."""
+        return self.rows_of(np.flatnonzero(self._is_control))
+
+    @cached_property
     def varied(self) -> Codes:
         """Rows that are compared with a base; none where there are no bases."""
         if not self.cue:
             return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(~self._is_base & self.manifest[self.cue[0]].is_not_null().to_numpy())
+        return np.flatnonzero(~self._is_base & ~self._is_control & self.manifest[self.cue[0]].is_not_null().to_numpy())
+
+    def is_controlled(self, level: str) -> bool:
+        """Whether what has this level of the first cue column is compared with the second base."""
+        return level in self.controlled
 
     @cached_property
     def base_of(self) -> Codes:
-        """Row of the stimulus that each varied one is compared with: its unit's base; -1 where there is none."""
-        return self.base[self.identity[self.varied]]
+        """Row of the stimulus that each varied one is compared with; -1 where there is none.
+
+        The unit's base; for some cues its second base, if it has one.
+        """
+        who = self.identity[self.varied]
+        if self.control_cue is None:
+            return self.base[who]
+        level = self.manifest[self.cue[0]][self.varied]
+        known = {name: self.is_controlled(name) for name in level.unique()}
+        controlled = level.replace_strict(known, return_dtype=pl.Boolean).to_numpy() & (self.control[who] >= 0)
+        return np.where(controlled, self.control[who], self.base[who])
 
     @cached_property
     def factors(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,30 +21,11 @@ class Faces(Sets):
 
     unit: str = UNIT
     cue: tuple[str, ...] = ("attribute", "variation")
+    control_cue: tuple[str, ...] | None = CONTROL
 
-    @cached_property
-    def control(self) -> npt.NDArray[np.int64]:
-        """Row of each identity's full-body picture in plain clothes; -1 where there is none."""
-        rows = np.flatnonzero((self.manifest["attribute"] == CONTROL[0]).fill_null(value=False).to_numpy())
-        out = np.full(len(self.identities), -1, dtype=np.int64)
-        out[self.identity[rows]] = rows
-        return out
-
-    @cached_property
-    def varied(self) -> npt.NDArray[np.int64]:
-        """Rows of the variations: neither base nor control."""
-        return np.flatnonzero((self.manifest["attribute"] != CONTROL[0]).fill_null(value=False).to_numpy())
-
-    @cached_property
-    def base_of(self) -> npt.NDArray[np.int64]:
-        """Row of the picture that each variation is compared with; -1 where there is none.
-
-        The identity's base; for what is shown full-body (`FULL_BODY`) its control, if it has one.
-        """
-        who, attribute = self.identity[self.varied], self.manifest["attribute"][self.varied]
-        full = {name: known_attribute(name) in FULL_BODY for name in attribute.unique()}
-        controlled = attribute.replace_strict(full, return_dtype=pl.Boolean).to_numpy() & (self.control[who] >= 0)
-        return np.where(controlled, self.control[who], self.base[who])
+    def is_controlled(self, level: str) -> bool:
+        """Whether an attribute is shown full-body (`FULL_BODY`), however it is spelled."""
+        return known_attribute(level) in FULL_BODY
 
 
 def collect(

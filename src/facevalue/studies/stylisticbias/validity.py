@@ -9,9 +9,9 @@ from facevalue.measures.slicing import Slicing
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate, balanced
 from facevalue.protocol.shifts import SEED, labels_of
+from facevalue.protocol.spreads import add_spreads
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.group_differences import add_spreads
 from facevalue.studies.stylisticbias.shifts import Shifts
 
 
