@@ -37,12 +37,15 @@ class Ask:
         For each slot that is no factor of the pictures, its levels and their wording.
     system:
         The system message; none if empty.
+    where:
+        Place of the prompt in a file, for people.
     """
 
     prompts: tuple[str, ...]
     reply: Reply
     slots: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     system: str = ""
+    where: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.prompts or any(not text.strip() for text in self.prompts):

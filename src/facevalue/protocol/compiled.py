@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from facevalue.answers import NA_DTYPE
 from facevalue.design import Block, Design, Factor
-from facevalue.errors import DataError
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import FACTORS, SCHEMA
 from facevalue.protocol import settings as given
@@ -25,14 +26,13 @@ from facevalue.protocol.sets import Sets
 from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
 from facevalue.protocol.stimuli import Rows, located
 from facevalue.protocol.study import Study
-from facevalue.protocol.takes import CONTRAST, DIMENSION, PREFERENCE, Breakdown
+from facevalue.protocol.takes import CONTRAST, DIMENSION, PREFERENCE, SHIFT, Breakdown, Take
+from facevalue.store.manifest import STUDY_TEXT
 from facevalue.types import OptionValue, Sampling
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
-STUDY_TEXT = "study"
-"""Option that holds the file of the user's own study."""
 _CARRIED_NOT = ("image", "path", OTHER, "seed")
 _RESERVED = frozenset(SCHEMA) - frozenset(FACTORS)
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
@@ -57,11 +57,11 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
     _check_labels(parts, asked)
     sides = isinstance(stimuli, Pairs)
     for take in protocol.takes:
-        parts.check(take)
-        if (take.measure == PREFERENCE) != sides and take.measure in (PREFERENCE, "shift"):
-            raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
-        if take.measure == PREFERENCE and asked.reply.scores[0].span is None:
-            raise DataError("A preference needs an answer on a scale: a choice, yes or no, a rating.")
+        with placed(take.where):
+            parts.check(take)
+            _check_score(take, asked, sides)
+    with placed(asked.where):
+        shown = asked.shown(parts.factors)
     design = _design(table, sets, asked, isinstance(stimuli, Rows))
     seeds = given.seeds(options)
     axes = Axes(table["image"].to_list(), asked.item_codes, list(asked.reply.orderings), len(seeds), _items(asked))
@@ -81,7 +81,7 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         seeds=seeds,
         sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens),
         source=stimuli.source(table, options),
-        ask=Questions(asked, asked.shown(table.columns), _told(asked)),
+        ask=Questions(asked, shown, _told(asked)),
         sample=WholeUnits(
             design, sets, _items(asked), len(asked.reply.orderings), "one unit asked one question", "Use fewer seeds."
         ),
@@ -95,6 +95,29 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         declared=_declared(protocol, parts, asked),
     )
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Say the place in a file of errors that are raised inside."""
+    try:
+        yield
+    except FaceValueError as error:
+        if where:
+            error.args = (f"{where}: {error}",)
+        raise
+
+
+def _check_score(take: Take, ask: Ask, sides: bool) -> None:
+    """Refuse a take that these answers do not allow."""
+    scores = {score.name: score for score in ask.reply.scores}
+    for name in take.scores:
+        if name not in scores:
+            raise UnknownNameError("score", name, scores)
+    if (take.measure == PREFERENCE and not sides) or (take.measure == SHIFT and sides):
+        raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
+    if sides and (len(scores) > 1 or next(iter(scores.values())).span is None):
+        raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
 
 
 def _narrowed(ask: Ask, options: Mapping[str, OptionValue]) -> Ask:

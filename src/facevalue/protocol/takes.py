@@ -1,7 +1,7 @@
 """Takes: what is measured of the answers, broken down by what, tested in which family."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, prod
 
 import numpy as np
@@ -48,6 +48,8 @@ class Take:
         Whether the family is declared to be judged strictly, and how: "holm", "bh" or "by".
     margin:
         Largest difference that would not matter.
+    where:
+        Place of the take in a file, for people.
     """
 
     measure: str
@@ -60,6 +62,7 @@ class Take:
     confirmatory: bool = False
     method: str = "holm"
     margin: float | None = None
+    where: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.measure not in KINDS:

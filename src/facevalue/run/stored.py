@@ -68,7 +68,8 @@ class StoredRun:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
-            return None
+            own = None if self.study.declared is None else self.study.declared()
+            return None if own is None else own.too_late() if self.replayed else own
         found = read_preregistration(self.folder / PREREGISTRATION, [m.name for m in self.study.measures])
         if found.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
