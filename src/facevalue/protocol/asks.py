@@ -73,7 +73,7 @@ class Ask:
         own = list(dict.fromkeys(name for text in self.prompts for name in slots(text) if name not in self.slots))
         for name in own:
             if name not in columns:
-                raise UnknownNameError("slot of the prompt", name, [*self.slots, *columns])
+                raise UnknownNameError("slot of the prompt", name, {*self.slots, *columns})
         return own
 
     def factors(self) -> tuple[Factor, ...]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
 _CARRIED_NOT = ("image", "path", OTHER, "seed")
-_RESERVED = frozenset(SCHEMA) - frozenset(FACTORS)
+_RESERVED = frozenset(SCHEMA) - frozenset(FACTORS) | {"model", "other_model"}
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
 
 
@@ -81,7 +81,7 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         seeds=seeds,
         sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens),
         source=stimuli.source(table, options),
-        ask=Questions(asked, shown, _told(asked)),
+        ask=Questions(asked, shown, asked.reply.told),
         sample=WholeUnits(
             design, sets, _items(asked), len(asked.reply.orderings), "one unit asked one question", "Use fewer seeds."
         ),
@@ -162,12 +162,6 @@ def _design(table: pl.DataFrame, sets: Sets, ask: Ask, text: bool) -> Design:
             kind = (name == "bases", name == "second bases")
             blocks.append(Block("rows" if text else name, (image,), ask.factors(), constants, *kind))
     return Design(tuple(replace(block, name=f"{block.name} {n}") if text else block for n, block in enumerate(blocks)))
-
-
-def _told(ask: Ask) -> Mapping[str, str]:
-    """What simulated models are told of questions that no options tell: how to answer in numbers and fields."""
-    told = getattr(ask.reply, "told", None)
-    return told if isinstance(told, dict) else {}
 
 
 @dataclass(frozen=True)

@@ -116,9 +116,9 @@ def _over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 def _narrowed(top: Table, published: Lookup) -> Protocol:
     """A published protocol with other defaults."""
-    top.known("like", "title", "name", "settings")
     with top.at("like"):
         base = published(top.text("like"))
+    top.known("like", "title", "name", "settings")
     table = top.table("settings", needed=False)
     known = {setting.name: setting for setting in base.settings}
     defaults = {}

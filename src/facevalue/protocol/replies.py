@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 from math import inf
@@ -73,6 +73,11 @@ class Reply(Protocol):
         """The options in this order; none for replies in words of one's own."""
         ...
 
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What simulated models are told of how to answer."""
+        ...
+
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """From text, probs, status and ordering to the scores, `mass` and `na`; the same rows."""
         ...
@@ -96,6 +101,8 @@ class Options:
         Whether options are labelled (a), (b) ...
     parser:
         How replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating").
+    told:
+        Nothing: simulated models see the options.
     """
 
     texts: Mapping[str, str]
@@ -104,6 +111,7 @@ class Options:
     order: str = ONE
     letters: bool = False
     parser: str = "choice"
+    told: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.texts) <= MOST_OPTIONS:

@@ -1,8 +1,9 @@
 """Kinds of answers in the model's own words: an amount, the fields of a JSON object, free text."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,8 @@ from facevalue.protocol.replies import Score, whole
 from facevalue.types import Option, Status
 
 ORDERINGS = ("1",)
+STATED = "stated"
+"""Factor of questions by which simulated models know what numbers and fields to state."""
 CHARACTERS, WORDS, SENTIMENT = "characters", "words", "sentiment"
 TAKEN = (CHARACTERS, WORDS, SENTIMENT)
 PER = 1000.0
@@ -23,6 +26,11 @@ class _Written:
     """Replies without options."""
 
     orderings = ORDERINGS
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What simulated models are told of how to answer."""
+        return {}
 
     def options(self, ordering: str) -> tuple[Option, ...]:
         """None: the reply is in words of its own."""
@@ -54,10 +62,21 @@ class Amount(_Written):
         """The amount."""
         return (Score("amount", "Amount", self.unit, self.low, self.high),)
 
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The range that simulated models answer in."""
+        return {STATED: json.dumps({"": _range(self.low, self.high)})}
+
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The amount that each reply states; each distinct reply is read once."""
         found = numbers.parse_column(frame, "text", self.low, self.high)
         return whole({"amount": found["value"].to_numpy()}, found["na"])
+
+
+def _range(low: float, high: float) -> list[float]:
+    """A range to answer in, also where an end is open."""
+    start = low if isfinite(low) else min(0.0, high - 100.0)
+    return [start, high if isfinite(high) else start + 100.0]
 
 
 @dataclass(frozen=True)
@@ -98,6 +117,12 @@ class Fields(_Written):
     def scores(self) -> tuple[Score, ...]:
         """A score per field."""
         return tuple(Score(name, f"Field {name}", one.unit, one.low, one.high) for name, one in self.fields.items())
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The values and ranges that simulated models answer in."""
+        wanted = {name: list(one.values) or _range(one.low, one.high) for name, one in self.fields.items()}
+        return {STATED: json.dumps(wanted)}
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The fields of each reply; each distinct reply is read once."""
