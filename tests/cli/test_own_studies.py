@@ -90,7 +90,7 @@ def test_an_example_is_asked_with_an_intervention(written: Command, monkeypatch:
     run(written, "hiring-screen.toml", *SMALL, "--model", "sim/default", "--with", "sr", "--job", "nurse")
     folder = "runs/hiring-screen-sim-default+sr"
     assert written("measure", folder).status == 0
-    assert estimates(folder)["measure"].str.starts_with("change_").any()
+    assert estimates(folder)["measure"].str.starts_with("change: ").any()
 
 
 def test_two_models_are_reported_together(written: Command) -> None:
@@ -103,7 +103,8 @@ def test_two_models_are_reported_together(written: Command) -> None:
 
 
 def test_a_published_study_is_narrowed(written: Command) -> None:
-    text = 'like = "vignette"\n[settings]\nparadigm = ["decision"]\ndimension = ["race"]\npictures = "none"\nseeds = [4, 5]\n'
+    text = 'like = "vignette"\n[settings]\n'
+    text += 'paradigm = ["decision"]\ndimension = ["race"]\npictures = "none"\nseeds = [4, 5]\n'
     Path("mine.toml").write_text(text)
     both = json.loads(written("plan", "mine.toml", "--json").out)
     plain = json.loads(

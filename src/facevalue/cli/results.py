@@ -1,5 +1,6 @@
 """`facevalue measure`, `report` and `export`: what a run's answers amount to."""
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from facevalue.errors import RunError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun, Tally
-from facevalue.store.files import write_whole
+from facevalue.store.files import ESTIMATES, write_whole
 from facevalue.terminal import say, terminal
 
 _FOLDER = click.Path(path_type=Path)
@@ -46,7 +47,7 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
         _writer(to)
     estimates, tallies = estimate(opened, _margins(margin))
     if len(opened) == 1:
-        _keep(estimates, opened[0].folder / "estimates.parquet")
+        _keep(estimates, opened[0].folder / ESTIMATES)
     if to is not None:
         _keep(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
@@ -106,7 +107,7 @@ def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] 
 
     estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
-        _keep(estimates, runs[0].folder / "estimates.parquet")
+        _keep(estimates, runs[0].folder / ESTIMATES)
     shown, said = with_kept(estimates, runs)
     for line in said:
         say(line)
@@ -144,11 +145,11 @@ def _writer(path: Path) -> str:
 
 
 def _keep(frame: pl.DataFrame, path: Path) -> None:
-    import io  # noqa: PLC0415
+    if _writer(path) == ".parquet":
+        from facevalue.run.estimates_file import parquet  # noqa: PLC0415 - scipy.stats takes a second to import
 
+        write_whole(path, parquet(frame))
+        return
     buffer = io.BytesIO()
-    if _writer(path) == ".csv":
-        write_csv(frame, buffer)
-    else:
-        frame.write_parquet(buffer)
+    write_csv(frame, buffer)
     write_whole(path, buffer.getvalue())

@@ -30,14 +30,14 @@ def analyse(what: "Analysis", answers: Mapping[str, Mapping[str, Aggregate]]) ->
     measures = what.measures
     out, answered = [], {}
     for model, own in answers.items():
-        table = EstimateTable(what.protocol.name, model)
+        table = EstimateTable(what.protocol.name, model, what.labels)
         _takes(table, what, {name: one.phi for name, one in own.items()}, own)
         judge_instrument(table, parts, reply, own, measures, what.axes.repeats)
         out.append(in_families(table.frame()))
         if any(np.isfinite(own[score.name].phi).any() for score in reply.scores):
             answered[model] = own
     if len(answered) > 1:
-        table = EstimateTable(what.protocol.name, POOLED)
+        table = EstimateTable(what.protocol.name, POOLED, what.labels)
         means = {s.name: np.mean([own[s.name].phi for own in answered.values()], axis=0) for s in reply.scores}
         _takes(table, what, means, None)
         out.append(in_families(table.frame()))

@@ -13,7 +13,7 @@ from facevalue.answers import NA_DTYPE
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.measures.estimates import FACTORS, SCHEMA
+from facevalue.measures.estimates import FIXED, TYPED
 from facevalue.protocol import settings as given
 from facevalue.protocol.aggregate import Axes, collect
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
 _CARRIED_NOT = ("image", "path", OTHER, "seed")
-_RESERVED = frozenset(SCHEMA) - frozenset(FACTORS) | {"model", "other_model"}
+_RESERVED = frozenset(FIXED) | frozenset(TYPED)
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
 
 
@@ -88,6 +88,7 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         answer=analysis.answer,
         analyse=analysis,
         measures=tuple(analysis.measures.values()),
+        labels=analysis.labels,
         lead=tuple(dict.fromkeys(take.named() for take in protocol.takes if take.tested)),
         precision=precision(protocol.takes, parts, design, axes, scores),
         titles=protocol.titles,
@@ -181,6 +182,11 @@ class Analysis:
     ask: Ask
     axes: Axes
     sides: bool
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that say what an estimate is of."""
+        return (*self.parts.factors, CONTRAST, DIMENSION)
 
     @property
     def measures(self) -> dict[str, Measure]:
