@@ -129,3 +129,18 @@ def test_a_run_s_facts_hold_the_study(written: Command) -> None:
     facts = read_manifest(Path("runs/caption-assistant-sim-default"))
     assert 'name = "caption-assistant"' in str(facts.options["study"])
     assert facts.study == "caption-assistant"
+
+
+def test_two_runs_are_compared_by_their_means(written: Command) -> None:
+    for seed in ("1", "2"):
+        run(written, "hiring-screen.toml", *SMALL, "--model", f"sim/strong@{seed}", "--out", seed)
+    told = written("compare", "1", "2")
+    assert told.status == 0, told.err
+    assert "gender" in told.out
+    assert "engineer" in told.out
+    found = json.loads(written("compare", "1", "2", "--json").out)
+    assert found["measure"] == "mean"
+    assert found["cells_matched"] == 6  # two genders, three jobs
+    run(written, "caption-assistant.toml", *SMALL, "--model", "sim/strong", "--out", "c", "--sample", "40")
+    run(written, "caption-assistant.toml", *SMALL, "--model", "sim/default", "--out", "d", "--sample", "40")
+    assert written("compare", "c", "d").status == 0  # rates per 1,000 words are on a scale

@@ -26,7 +26,7 @@ from facevalue.protocol.sets import Sets
 from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
 from facevalue.protocol.stimuli import Rows, located
 from facevalue.protocol.study import Study
-from facevalue.protocol.takes import CONTRAST, DIMENSION, PREFERENCE, SHIFT, Breakdown, Take
+from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, PREFERENCE, SHIFT, Breakdown, Take
 from facevalue.store.manifest import STUDY_TEXT
 from facevalue.types import OptionValue, Sampling
 
@@ -94,6 +94,7 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         titles=protocol.titles,
         asked_together=(sets.key,),
         followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
+        compared=_compared(protocol, parts, asked),
         declared=_declared(protocol, parts, asked),
     )
 
@@ -215,6 +216,17 @@ class Analysis:
         columns = [*scores, *extra, *([SIDE_SCORE] if self.sides else [])]
         read = {model: collect(chunks, self.axes, columns, np.float64) for model, chunks in answers.items()}
         return analyse(self, read)
+
+
+def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> tuple[str, float, float] | None:
+    """The first mean of an answer on a scale."""
+    scores = ask.reply.scores
+    means = [take for take in protocol.takes if take.measure == MEAN]
+    for take in means:
+        for score in scores:
+            if score.span is not None and (not take.scores or score.name in take.scores):
+                return measure_name(take, parts, score, scores), score.low, score.high
+    return None
 
 
 def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
