@@ -10,7 +10,7 @@ import pytest
 from facevalue import studies
 from facevalue.errors import PluginError, UnknownNameError
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from tests.cli.conftest import Command
 
 Install = Callable[..., None]

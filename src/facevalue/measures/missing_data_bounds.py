@@ -11,7 +11,6 @@ The bounds say nothing about sampling error; for an interval of either end, give
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array, ratio
 
@@ -146,8 +145,6 @@ def shift_bounds(
     >>> bounds = shift_bounds(base, variant)
     >>> round(bounds.low.item(), 3), round(bounds.high.item(), 3)
     (0.5, 0.55)
-    >>> identified(bounds.low, bounds.high).tolist()
-    [True]
     """
     if base.sums.shape != variant.sums.shape:
         raise ValueError("base and variant must have one shape: the same clusters and one column per comparison.")
@@ -162,17 +159,6 @@ def shift_bounds(
     b = _bounds(base, weigh_base, poles)
     v = _bounds(variant, weigh_variant, poles)
     return Bounds(v.value - b.value, v.low - b.high, v.high - b.low, (v.missing + b.missing) / 2)
-
-
-def identified(low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Whether the sign is the same whatever the missing answers were; False where the bounds are unknown.
-
-    Examples
-    --------
-    >>> identified([0.1, -0.1, -0.3, 0.0, np.nan], [0.2, 0.1, -0.1, 0.1, np.nan]).tolist()
-    [True, False, True, False, False]
-    """
-    return np.sign(np.asarray(low, dtype=np.float64)) == np.sign(np.asarray(high, dtype=np.float64))
 
 
 def _check(replies: Replies, poles: tuple[float, float]) -> None:

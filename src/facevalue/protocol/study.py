@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,12 @@ import polars as pl
 from facevalue.answers.categories import Judge
 from facevalue.design import Design
 from facevalue.measures.base import Measure
+from facevalue.protocol.offers import Extras
 from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.measures.preregistration import Preregistration
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,8 @@ class Precision:
         Share of the family's level at which a single effect is sure to be found.
     each:
         Requests of each cluster; None where all requests of the plan are about the clusters.
+    largest:
+        Largest possible effect.
     """
 
     what: str
@@ -108,6 +115,7 @@ class Precision:
     freedom: int = 1
     sure: float = 1.0
     each: float | None = None
+    largest: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +206,10 @@ class Study:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
         asked by itself, at a time drawn by seed.
+    extras:
+        What is offered beside (`Protocol.extras`).
+    declared:
+        Families and margins that the study itself declares, so that they stand before any answer; None if none.
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
@@ -232,6 +244,8 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    extras: Extras = field(default_factory=Extras)
+    declared: "Callable[[], Preregistration] | None" = None
     labels: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

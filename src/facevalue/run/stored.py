@@ -68,7 +68,8 @@ class StoredRun:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
-            return None
+            own = None if self.study.declared is None else self.study.declared()
+            return None if own is None else own.too_late() if self.replayed else own
         path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.measures]
         found = read_preregistration(path, measures, self.study.labels, self.study.renamed)
         if found.sha256 != self.facts.preregistration:

@@ -1,5 +1,5 @@
 """Studies: what is asked. A package per published protocol; `build` makes one from the user's settings."""
 
-from facevalue.studies.registry import STUDIES, available, build, names, protocol
+from facevalue.studies.registry import STUDIES, available, build, names, protocol, register
 
-__all__ = ["STUDIES", "available", "build", "names", "protocol"]
+__all__ = ["STUDIES", "available", "build", "names", "protocol", "register"]
