@@ -89,9 +89,8 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
-    With several runs of one study, models are compared. Runs of one model that ask different parts of it (VIGNETTE's
-    paradigms) are put together. What people said of statements (`facevalue questionnaire`)
-    stands beside the associations of forms.
+    With several runs of one study, models are compared. Runs of one model that ask different parts of it are put
+    together. What people said of statements (`facevalue questionnaire`) stands beside what these are about.
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
@@ -103,12 +102,12 @@ def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] 
     """Measure, gather and write; says where the report is. Returns the exit status."""
     from facevalue.report import write  # noqa: PLC0415
     from facevalue.report.collect import gather  # noqa: PLC0415
-    from facevalue.report.visbias.ratings import with_kept  # noqa: PLC0415
+    from facevalue.run.ratings import with_ratings  # noqa: PLC0415 - scipy.stats takes a second to import
 
     estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
         _keep(estimates, runs[0].folder / ESTIMATES)
-    shown, said = with_kept(estimates, runs)
+    shown, said = with_ratings(estimates, runs)
     for line in said:
         say(line)
     write(out, gather(runs, shown, tallies))

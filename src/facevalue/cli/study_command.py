@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from facevalue.protocol.settings import Setting
-from facevalue.studies import STUDIES, protocol
+from facevalue.studies import available, protocol
+from facevalue.studies import names as study_names
 from facevalue.types import OptionValue
 
 Action = Callable[..., int | None]
@@ -32,7 +33,14 @@ class StudyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every study."""
-        return list(STUDIES)
+        return study_names()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List studies with their titles, and why one is not to be had."""
+        found, missing = available()
+        lines = [(name, one.title) for name, one in found.items()]
+        with formatter.section("Studies"):
+            formatter.write_dl([*lines, *missing.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""

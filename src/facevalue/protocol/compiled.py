@@ -218,15 +218,15 @@ class Analysis:
         return analyse(self, read)
 
 
-def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> tuple[str, float, float] | None:
+def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> str:
     """The first mean of an answer on a scale."""
     scores = ask.reply.scores
     means = [take for take in protocol.takes if take.measure == MEAN]
     for take in means:
         for score in scores:
             if score.span is not None and (not take.scores or score.name in take.scores):
-                return measure_name(take, parts, score, scores), score.low, score.high
-    return None
+                return measure_name(take, parts, score, scores)
+    return ""
 
 
 def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
