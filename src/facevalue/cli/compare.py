@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from facevalue.csv_text import write_csv
-from facevalue.run.compare import DESCRIPTOR, KEYS, Agreement, compare_runs
+from facevalue.run.compare import DESCRIPTOR, Agreement, compare_runs
 from facevalue.run.stored import StoredRun
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
@@ -69,8 +68,7 @@ def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
     console.print(_summary(found.overall, ["paradigm"], f"Over all: {names[1]} minus {names[0]}, percentage points"))
     if found.by_activity.height:
         console.print(_summary(found.by_activity, ["paradigm", "activity"], "By activity"))
-    further = [name for name in found.matched.keys if name not in KEYS]
-    console.print(_identities(_titled(found.matched.cells, found), further))
+    console.print(_identities(_titled(found.matched.cells, found)))
 
 
 def _titled(cells: pl.DataFrame, found: Agreement) -> pl.DataFrame:
@@ -102,11 +100,13 @@ def _statistic(row: dict[str, Any]) -> str:
     return f"[bold]{_number(row['value'])}[/]\n{interval}{chance}"
 
 
-def _identities(cells: pl.DataFrame, further: Sequence[str]) -> Table:
-    """As Tables 15 to 19 for few activities; the largest deltas otherwise. `further` labels are of a study's own."""
+def _identities(cells: pl.DataFrame) -> Table:
+    """As Tables 15 to 19 for few activities; the largest deltas otherwise."""
     activities = cells["activity"].unique(maintain_order=True).to_list()
     cells = cells.with_columns(
-        pl.concat_str("gender", "identity", *further, separator=" ", ignore_nulls=True).alias("who"),
+        pl.concat_str(*(pl.col(name) for name in ("gender", "identity")), separator=" ", ignore_nulls=True).alias(
+            "who"
+        ),
         pl.concat_str("paradigm", "question", separator=", ", ignore_nulls=True).alias("asked"),
     )
     side_by_side = len(activities) <= _COLUMNS

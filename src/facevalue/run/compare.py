@@ -7,15 +7,13 @@ from typing import Any
 import polars as pl
 
 from facevalue.errors import RunError
-from facevalue.measures.estimates import label_columns
 from facevalue.measures.run_comparison import Matched, match, summarise
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun
 
 MEASURE = "selection_frequency"
 KEYS = ("dimension", "paradigm", "contrast", "gender", "identity", "activity", "question")
-"""What names a cell of the paper's; null is "over all of them"."""
-_FOLLOWS = "trait"  # from the question
+"""What names a cell; null is "over all of them"."""
 DESCRIPTOR = ("dimension", "gender", "identity")
 _NUMBERS = ("value", "se", "n", "clusters")
 _FINER = ("activity", "gender", "question")
@@ -136,9 +134,8 @@ def compare_estimates(
     DataError
         No cell is in both.
     """
-    one, two = (_frequencies(table) for table in (first, second))
-    keys = tuple(dict.fromkeys([*KEYS, *_further(one), *_further(two)]))
-    matched = match(*_finest(_cells(one, keys), _cells(two, keys)), keys, within=["paradigm"])
+    one, two = _finest(first, second)
+    matched = match(one, two, KEYS, within=["paradigm"])
     overall = summarise(matched, DESCRIPTOR, ["paradigm"], seed)
     done = matched.cells.filter(pl.col("activity").is_not_null())
     by_activity = overall.clear()
@@ -148,12 +145,13 @@ def compare_estimates(
     return Agreement(matched, overall, by_activity, tuple(notes), identities or {})
 
 
-def _finest(one: pl.DataFrame, two: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _finest(first: pl.DataFrame, second: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Of the cells of each paradigm and contrast the finest kind that both tables have, each answer in one cell only.
 
     By activity if they can be, by gender too if they can be, over the questions if they can be. What only one of the
     tables has stays in, to be named as such.
     """
+    one, two = (_cells(table) for table in (first, second))
     flags = [f"by_{name}" for name in _FINER]
     kinds = [table.select(*_KIND, *flags).unique() for table in (one, two)]
     shared = _first(kinds[0].join(kinds[1], on=[*_KIND, *flags], nulls_equal=True))
@@ -169,17 +167,6 @@ def _first(kinds: pl.DataFrame) -> pl.DataFrame:
     return ordered.unique(list(_KIND), keep="first", maintain_order=True)
 
 
-def _frequencies(estimates: pl.DataFrame) -> pl.DataFrame:
-    return estimates.filter((pl.col("measure") == MEASURE) & pl.col("identity").is_not_null())
-
-
-def _further(cells: pl.DataFrame) -> list[str]:
-    """Labels of a study's own that tell cells apart."""
-    labels = (name for name in label_columns(cells) if name != _FOLLOWS)
-    return [name for name in labels if cells[name].null_count() < cells.height]
-
-
-def _cells(frequencies: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    missing = [pl.lit(None, pl.String).alias(name) for name in keys if name not in frequencies.columns]
-    found = frequencies.with_columns(missing).select(*keys, *_NUMBERS)
-    return found.with_columns(pl.col(name).is_not_null().alias(f"by_{name}") for name in _FINER)
+def _cells(estimates: pl.DataFrame) -> pl.DataFrame:
+    own = estimates.filter((pl.col("measure") == MEASURE) & pl.col("identity").is_not_null())
+    return own.select(*KEYS, *_NUMBERS).with_columns(pl.col(name).is_not_null().alias(f"by_{name}") for name in _FINER)
