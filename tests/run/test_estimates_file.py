@@ -60,6 +60,8 @@ def test_what_cannot_be_understood_is_one_message(tmp_path: Path, study: Study) 
         read_estimates(written(path, "3"), study)
     with pytest.raises(RunError, match="no estimates of vignette: some are of 'visbias'"):
         read_estimates(written(path, study=pl.lit("visbias")), study)
+    with pytest.raises(RunError, match="some name no measure"):
+        read_estimates(written(path, "1", measure=pl.lit(None, pl.String)), study)
     with pytest.raises(RunError, match="its column 'identity' is Int32, not String"):
         read_estimates(written(path, identity=pl.lit(3)), study)
     with pytest.raises(RunError, match="its column 'value' is String, not Float64"):
