@@ -15,8 +15,8 @@ from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
 from facevalue.measures.estimates import SCHEMA
-from facevalue.run.compare import compare_estimates
-from facevalue.run.stored import StoredRun
+from facevalue.runs.compare import compare_estimates
+from facevalue.runs.stored import StoredRun
 
 Said = tuple[int, str, str]
 Command = Callable[..., Said]

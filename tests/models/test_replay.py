@@ -20,16 +20,16 @@ from facevalue.models._request_hash import RequestHashes
 from facevalue.models.replay import ReplayModel
 from facevalue.prompts.interventions import chosen
 from facevalue.protocol.study import Study
-from facevalue.run import RunSettings, run
-from facevalue.run.export import export
-from facevalue.run.requests import draw_seed
-from facevalue.run.stored import StoredRun
+from facevalue.runs import RunSettings, run
+from facevalue.runs.export import export
+from facevalue.runs.requests import draw_seed
+from facevalue.runs.stored import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.reader import count_drawn
 from facevalue.studies import build
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Option, OptionValue, Question, Request, Response, Sampling, Status, Stimulus
-from tests.run.tiny import TinyModel, failed, mixed, tiny_study
+from tests.runs.tiny import TinyModel, failed, mixed, tiny_study
 
 OPTIONS = (Option("(a)", "kind", "up"), Option("(b)", "rude", "down"))
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.report.visbias.ratings import with_kept
-from facevalue.run.ratings import keep
+from facevalue.runs.ratings import keep
 from facevalue.studies.visbias.questionnaire import items
 from tests.report.test_visbias import frame, row, rows
 

@@ -13,7 +13,7 @@ from PIL import Image
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.study import Study
-from facevalue.run.plan import plan
+from facevalue.runs.plan import plan
 from facevalue.stimuli.drawn import PortraitSource
 from facevalue.stimuli.portraits import png, svg
 from facevalue.studies.stylisticbias.aggregate import Faces

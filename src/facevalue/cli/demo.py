@@ -13,8 +13,8 @@ from facevalue.cli.run import INTERRUPTED, execute
 from facevalue.models import load
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
-from facevalue.run import RunSettings
-from facevalue.run.stored import StoredRun
+from facevalue.runs import RunSettings
+from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue

@@ -7,8 +7,8 @@ import click
 from facevalue.errors import DataError
 from facevalue.models import load
 from facevalue.models.registry import ModelOptions
-from facevalue.run.judged import FOLDER, Doubts, ReplyKind, ask
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.judged import FOLDER, Doubts, ReplyKind, ask
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import say
 
 

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
-from facevalue.run.ratings import FOLDER, keep
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.ratings import FOLDER, keep
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 

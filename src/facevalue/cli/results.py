@@ -9,8 +9,8 @@ import polars as pl
 from facevalue.csv_text import write_csv
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.run.joined import estimate
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.runs.joined import estimate
+from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
@@ -120,7 +120,7 @@ def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] 
 @click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet or .csv file.")
 def export(run: Path, to: Path) -> None:
     """Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer."""
-    from facevalue.run.export import export as write_table  # noqa: PLC0415
+    from facevalue.runs.export import export as write_table  # noqa: PLC0415
 
     rows = write_table(StoredRun.open(run), to)
     say(f"{rows:,} responses: {to}")

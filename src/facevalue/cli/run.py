@@ -15,11 +15,11 @@ from facevalue.models.registry import ModelOptions
 from facevalue.prompts.interventions import chosen
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
-from facevalue.run import RichProgress, RunSettings, RunSummary
-from facevalue.run import run as start
-from facevalue.run.checks import check_options, check_shown
-from facevalue.run.stored import StoredRun, answers
-from facevalue.run.trials import TrialNumbers
+from facevalue.runs import RichProgress, RunSettings, RunSummary
+from facevalue.runs import run as start
+from facevalue.runs.checks import check_options, check_shown
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.trials import TrialNumbers
 from facevalue.store.lock import RunLock
 from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import terminal

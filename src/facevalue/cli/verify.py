@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.store.shards import inspect, shard_paths
 from facevalue.terminal import say
 

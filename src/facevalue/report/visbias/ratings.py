@@ -7,8 +7,8 @@ import polars as pl
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import SCHEMA
 from facevalue.report.visbias.findings import SHIFT
-from facevalue.run.ratings import FOLDER, read_kept
-from facevalue.run.stored import StoredRun
+from facevalue.runs.ratings import FOLDER, read_kept
+from facevalue.runs.stored import StoredRun
 
 RATING, AGREEMENT = "human_rating", "rater_agreement"
 _SOURCE = "VisBias (003_4c8bf5711757ffbf), section 3.4"
