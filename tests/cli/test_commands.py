@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.cli.run import default_folder
 from facevalue.report import Example, Gallery
 from facevalue.report.stylisticbias.examples import examples
+from facevalue.runs.prepared import default_folder
 from facevalue.runs.stored import StoredRun, answers
 from tests.cli.conftest import Command
 

@@ -22,6 +22,7 @@ from facevalue.prompts.interventions import chosen
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.export import export
+from facevalue.runs.prepared import Prepared
 from facevalue.runs.requests import draw_seed
 from facevalue.runs.stored import StoredRun
 from facevalue.store import read_responses
@@ -215,7 +216,7 @@ def test_a_trial_whose_factors_differ_is_of_another_study(tmp_path: Path) -> Non
 
 def stored(study: Study, folder: Path) -> StoredRun:
     """A run of a simulated model; the ones that refuse and ramble are among the answers."""
-    execute(study, load("sim/default"), folder, RunSettings())
+    execute(Prepared(study, folder, RunSettings()), load("sim/default"))
     return StoredRun.open(folder)
 
 
@@ -243,7 +244,7 @@ def test_an_exported_table_is_replayed(
 ) -> None:
     study = intervened(build(name, options), chosen(done))
     sample = RunSettings(sample=1500 if study.design.size > 3000 else None)
-    execute(study, load("sim/default"), tmp_path / "first", sample)
+    execute(Prepared(study, tmp_path / "first", sample), load("sim/default"))
     rows = export(StoredRun.open(tmp_path / "first"), tmp_path / f"wide.{ending}")
     summary = run(study, ReplayModel(tmp_path / f"wide.{ending}"), tmp_path / "again", sample)
     assert (summary.asked, summary.errors) == (rows, 0)

@@ -14,6 +14,7 @@ from facevalue.models import load
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings
+from facevalue.runs.prepared import Prepared
 from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.terminal import terminal
@@ -44,7 +45,7 @@ def demo(out: Path) -> int:
     drawing = draw_all(study.manifest, default_cache())
     for _ in track(drawing, "Drawing portraits", total=study.manifest.height, console=console, transient=True):
         pass
-    status = execute(study, load(MODEL), out / "run", RunSettings(exact=True))
+    status = execute(Prepared(study, out / "run", RunSettings(exact=True)), load(MODEL))
     if status == INTERRUPTED:
         return status
     write_report([StoredRun.open(out / "run")], out / "report.html")

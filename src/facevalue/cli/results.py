@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
-import polars as pl
 
-from facevalue.csv_text import write_csv
-from facevalue.errors import RunError, UnknownNameError
+from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
+from facevalue.runs.export import check_ending, write_frame
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, Tally
-from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
 _FOLDER = click.Path(path_type=Path)
@@ -43,12 +41,12 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
         _explain(opened[0].measures, explain)
         return 0
     if to is not None:
-        _writer(to)
+        check_ending(to)
     estimates, tallies = estimate(opened, _margins(margin))
     if len(opened) == 1:
-        _keep(estimates, opened[0].folder / "estimates.parquet")
+        write_frame(estimates, opened[0].folder / "estimates.parquet")
     if to is not None:
-        _keep(estimates, to)
+        write_frame(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
 
     terminal().print(summary(estimates, opened[0].measures))
@@ -99,20 +97,14 @@ def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pi
 
 
 def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:
-    """Measure, gather and write; says where the report is. Returns the exit status."""
-    from facevalue.report import write  # noqa: PLC0415
-    from facevalue.report.collect import gather  # noqa: PLC0415
-    from facevalue.report.visbias.ratings import with_kept  # noqa: PLC0415
+    """Write the report and say where it is. Returns the exit status."""
+    from facevalue.report.stored import report as write  # noqa: PLC0415
 
-    estimates, tallies = estimate(runs, margins)
-    if len(runs) == 1:
-        _keep(estimates, runs[0].folder / "estimates.parquet")
-    shown, said = with_kept(estimates, runs)
-    for line in said:
+    written = write(runs, out, margins)
+    for line in written.said:
         say(line)
-    write(out, gather(runs, shown, tallies))
     say(f"Report: {out}")
-    return _status(tallies)
+    return _status(written.tallies)
 
 
 @click.command()
@@ -135,20 +127,3 @@ def _margins(given: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             raise click.BadParameter(f"{text!r}: write MEASURE=SIZE, such as sbs=0.02", param_hint="--margin") from None
     return out
-
-
-def _writer(path: Path) -> str:
-    if path.suffix not in (".csv", ".parquet"):
-        raise RunError(f"{path.name} is neither .csv nor .parquet: the ending says how to write it.")
-    return path.suffix
-
-
-def _keep(frame: pl.DataFrame, path: Path) -> None:
-    import io  # noqa: PLC0415
-
-    buffer = io.BytesIO()
-    if _writer(path) == ".csv":
-        write_csv(frame, buffer)
-    else:
-        frame.write_parquet(buffer)
-    write_whole(path, buffer.getvalue())

@@ -1,6 +1,8 @@
 """One wide table for people who want one: factors, what was said, what it meant."""
 
 import contextlib
+import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +12,7 @@ from facevalue.csv_text import write_csv
 from facevalue.errors import RunError
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
+from facevalue.store.files import write_whole
 
 _KEPT = ("prompt_tokens", "completion_tokens", "latency_ms", "error")
 
@@ -35,8 +38,7 @@ def export(run: StoredRun, path: Path) -> int:
     RunError
         Another ending, or a place that cannot be written.
     """
-    if path.suffix not in (".parquet", ".csv"):
-        raise RunError(f"{path.name} is neither .parquet nor .csv: the ending says how to write it.")
+    check_ending(path)
     aside = path.with_name(f".{path.name}.part")
     try:
         rows = _parquet(run, aside) if path.suffix == ".parquet" else _csv(run, aside)
@@ -49,21 +51,40 @@ def export(run: StoredRun, path: Path) -> int:
     return rows
 
 
-def _wide(run: StoredRun, chunk: pl.DataFrame) -> pl.DataFrame:
-    said = read_responses(run.folder, int(chunk["trial"][0]), int(chunk["trial"][-1]))
-    prompts = pl.Series("prompt", [q.prompt for q in run.study.ask(chunk)])
-    counted = said.select("trial", pl.col("repeat").alias("reply"), "text", "probs")
-    return chunk.with_columns(prompts, pl.lit(run.model).alias("model")).join(
-        counted, on=["trial", "reply"], how="left", maintain_order="left"
-    )
+def wide_chunks(run: StoredRun) -> Iterator[pl.DataFrame]:
+    """The rows of the export, chunk by chunk."""
+    for chunk in answers(run, columns=_KEPT):
+        said = read_responses(run.folder, int(chunk["trial"][0]), int(chunk["trial"][-1]))
+        prompts = pl.Series("prompt", [q.prompt for q in run.study.ask(chunk)])
+        counted = said.select("trial", pl.col("repeat").alias("reply"), "text", "probs")
+        yield chunk.with_columns(prompts, pl.lit(run.model).alias("model")).join(
+            counted, on=["trial", "reply"], how="left", maintain_order="left"
+        )
+
+
+def check_ending(path: Path) -> None:
+    """Raise a `RunError` unless a table can be written there."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise RunError(f"{path.name} is neither .csv nor .parquet: the ending says how to write it.")
+
+
+def write_frame(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table as a .csv or .parquet file that is whole or absent."""
+    check_ending(path)
+    buffer = io.BytesIO()
+    if path.suffix == ".csv":
+        write_csv(frame, buffer)
+    else:
+        frame.write_parquet(buffer)
+    write_whole(path, buffer.getvalue())
 
 
 def _parquet(run: StoredRun, path: Path) -> int:
     writer: pq.ParquetWriter | None = None
     rows = 0
     try:
-        for chunk in answers(run, columns=_KEPT):
-            table = _wide(run, chunk).to_arrow()
+        for chunk in wide_chunks(run):
+            table = chunk.to_arrow()
             writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
             writer.write_table(table)
             rows += table.num_rows
@@ -76,9 +97,8 @@ def _parquet(run: StoredRun, path: Path) -> int:
 def _csv(run: StoredRun, path: Path) -> int:
     rows = 0
     with path.open("w", encoding="utf-8", newline="") as file:
-        for chunk in answers(run, columns=_KEPT):
-            wide = _wide(run, chunk)
-            wide = wide.with_columns(pl.col("probs").list.eval(pl.element().cast(pl.String)).list.join(" "))
+        for chunk in wide_chunks(run):
+            wide = chunk.with_columns(pl.col("probs").list.eval(pl.element().cast(pl.String)).list.join(" "))
             write_csv(wide, file, header=rows == 0)
             rows += wide.height
     return rows

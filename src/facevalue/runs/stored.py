@@ -12,6 +12,7 @@ from facevalue.answers.categories import Judge
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.prompts.interventions import stored
+from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.runs.judged import stored_judge
 from facevalue.store import RunManifest, scan_responses
@@ -49,6 +50,8 @@ class StoredRun:
         Who sorts the texts that no rule sorts; None for nobody.
     pictures_named:
         Whether its pictures are drawn, or lie in a folder that the user named.
+    protocol:
+        What it is a run of, where that is not found by name.
     """
 
     folder: Path
@@ -56,6 +59,7 @@ class StoredRun:
     study: Study
     judge: Judge | None = None
     pictures_named: bool = True
+    protocol: Protocol | None = None
 
     def declared(self) -> "Preregistration | None":
         """What was declared before the run; None if nothing was.
@@ -92,7 +96,9 @@ class StoredRun:
         return self.facts.model
 
     @classmethod
-    def open(cls, folder: Path, judge: Judge | None = None, pictures: Path | None = None) -> "StoredRun":
+    def open(
+        cls, folder: Path, judge: Judge | None = None, pictures: Path | None = None, protocol: Protocol | None = None
+    ) -> "StoredRun":
         """Open a run folder.
 
         Parameters
@@ -104,6 +110,8 @@ class StoredRun:
         pictures:
             The folder with the pictures that were shown. A run folder may come from a stranger, and name any folder of
             this machine: what it names is not read. Without one, only pictures within the run folder are.
+        protocol:
+            What it is a run of, if that is neither published nor registered.
 
         Raises
         ------
@@ -122,32 +130,34 @@ class StoredRun:
         if own:
             root = folder / PICTURES if pictures is None else pictures
             facts = replace(facts, options={**facts.options, ROOT: str(root.resolve())})
-        study = intervened(_plain(facts, manifest, judge), stored(done) if isinstance(done, list) else ())
+        study = intervened(_plain(facts, manifest, judge, protocol), stored(done) if isinstance(done, list) else ())
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
-        return cls(folder, facts, study, judge, not own or pictures is not None)
+        return cls(folder, facts, study, judge, not own or pictures is not None, protocol)
 
     def plain(self) -> "StoredRun":
         """The same run without its interventions: the study as it is, and the answers to it alone."""
         if INTERVENTIONS not in self.facts.options:
             return self
-        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge))
+        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.protocol))
 
 
 def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
     """The study of a run with other settings."""
     facts = replace(run.facts, options=options)
     done = options.get(INTERVENTIONS, [])
-    plain = _plain(facts, run.study.manifest, run.judge)
+    plain = _plain(facts, run.study.manifest, run.judge, run.protocol)
     return intervened(plain, stored(done) if isinstance(done, list) else ())
 
 
-def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None) -> Study:
+def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, protocol: Protocol | None) -> Study:
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
-    study = studies.build(facts.study, options, manifest)
+    if protocol is not None and protocol.name != facts.study:
+        raise RunError(f"This is a run of {facts.study}, not of {protocol.name}.")
+    study = (protocol or studies.protocol(facts.study)).study(options, manifest)
     return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
 
 
