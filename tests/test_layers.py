@@ -27,6 +27,7 @@ ORDER = (
     {"runs"},
     {"report"},
     {"view"},
+    {"api"},
     {"cli"},
 )
 LAYER = {name: level for level, names in enumerate(ORDER) for name in names}

@@ -4,6 +4,7 @@ Everything here is frozen data. `Request` holds *shared* `Stimulus` and `Questio
 over millions of trials builds a handful of small tuples per trial and nothing else.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -38,8 +39,12 @@ class Image:
         Its MIME type, such as "image/png".
     """
 
-    data: bytes
+    data: bytes = field(repr=False)
     media_type: str
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What notebooks show."""
+        return {self.media_type: b64encode(self.data).decode()}
 
 
 @dataclass(frozen=True, slots=True)

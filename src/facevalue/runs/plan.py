@@ -42,7 +42,7 @@ class BlockPlan:
     counted: dict[str, dict[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """What a study takes.
 
@@ -93,6 +93,12 @@ class Plan:
     def counted(self) -> dict[str, dict[str, int]]:
         """Trials by the prompt columns that the study counts by, over all blocks that are judged."""
         return _added([block.counted for block in self.blocks])
+
+    def __repr__(self) -> str:
+        facts = {"requests": self.asked, "pictures": self.shown}
+        facts |= {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
+        cost = "" if self.cost is None else f", cost={self.cost:,.2f}"
+        return f"Plan({self.study!r}, {', '.join(f'{name}={count:,}' for name, count in facts.items())}{cost})"
 
     def json(self) -> dict[str, Any]:
         """The plan for machines."""
