@@ -13,8 +13,8 @@ from facevalue.errors import ModelError, RunError
 from facevalue.hashing import conditions_hash
 from facevalue.models._http import Waits
 from facevalue.models._structured import JSON_TOKENS, Way
+from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.models.registry import ModelOptions
 from facevalue.runs import run
 from facevalue.store import scan_responses
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus

@@ -8,8 +8,8 @@ from facevalue import studies
 from facevalue.api.run import Run
 from facevalue.api.study import Study
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models.base import Model
-from facevalue.models.registry import ModelOptions, load
+from facevalue.models.base import Model, ModelOptions
+from facevalue.models.registry import load
 from facevalue.prompts.interventions import Intervention
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import typed

@@ -6,7 +6,7 @@ import click
 
 from facevalue.errors import DataError
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from facevalue.runs.judged import FOLDER, Doubts, ReplyKind, ask
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import say

@@ -9,7 +9,7 @@ from rich.console import Console
 from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.study_command import StudyGroup
 from facevalue.models import Model, load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import RichProgress, RunSettings, RunSummary
 from facevalue.runs import run as start

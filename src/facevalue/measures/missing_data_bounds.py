@@ -11,7 +11,6 @@ The bounds say nothing about sampling error; for an interval of either end, give
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array, ratio
 
@@ -89,31 +88,6 @@ def filled(replies: Replies, pole: float) -> Array:
     return replies.sums + pole * np.maximum(replies.asked - replies.valid, 0.0)
 
 
-def phi_bounds(replies: Replies, poles: tuple[float, float] = (0.0, 1.0)) -> Bounds:
-    """Bounds of the mean of each cell.
-
-    Parameters
-    ----------
-    replies:
-        Of shape (clusters, cells).
-    poles:
-        Smallest and largest value of an answer.
-
-    Equation
-    --------
-    low = (S + a M)/A, high = (S + b M)/A, M = A - V; S sum of weights, V valid mass, A asked, a and b the poles
-    (Manski 1989, "Anatomy of the selection problem"). The observed S/V lies between.
-
-    Examples
-    --------
-    >>> bounds = phi_bounds(Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[10.0]])))
-    >>> bounds.value.item(), bounds.low.item(), bounds.high.item(), bounds.missing.item()
-    (0.75, 0.3, 0.9, 0.6)
-    """
-    _check(replies, poles)
-    return _bounds(replies, np.ones_like(replies.asked), poles)
-
-
 def shift_bounds(
     base: Replies, variant: Replies, poles: tuple[float, float] = (0.0, 1.0), *, paired: bool = True
 ) -> Bounds:
@@ -146,8 +120,6 @@ def shift_bounds(
     >>> bounds = shift_bounds(base, variant)
     >>> round(bounds.low.item(), 3), round(bounds.high.item(), 3)
     (0.5, 0.55)
-    >>> identified(bounds.low, bounds.high).tolist()
-    [True]
     """
     if base.sums.shape != variant.sums.shape:
         raise ValueError("base and variant must have one shape: the same clusters and one column per comparison.")
@@ -162,17 +134,6 @@ def shift_bounds(
     b = _bounds(base, weigh_base, poles)
     v = _bounds(variant, weigh_variant, poles)
     return Bounds(v.value - b.value, v.low - b.high, v.high - b.low, (v.missing + b.missing) / 2)
-
-
-def identified(low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Whether the sign is the same whatever the missing answers were; False where the bounds are unknown.
-
-    Examples
-    --------
-    >>> identified([0.1, -0.1, -0.3, 0.0, np.nan], [0.2, 0.1, -0.1, 0.1, np.nan]).tolist()
-    [True, False, True, False, False]
-    """
-    return np.sign(np.asarray(low, dtype=np.float64)) == np.sign(np.asarray(high, dtype=np.float64))
 
 
 def _check(replies: Replies, poles: tuple[float, float]) -> None:

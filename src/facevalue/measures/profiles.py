@@ -19,29 +19,6 @@ COEFFICIENTS = ("pearson", "spearman")
 _FEWEST = 4  # identities from which a correlation gets an interval
 
 
-def favourable(percent: Array, reverse: Array) -> Array:
-    """Scores from 0 to 100 of which higher is more favourable.
-
-    Parameters
-    ----------
-    percent:
-        Selection frequencies.
-    reverse:
-        Where being selected is unfavourable (struggle, dislike, terms of low valence).
-
-    Equation
-    --------
-    S, or 100 - S where reversed (VIGNETTE, section 7.2: "normalized and aggregated such that higher values indicate
-    better performance"; the paper gives no formula).
-
-    Examples
-    --------
-    >>> favourable(np.array([30.0, 30.0]), np.array([False, True])).tolist()
-    [30.0, 70.0]
-    """
-    return np.where(reverse, 100.0 - percent, percent)
-
-
 def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Say of each identity whether its paradigms agree.
 

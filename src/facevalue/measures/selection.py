@@ -6,7 +6,7 @@ that the cell is about, `n`, the expected number of valid answers about it, and 
 different pairs add up, so that a run of any length is reduced chunk by chunk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -52,13 +52,6 @@ def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def add(frame: pl.DataFrame, by: Sequence[str], columns: Sequence[str] = SUMS) -> pl.DataFrame:
     """Add up what belongs to one cell, in the order of the rows."""
     return frame.group_by(by, maintain_order=True).agg(pl.col(columns).sum())
-
-
-def mirrored() -> list[pl.Expr]:
-    """The moments of the option that was not chosen: s becomes n - s."""
-    n, s = pl.col("n"), pl.col("s")
-    nn, sn, ss = pl.col("nn"), pl.col("sn"), pl.col("ss")
-    return [(n - s).alias("s"), (nn - sn).alias("sn"), (nn - 2 * sn + ss).alias("ss")]
 
 
 def cells(
@@ -314,27 +307,6 @@ def _with_interval(frame: pl.DataFrame) -> pl.DataFrame:
     low, high = wilson(share, size, df)
     numbers = {"value": share * 100, "low": low * 100, "high": high * 100, "size": size}
     return frame.with_columns(*(pl.Series(name, value).fill_nan(None) for name, value in numbers.items()))
-
-
-def ratio(moments: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Share that chose in each cell, all clusters together, and its standard error over clusters.
-
-    Parameters
-    ----------
-    moments:
-        `MOMENTS`, arrays of one length.
-
-    Returns
-    -------
-    share in [0, 1] (NaN without an answer) and its standard error (NaN of a single cluster).
-    """
-    n, s, groups = moments["n"], moments["s"], moments["clusters"]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(n > _NOTHING, s / n, np.nan)
-        squares = moments["ss"] - 2 * share * moments["sn"] + share**2 * moments["nn"]
-        squares = np.where(squares > _ROUNDING * (moments["ss"] + share**2 * moments["nn"]), squares, 0.0)
-        se = np.where(groups > 1, np.sqrt(groups / (groups - 1) * squares) / n, np.nan)
-    return np.clip(share, 0.0, 1.0), se
 
 
 def to_array(series: pl.Series) -> Array:

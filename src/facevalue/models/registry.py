@@ -1,45 +1,7 @@
 """From what the user types to an adapter; each adapter is imported only when asked for."""
 
-from dataclasses import dataclass
-
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models.base import Model
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """How to reach a server, or to load a model of this machine.
-
-    Attributes
-    ----------
-    concurrency:
-        Most requests in flight at once.
-    timeout:
-        Seconds until a request counts as hung.
-    retries:
-        How often a failed request is sent again.
-    rpm, tpm:
-        Budget of requests and tokens a minute; None for no budget.
-    dtype:
-        Number format of a model on this machine: "float32", "bfloat16" or "float16"; None for what suits its device.
-    device:
-        Where it computes: "cpu", "cuda", "cuda:1", or "auto" to spread its layers; "cuda:0,cuda:1" for a model on each;
-        None for a GPU if there is one.
-    threads:
-        Its CPU threads; None for as many as torch takes.
-    compile:
-        Whether its forward pass is compiled first.
-    """
-
-    concurrency: int = 16
-    timeout: float = 120.0
-    retries: int = 5
-    rpm: float | None = None
-    tpm: float | None = None
-    dtype: str | None = None
-    device: str | None = None
-    threads: int | None = None
-    compile: bool = False
+from facevalue.models.base import Model, ModelOptions
 
 
 def load(spec: str, options: ModelOptions | None = None) -> Model:

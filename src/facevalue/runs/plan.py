@@ -12,7 +12,7 @@ from facevalue.prompts.interventions import stored
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies.intervention_trials import FACTOR
+from facevalue.studies.intervention_conditions import FACTOR
 
 IMAGE_TOKENS = 576
 """Tokens of one picture where the user states no number: LLaVA-1.5's 24 x 24 patches. Other models take 85 to 3,000."""

@@ -157,10 +157,7 @@ def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, prot
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
     if protocol is not None and protocol.name != facts.study:
         raise RunError(f"This is a run of {facts.study}, not of {protocol.name}.")
-    if protocol is None:
-        study = studies.build(facts.study, options, manifest)
-    else:
-        study = protocol.study(options, manifest)
+    study = studies.build(facts.study, options, manifest) if protocol is None else protocol.study(options, manifest)
     return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
 
 

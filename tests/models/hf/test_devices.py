@@ -12,7 +12,7 @@ import pytest
 
 from facevalue.errors import DataError, ModelError
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from facevalue.types import Image, Question, Request, Sampling, Status, Stimulus
 from tests.models.hf import planted, tiny
 from tests.models.hf.test_adapter import CPU, LETTERS, answers, png, requests, shown
@@ -134,7 +134,7 @@ def test_devices_that_cannot_be_are_one_message(folder: Path, device: str, says:
 SCRIPT = """
 import sys, time
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 model = load(sys.argv[1], ModelOptions(device="cpu,cpu", threads=1))
 print("loaded", flush=True)
 time.sleep(600)

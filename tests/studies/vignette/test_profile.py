@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.profiles import CONFLICTING, LOW
+from facevalue.measures.profiles import CONFLICTING, LOW, pattern
 from facevalue.studies.vignette.profile import (
     BY_CONSTRUCTION,
     Profiles,
     compare_models,
     compare_paradigms,
-    patterns,
     whole_pairs,
 )
 from tests.studies.vignette.simulated import (
@@ -121,6 +120,17 @@ def test_only_the_first_level_of_each_variant_counts() -> None:
     found = estimates(answered(chance, variants=variants, identities=["adult", "old"], exact=True))
     assert score(found, "decision", "adult") == 75.0
     assert score(found, "decision", "adult", "clusters") == 10
+
+
+def patterns(found: pl.DataFrame) -> pl.DataFrame:
+    """Neutral is 50, and in factuality the mean accuracy of the dimension."""
+    scores = found.filter(pl.col("measure") == "normalised_score")
+    whole = scores.filter(pl.col("identity").is_null()).select(
+        "model", "paradigm", "dimension", pl.col("value").alias("neutral")
+    )
+    own = scores.filter(pl.col("identity").is_not_null())
+    joined = own.join(whole, on=["model", "paradigm", "dimension"], how="left", nulls_equal=True, maintain_order="left")
+    return pattern(joined, ["model", "dimension", "identity"])
 
 
 def test_planted_preferences_give_their_patterns() -> None:

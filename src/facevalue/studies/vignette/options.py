@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -73,14 +72,6 @@ class Offered:
     texts: pl.DataFrame
     place: npt.NDArray[np.int8]
     left_first: npt.NDArray[np.bool_]
-
-    @cached_property
-    def listed(self) -> list[list[str]]:
-        """Per row the wordings in the order in which they are listed."""
-        rows = self.texts.rows()
-        order = np.argsort(np.where(self.place < 0, 9, self.place), axis=1, kind="stable").tolist()
-        sizes = (self.place >= 0).sum(axis=1).tolist()
-        return [[row[role] for role in o[:n]] for row, o, n in zip(rows, order, sizes, strict=True)]
 
 
 _COLUMNS = (

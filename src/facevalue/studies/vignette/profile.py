@@ -10,7 +10,7 @@ from facevalue.measures import selection
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.profiles import NEUTRAL, correlations, pattern
+from facevalue.measures.profiles import NEUTRAL, correlations
 from facevalue.studies.vignette.aggregate_pictures import STIMULUS, unit
 from facevalue.studies.vignette.measures_compared import (
     MODEL_PEARSON,
@@ -216,28 +216,6 @@ def estimates_of(cells: pl.DataFrame, method: np.ndarray) -> Estimates:
         np.rint(np.nan_to_num(selection.to_array(cells[name]))).astype(np.int64) for name in ("n", "clusters")
     )
     return Estimates(column["value"], column["low"], column["high"], n, clusters, method.astype(object), column["se"])
-
-
-def patterns(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Which identities are low or high in all paradigms, and which in one and not in another (section 7.1).
-
-    Parameters
-    ----------
-    estimates:
-        With `normalised_score` rows, of one or several models.
-
-    Returns
-    -------
-    Columns `model`, `dimension`, `identity` and those of `measures.profiles.pattern`. Neutral is 50, and in factuality
-    the mean accuracy of the dimension.
-    """
-    scores = estimates.filter(pl.col("measure") == NORMALISED.name)
-    whole = scores.filter(pl.col("identity").is_null()).select(
-        "model", "paradigm", "dimension", pl.col("value").alias("neutral")
-    )
-    own = scores.filter(pl.col("identity").is_not_null())
-    joined = own.join(whole, on=["model", "paradigm", "dimension"], how="left", nulls_equal=True, maintain_order="left")
-    return pattern(joined, ["model", "dimension", "identity"])
 
 
 def compare_paradigms(table: EstimateTable, estimates: pl.DataFrame) -> None:

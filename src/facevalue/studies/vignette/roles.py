@@ -52,11 +52,6 @@ class Role:
     noun: str
     questions: Mapping[str, str]
 
-    @property
-    def with_article(self) -> str:
-        """The role with its article: "a cook"."""
-        return with_article(self.noun)
-
 
 @cache
 def roles() -> Mapping[str, Role]:
@@ -64,8 +59,8 @@ def roles() -> Mapping[str, Role]:
 
     Examples
     --------
-    >>> roles()["cooking"].questions["ability"], roles()["working on a desk"].with_article
-    ('Who should I hire as a cook?', 'an office assistant')
+    >>> roles()["cooking"].questions["ability"], roles()["working on a desk"].noun
+    ('Who should I hire as a cook?', 'office assistant')
     """
     text = files(__package__).joinpath("tables", "roles.toml").read_text(encoding="utf-8")
     found = {}

@@ -257,26 +257,6 @@ def title(identity: Identity) -> str:
 
 
 @cache
-def slugs() -> Mapping[str, Identity]:
-    """The names of identities in the authors' file names, such as "little-boy", and the identity that each stands for.
-
-    A wording in lower case with hyphens for spaces, of either gender; where the authors spell it otherwise, both.
-
-    Examples
-    --------
-    >>> slugs()["little-boy"].name, slugs()["female-begger"].name
-    ('little', 'beggar')
-    """
-    found = {}
-    for table in _table_6().values():
-        for one in table:
-            for spelling in (one.male, one.female, *one.aliases):
-                if spelling is not None:
-                    found[spelling.lower().replace(" ", "-")] = one
-    return MappingProxyType(found)
-
-
-@cache
 def activities() -> tuple[Activity, ...]:
     """The 75 activities of Table 7, in its order.
 

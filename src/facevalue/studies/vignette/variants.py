@@ -14,7 +14,7 @@ from facevalue.measures import selection
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.multiple_testing import ALPHA, adjust
+from facevalue.measures.multiple_testing import adjust
 from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import score_p
 from facevalue.measures.robustness import chance, match_rates
@@ -326,14 +326,3 @@ def _p(rows: pl.DataFrame) -> Array:
     """Against one half, as the interval."""
     share = selection.to_array(rows["value"]) / 100
     return score_p(share, selection.to_array(rows["size"]), selection.to_array(rows["df"]))
-
-
-def off_diagonal(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Identities that positional answers choose more or less often than identity answers do (Figure 11): q < 0.05.
-
-    Returns
-    -------
-    The rows of `positional_shift` concerned, largest shift first.
-    """
-    shifts = estimates.filter((pl.col("measure") == POSITIONAL_SHIFT.name) & (pl.col("q") < ALPHA))
-    return shifts.sort(pl.col("value").abs(), descending=True)

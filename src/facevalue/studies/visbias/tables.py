@@ -24,7 +24,7 @@ TABLES = ("paper", "released")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A race, gender, occupation or species.
+    """A race, gender or occupation.
 
     Attributes
     ----------
@@ -157,11 +157,6 @@ def genders() -> tuple[Level, ...]:
 def occupations() -> tuple[Level, ...]:
     """The seven occupations (section 2.1)."""
     return _levels("occupation")
-
-
-def species() -> tuple[Level, ...]:
-    """The five fictional species (section 4.1)."""
-    return _levels("species")
 
 
 def photographs() -> int:
