@@ -71,7 +71,9 @@ def wrong_imports(own: str, tree: ast.AST) -> list[str]:
         if isinstance(node, ast.ImportFrom) and node.level
     ]
     if own == "__init__":  # what type checkers see of the package's names is imported when it is first used
-        tree = ast.Module([node for node in ast.iter_child_nodes(tree) if not for_types(node)], [])
+        tree = ast.Module(
+            [node for node in ast.iter_child_nodes(tree) if isinstance(node, ast.stmt) and not for_types(node)], []
+        )
     for name, line in imports(tree):
         parts = name.split(".")
         if parts[0] in HEAVY and own != "models":

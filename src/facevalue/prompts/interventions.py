@@ -68,6 +68,11 @@ class Intervention:
         A text is too long, the name or the turns are not of that form, or nothing is done at all.
     UnknownNameError
         No such picture or role.
+
+    Examples
+    --------
+    >>> Intervention("judge", before="Act as a judge.").before
+    'Act as a judge.'
     """
 
     name: str
