@@ -14,9 +14,10 @@ from rich.console import Console
 from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.runs.compare import compare_estimates
 from facevalue.runs.stored import StoredRun
+from facevalue.studies.vignette.measures import LABELS
 
 Said = tuple[int, str, str]
 Command = Callable[..., Said]
@@ -52,7 +53,7 @@ def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFr
         for who in ("black", "asian")
         for k in range(activities)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=SCHEMA, strict=False)
+    return pl.DataFrame(rows, schema=schema(LABELS), strict=False)
 
 
 @pytest.fixture
@@ -105,10 +106,7 @@ def test_what_is_no_run_is_one_message(facevalue: Command) -> None:
     assert "Traceback" not in err
 
 
-def test_a_study_without_selection_frequencies_is_one_message(
-    facevalue: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FACEVALUE_CACHE", "cache")
+def test_a_study_without_selection_frequencies_is_one_message(facevalue: Command) -> None:
     small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
     for name in ("a", "b"):
         assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", name, *small)[0] == 0

@@ -49,19 +49,10 @@ Asked = tuple[str, str, int]
 """Picture (a data URI), prompt and seed: what tells requests apart."""
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Portraits are drawn once."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def facevalue(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, cache: Path
-) -> Iterator[Command]:
+def facevalue(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Command]:
     """Run a command line in a folder of its own; a key is set, and afterwards is found nowhere."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FACEVALUE_CACHE", str(cache))
     monkeypatch.setenv("FACEVALUE_API_KEY", KEY)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("COLUMNS", "200")

@@ -29,7 +29,6 @@ def run_of(folder: Path, *asked: str) -> Finished:
         patch.setattr(
             sys, "argv", ["facevalue", "run", "vignette", "--model", "sim/default", "--out", str(folder), *asked]
         )
-        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
         with pytest.raises(SystemExit) as end:
             main()
     assert not end.value.code

@@ -39,7 +39,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.Da
         patch.setattr(
             sys, "argv", ["facevalue", "run", "visbias", "--model", "sim/strong", "--out", str(folder), *ASKED]
         )
-        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
         with pytest.raises(SystemExit) as end:
             main()
     assert not end.value.code

@@ -26,11 +26,6 @@ JUDGE = Intervention(
 CIPHER, NO_IMAGE = builtin()["cipher"], builtin()["no-image"]
 
 
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
-
-
 def small(*done: Intervention) -> Study:
     return intervened(studies.build("stylisticbias", SETTINGS), done)  # type: ignore[arg-type]
 
@@ -118,7 +113,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """
     folder = tmp_path_factory.mktemp("run") / "r"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
         patch.setattr("facevalue.measures.intervention_effects.GROUPS", 10)
         blind = Intervention("blind", picture="none", cipher=True)
         run(small(Intervention("idle", after="Well?"), blind), load("sim/strong@3"), folder)

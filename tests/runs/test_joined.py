@@ -20,7 +20,6 @@ _JUDGED = ("q", "q_page", "q_paper", "mde", "verdict", "why")
 def run_of(folder: Path, *asked: str, model: str = "sim/default") -> StoredRun:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["facevalue", "run", "vignette", "--model", model, "--out", str(folder), *asked])
-        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
         with pytest.raises(SystemExit) as end:
             main()
     assert not end.value.code

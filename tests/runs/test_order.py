@@ -33,11 +33,6 @@ FACES: dict[str, OptionValue] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
-
-
 def asked(study: Study, seed: int = 0, sample: Sequence[int] | None = None, step: int = 100) -> Index:
     numbers = TrialNumbers(study.design.size) if sample is None else TrialNumbers.of(np.array(sample))
     pieces = list(Order(study.design, study.asked_together, seed, numbers.chosen).pieces(step))

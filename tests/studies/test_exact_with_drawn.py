@@ -20,11 +20,6 @@ STUDIES: dict[str, Mapping[str, Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path_factory.mktemp("cache")))
-
-
 @pytest.mark.parametrize("name", STUDIES)
 def test_each_reply_is_understood_as_in_a_run_of_its_own_kind(name: str) -> None:
     """A drawn reply has the weight of one reply, a read one that of its probabilities, whatever stands beside it."""

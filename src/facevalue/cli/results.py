@@ -7,9 +7,9 @@ import click
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.runs.export import check_ending, write_frame
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, Tally
+from facevalue.store.files import ESTIMATES, check_table
 from facevalue.terminal import say, terminal
 
 _FOLDER = click.Path(path_type=Path)
@@ -41,12 +41,14 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
         _explain(opened[0].measures, explain)
         return 0
     if to is not None:
-        check_ending(to)
+        check_table(to)
+    from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+
     estimates, tallies = estimate(opened, _margins(margin))
     if len(opened) == 1:
-        write_frame(estimates, opened[0].folder / "estimates.parquet")
+        write_estimates(estimates, opened[0].folder / ESTIMATES)
     if to is not None:
-        write_frame(estimates, to)
+        write_estimates(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
 
     terminal().print(summary(estimates, opened[0].measures))

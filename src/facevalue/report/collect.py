@@ -53,7 +53,9 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         kind=study.source.kind,
         statement=_statement(study),
         prompts=page.prompts(study),
-        examples=tuple(page.examples([run.plain() for run in runs], estimates)),
+        examples=tuple(
+            page.examples([run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
+        ),
         titles=study.titles,
         facevalue_version=__version__,
     )

@@ -12,7 +12,7 @@ from facevalue.protocol.study import Study
 from facevalue.report.checks import Card, judge_bias, judge_rate, kind_card, of_runs, per_model
 from facevalue.report.components import Lines, Parts, Strips
 from facevalue.report.data import PromptExample, ReportData
-from facevalue.report.estimates import LABELS, POOLED, Estimate, EstimateIndex, Reading
+from facevalue.report.estimates import POOLED, Estimate, EstimateIndex, Reading
 from facevalue.report.formatting import Titles, interval, number
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 from facevalue.report.page import Notes, Outline, Ranking, Section, StudyPage
@@ -23,9 +23,8 @@ _BIASES = ("position_bias", "letter_bias")
 
 
 def label_of(e: Estimate, titles: Titles) -> str:
-    """What an estimate is of, from all its factor levels."""
-    levels = [titles.get(name, level) for name in LABELS if (level := getattr(e, name)) is not None]
-    return ", ".join(levels) or "everything"
+    """What an estimate is of, from all its labels."""
+    return ", ".join(titles.get(name, level) for name, level in e.labels.items()) or "everything"
 
 
 def strongest(numbers: EstimateIndex, model: str) -> list[Estimate]:
@@ -108,7 +107,7 @@ class GenericView(Parts):
         """Every measure over every set of factors that the estimates have."""
         frame = self.numbers.frame.filter(pl.col("model") == model)
         places = pl.concat_str(
-            [pl.when(pl.col(n).is_not_null()).then(pl.lit(f"{n} ")).otherwise(pl.lit("")) for n in LABELS]
+            [pl.when(pl.col(n).is_not_null()).then(pl.lit(f"{n} ")).otherwise(pl.lit("")) for n in self.numbers.labels]
         )
         kinds = frame.select("measure", places.alias("over")).unique(maintain_order=True)
         order = {name: place for place, name in enumerate(self.measures)}
@@ -119,7 +118,7 @@ class GenericView(Parts):
         found = self.numbers.all(measure, model, *over)
         shown = sorted(found, key=lambda e: (e.value is None, -abs(e.value or 0.0)))[:MOST_LINES]
         strips = self.strips(shown[:MOST_STRIPS], lambda e: (label_of(e, self.titles), ""), what="Value")
-        labels = ((tuple(self.titles.get(n, getattr(e, n)) for n in over) or ("everything",), e) for e in shown)
+        labels = ((tuple(self.titles.get(n, e[n]) for n in over) or ("everything",), e) for e in shown)
         heads = tuple(n.replace("_", " ").capitalize() for n in over) or ("Over",)
         words = ", ".join(n.replace("_", " ") for n in over)
         return MeasureBlock(

@@ -7,9 +7,10 @@ from typing import NamedTuple
 from facevalue.report.collect import gather
 from facevalue.report.html import write
 from facevalue.report.visbias.ratings import with_kept
-from facevalue.runs.export import write_frame
+from facevalue.runs.estimates_file import write_estimates
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, Tally
+from facevalue.store.files import ESTIMATES
 
 
 class Written(NamedTuple):
@@ -41,7 +42,7 @@ def report(runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | 
     """
     estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
-        write_frame(estimates, runs[0].folder / "estimates.parquet")
+        write_estimates(estimates, runs[0].folder / ESTIMATES)
     shown, said = with_kept(estimates, runs)
     write(out, gather(runs, shown, tallies))
     return Written(tallies, said)

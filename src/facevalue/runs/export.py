@@ -1,7 +1,6 @@
 """One wide table for people who want one: factors, what was said, what it meant."""
 
 import contextlib
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from facevalue.csv_text import write_csv
 from facevalue.errors import RunError
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
-from facevalue.store.files import write_whole
+from facevalue.store.files import check_table
 
 _KEPT = ("prompt_tokens", "completion_tokens", "latency_ms", "error")
 
@@ -38,7 +37,7 @@ def export(run: StoredRun, path: Path) -> int:
     RunError
         Another ending, or a place that cannot be written.
     """
-    check_ending(path)
+    check_table(path)
     aside = path.with_name(f".{path.name}.part")
     try:
         rows = _parquet(run, aside) if path.suffix == ".parquet" else _csv(run, aside)
@@ -60,23 +59,6 @@ def wide_chunks(run: StoredRun) -> Iterator[pl.DataFrame]:
         yield chunk.with_columns(prompts, pl.lit(run.model).alias("model")).join(
             counted, on=["trial", "reply"], how="left", maintain_order="left"
         )
-
-
-def check_ending(path: Path) -> None:
-    """Raise a `RunError` unless a table can be written there."""
-    if path.suffix not in (".csv", ".parquet"):
-        raise RunError(f"{path.name} is neither .csv nor .parquet: the ending says how to write it.")
-
-
-def write_frame(frame: pl.DataFrame, path: Path) -> None:
-    """Write a table as a .csv or .parquet file that is whole or absent."""
-    check_ending(path)
-    buffer = io.BytesIO()
-    if path.suffix == ".csv":
-        write_csv(frame, buffer)
-    else:
-        frame.write_parquet(buffer)
-    write_whole(path, buffer.getvalue())
 
 
 def _parquet(run: StoredRun, path: Path) -> int:

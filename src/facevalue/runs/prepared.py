@@ -60,7 +60,7 @@ def prepare(
     if preregister is not None:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
 
-        declared = read_preregistration(preregister, [m.name for m in study.measures])
+        declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
         settings = replace(settings, preregistration=declared)
     folder = folder or default_folder(study.name, model, [one.name for one in done])
     check_shown(study)

@@ -17,7 +17,7 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.blank import WITHOUT, blanked
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies.intervention_conditions import FACTOR, Conditions
+from facevalue.studies.intervention_conditions import FACTOR, READING, Conditions
 from facevalue.types import OptionValue, Stimulus
 
 
@@ -64,6 +64,7 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
         answer=conditions.answer,
         analyse=partial(_analyse, conditions),
         measures=(*study.measures, *_measures(study, done)),
+        labels=tuple(dict.fromkeys([*study.labels, *([READING] if any(one.cipher for one in done) else [])])),
         precision=None if study.precision is None else _precision(study.precision, conditions),
         titles={**study.titles, FACTOR: {PLAIN: "As it is", **{one.name: one.label for one in done}}},
     )

@@ -61,8 +61,8 @@ class Models(Scenarios):
         return out
 
     def _pair(self, one: str, other: str) -> ModelPair | None:
-        mine = {e.scenario: e for e in self.numbers.all("sbs", one, "scenario") if e.value is not None}
-        theirs = {e.scenario: e for e in self.numbers.all("sbs", other, "scenario") if e.value is not None}
+        mine = {e["scenario"]: e for e in self.numbers.all("sbs", one, "scenario") if e.value is not None}
+        theirs = {e["scenario"]: e for e in self.numbers.all("sbs", other, "scenario") if e.value is not None}
         points = [
             charts.Point(
                 a.value or 0.0, b.value or 0.0, f"{self.titles.poles(s)}: {self.text(a)} and {self.text(b)}",
@@ -105,7 +105,9 @@ class Models(Scenarios):
             found += self.numbers.all(measure, model, "category", other_model=other)
 
         def labels(e: Estimate) -> tuple[str, str]:
-            return self.titles.get("category", e.category) if e.category else "All scenarios", self.title(e.measure)
+            return self.titles.get("category", e["category"]) if e["category"] else "All scenarios", self.title(
+                e.measure
+            )
 
         return self.lines(("Scenarios", "Measure"), ((labels(e), e) for e in found))
 

@@ -81,7 +81,7 @@ def _bounds(numbers: EstimateIndex, titles: Titles) -> list[Card]:
         return [Card("bounds", title, "Every sign holds", note, Status.OK)]
     many = len(numbers.models) > 1
     lines = tuple(
-        f"{model + ': ' if many else ''}{titles.cue(e.attribute, e.variation)}: "
+        f"{model + ': ' if many else ''}{titles.cue(e['attribute'], e['variation'])}: "
         f"{worst_case(e, signed=True)}" for model, e in turned
     )  # fmt: skip
     note = (

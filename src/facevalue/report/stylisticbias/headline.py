@@ -60,7 +60,7 @@ def headline(numbers: EstimateIndex, titles: Titles, model: str) -> Headline:
 def _strongest(titles: Titles, top: Estimate, *, comma: bool = True) -> str:
     value = top.value or 0.0
     verb = "raised" if value > 0 else "lowered"
-    cue = titles.cue(top.attribute, top.variation) + "," * comma
+    cue = titles.cue(top["attribute"], top["variation"]) + "," * comma
     return f"{cue} {verb} it by {points(value)} points{_range(top, value)}."
 
 

@@ -60,10 +60,14 @@ class Heats(Parts):
         """A heat map of estimates over two factors."""
         if not found:
             return None
-        names = list(heads) or list(dict.fromkeys(str(getattr(e, column)) for e in found))
-        by_cell = {(getattr(e, row), getattr(e, column)): e for e in found}
+
+        def head(e: Estimate) -> str | None:
+            return e.model if column == "model" else e[column]
+
+        names = list(heads) or list(dict.fromkeys(str(head(e)) for e in found))
+        by_cell = {(e[row], head(e)): e for e in found}
         rows = []
-        for key in dict.fromkeys(getattr(e, row) for e in found):
+        for key in dict.fromkeys(e[row] for e in found):
             cells = [self._cell(by_cell.get((key, name))) for name in names]
             size = max((abs(c.sort) for c in cells if c.sort is not None), default=-1.0)
             rows.append(HeatRow("", self.titles.get(row, key), cells, size))
@@ -74,13 +78,13 @@ class Heats(Parts):
         return name if column == "model" else self.titles.get(column, name)
 
     def _groups(self, found: Iterable[Estimate]) -> list[tuple[str, str]]:
-        pairs = dict.fromkeys((e.dimension or "", e.group or "") for e in found)
+        pairs = dict.fromkeys((e["dimension"] or "", e["group"] or "") for e in found)
         order = list(dict.fromkeys(d for d, _ in pairs))  # by first appearance
         return sorted(pairs, key=lambda pair: (order.index(pair[0]), group_key(*pair)))
 
     def named(self, rows: Iterable[Estimate]) -> list[tuple[tuple[str, ...], Estimate]]:
         """Estimates with their scenario's poles."""
-        return [((self.titles.poles(e.scenario),), e) for e in rows]
+        return [((self.titles.poles(e["scenario"]),), e) for e in rows]
 
     def over_models(self, column: str) -> list[Estimate]:
         """SBS over one factor, of every model."""

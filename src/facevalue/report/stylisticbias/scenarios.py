@@ -18,7 +18,7 @@ class Scenarios(Heats):
     def categories(self) -> list[str]:
         """Scenario categories, in the study's order."""
         found = (
-            e.category
+            e["category"]
             for m in (self.numbers.primary, *self.numbers.models)
             for e in self.numbers.all("sbs", m, "category")
         )
@@ -26,7 +26,7 @@ class Scenarios(Heats):
 
     def scenario_look(self, e: Estimate) -> tuple[int, str]:
         """Shape and colour by category."""
-        category, names = self.titles.category_of(e.scenario), self.categories()
+        category, names = self.titles.category_of(e["scenario"]), self.categories()
         place = names.index(category) if category in names else 0
         return place, f"c{place % 4}"
 
@@ -36,22 +36,22 @@ class Scenarios(Heats):
         return self.strips(rows, self._scenario, look=self.scenario_look, what="Shift")
 
     def _scenario(self, e: Estimate) -> tuple[str, str]:
-        category = self.titles.category_of(e.scenario)
-        return self.titles.poles(e.scenario), self.titles.get("category", category) if category else ""
+        category = self.titles.category_of(e["scenario"])
+        return self.titles.poles(e["scenario"]), self.titles.get("category", category) if category else ""
 
     def scenario_scatter(self, model: str) -> Markup | None:
         """Direction against size (Figure 4): a cue up and a cue down cancel in one, but not in the other."""
-        overall = {e.scenario: e for e in self.numbers.all("sbs", model, "scenario") if e.value is not None}
-        sizes = [e for e in self.numbers.all("mean_abs_sbs", model, "scenario") if e.scenario in overall]
+        overall = {e["scenario"]: e for e in self.numbers.all("sbs", model, "scenario") if e.value is not None}
+        sizes = [e for e in self.numbers.all("mean_abs_sbs", model, "scenario") if e["scenario"] in overall]
         sizes = sorted((e for e in sizes if e.value is not None), key=lambda e: -(e.value or 0.0))
         if len(sizes) < 3:
             return None
         points = []
         for place, e in enumerate(sizes):
-            direction = overall[e.scenario]
+            direction = overall[e["scenario"]]
             chance = "" if e.floor is None else f", by chance {number(e.floor, e.unit)}"
-            title = f"{self.titles.poles(e.scenario)}: SBS {self.text(direction)}, mean |SBS| {self.text(e)} "
-            label = self.titles.get("scenario", e.scenario) if place < LABELLED else ""
+            title = f"{self.titles.poles(e['scenario'])}: SBS {self.text(direction)}, mean |SBS| {self.text(e)} "
+            label = self.titles.get("scenario", e["scenario"]) if place < LABELLED else ""
             look = self.scenario_look(direction)[0]
             points.append(
                 charts.Point(direction.value or 0.0, e.value or 0.0, title + self.interval(e) + chance, label, look)

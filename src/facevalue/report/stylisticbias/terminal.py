@@ -13,7 +13,7 @@ _WHOLES = (
 
 
 def _label(e: Estimate, titles: Titles) -> str:
-    return f"{titles.variation(e.attribute, e.variation)} ({titles.get('attribute', e.attribute).lower()})"
+    return f"{titles.variation(e['attribute'], e['variation'])} ({titles.get('attribute', e['attribute']).lower()})"
 
 
 def _warnings(numbers: EstimateIndex, titles: Titles) -> list[str]:
@@ -35,7 +35,7 @@ def _warnings(numbers: EstimateIndex, titles: Titles) -> list[str]:
             out.append(f"{whose}the model prefers the option shown {side}, by {number(abs(place.value), 'share')}.")
         turned = [e for e in cues(numbers, model) if numbers.moved(e) and e.sign_open]
         if turned:
-            names = "; ".join(titles.cue(e.attribute, e.variation) for e in turned)
+            names = "; ".join(titles.cue(e["attribute"], e["variation"]) for e in turned)
             out.append(f"{whose}the direction is not certain if missing answers are counted worst-case: {names}.")
     return out
 

@@ -61,7 +61,7 @@ class View(Models):
 
     def framing_words(self, model: str) -> str:
         """What fashion styles, which are shown full-body, are compared with; empty if there is none."""
-        if not any(known_attribute(e.attribute or "") in FULL_BODY for e in cues(self.numbers, model)):
+        if not any(known_attribute(e["attribute"] or "") in FULL_BODY for e in cues(self.numbers, model)):
             return ""
         e = self.numbers.one("framing_shift", model)
         if e is None:
@@ -76,22 +76,24 @@ class View(Models):
         )
 
     def _cue(self, e: Estimate) -> tuple[str, str]:
-        return self.titles.variation(e.attribute, e.variation), self.titles.get("attribute", e.attribute)
+        return self.titles.variation(e["attribute"], e["variation"]), self.titles.get("attribute", e["attribute"])
 
     def grid(self, model: str) -> Heat | None:
         """Table 12: variation by group."""
         found = self.numbers.all("sbs", model, "attribute", "variation", "dimension", "group")
         if not found:
             return None
-        overall = {(e.attribute, e.variation): e for e in self.numbers.all("sbs", model, "attribute", "variation")}
+        overall = {
+            (e["attribute"], e["variation"]): e for e in self.numbers.all("sbs", model, "attribute", "variation")
+        }
         columns = self._groups(found)
         bands = [("All", 1)]
         bands += [(self.titles.get("dimension", d), sum(c[0] == d for c in columns)) for d in dict(columns)]
         heads = [("All faces", "All")] + [
             (self.titles.get("group", g), short(self.titles.get("group", g))) for _, g in columns
         ]
-        by_cell = {(e.attribute, e.variation, e.dimension, e.group): e for e in found}
-        keys = list(overall) or list(dict.fromkeys((e.attribute, e.variation) for e in found))
+        by_cell = {(e["attribute"], e["variation"], e["dimension"], e["group"]): e for e in found}
+        keys = list(overall) or list(dict.fromkeys((e["attribute"], e["variation"]) for e in found))
         rows = []
         for attribute, variation in keys:
             whole = overall.get((attribute, variation))
@@ -105,7 +107,7 @@ class View(Models):
         """The numbers behind Table 12."""
         found = self.numbers.all("sbs", model, "attribute", "variation", "dimension", "group")
         labels = (
-            ((self._cue(e)[0], self.titles.get("dimension", e.dimension), self.titles.get("group", e.group)), e)
+            ((self._cue(e)[0], self.titles.get("dimension", e["dimension"]), self.titles.get("group", e["group"])), e)
             for e in found
         )
         return self.lines(("Cue", "Dimension", "Group"), labels)
@@ -118,17 +120,17 @@ class View(Models):
         signs: dict[tuple[str | None, str | None, str | None], set[bool]] = {}
         for e in self.numbers.all("sbs", model, "attribute", "variation", "dimension", "group"):
             if self.numbers.tested(e):
-                signs.setdefault((e.attribute, e.variation, e.dimension), set()).add((e.value or 0.0) > 0)
+                signs.setdefault((e["attribute"], e["variation"], e["dimension"]), set()).add((e.value or 0.0) > 0)
         rows = [
             e
             for e in self.numbers.all("reversal_depth", model, "attribute", "variation", "dimension")
-            if e.value is not None and len(signs.get((e.attribute, e.variation, e.dimension), ())) == 2
+            if e.value is not None and len(signs.get((e["attribute"], e["variation"], e["dimension"]), ())) == 2
         ]
         rows.sort(key=lambda e: -(e.value or 0.0))
         return [
             (
-                self.titles.cue(e.attribute, e.variation),
-                self.titles.get("dimension", e.dimension),
+                self.titles.cue(e["attribute"], e["variation"]),
+                self.titles.get("dimension", e["dimension"]),
                 f"{self.text(e)} {self.interval(e)}",
             )
             for e in rows[:12]
@@ -138,7 +140,7 @@ class View(Models):
         """Gaps between groups (Tables 4 to 6): who is compared with whom, and the cues with the largest gaps."""
         by: dict[tuple[str, str, str], list[Estimate]] = {}
         for e in self._gaps(model):
-            by.setdefault((e.dimension or "", e.group or "", e.contrast or ""), []).append(e)
+            by.setdefault((e["dimension"] or "", e["group"] or "", e["other_group"] or ""), []).append(e)
         out = []
         for (dimension, _, _), rows in sorted(by.items(), key=lambda item: -sum(map(_found, item[1]))):
             rows.sort(key=lambda e: -abs(e.value or 0.0))
@@ -157,22 +159,22 @@ class View(Models):
     def gap_lines(self, model: str) -> Lines:
         """The numbers behind the gaps."""
         rows = (
-            ((self._cue(e)[0], self.titles.get("dimension", e.dimension), self._contrast(e)), e)
+            ((self._cue(e)[0], self.titles.get("dimension", e["dimension"]), self._contrast(e)), e)
             for e in self._gaps(model)
         )
         return self.lines(("Cue", "Dimension", "Gap"), rows)
 
     def _gaps(self, model: str) -> list[Estimate]:
-        return self.numbers.all("sbs_gap", model, "attribute", "variation", "dimension", "group", "contrast")
+        return self.numbers.all("sbs_gap", model, "attribute", "variation", "dimension", "group", "other_group")
 
     def _contrast(self, e: Estimate) -> str:
-        other = "all others" if e.contrast == OTHERS else self.titles.get("group", e.contrast).lower()
-        return f"{self.titles.get('group', e.group)} less {other}"
+        other = "all others" if e["other_group"] == OTHERS else self.titles.get("group", e["other_group"]).lower()
+        return f"{self.titles.get('group', e['group'])} less {other}"
 
     def dimensions(self) -> list[str]:
         """Dimensions in the order of the estimates."""
         found = (
-            e.dimension
+            e["dimension"]
             for m in (self.numbers.primary, *self.numbers.models)
             for e in self.numbers.all("vs", m, "dimension")
         )
@@ -180,15 +182,15 @@ class View(Models):
 
     def vs_strips(self, model: str) -> Strips | None:
         """Variation strength by dimension, with the share of scenarios that differ significantly."""
-        share = {e.dimension: e for e in self.numbers.all("significant_share", model, "dimension")}
+        share = {e["dimension"]: e for e in self.numbers.all("significant_share", model, "dimension")}
 
         def label(e: Estimate) -> tuple[str, str]:
-            s = share.get(e.dimension)
+            s = share.get(e["dimension"])
             if s is None or s.value is None or s.n is None:
                 note = f"significance {NOT_MEASURABLE}"
             else:
                 note = f"significant in {round(s.value * s.n)} of {s.n} scenarios"
-            return self.titles.get("dimension", e.dimension), note
+            return self.titles.get("dimension", e["dimension"]), note
 
         return self.strips(self.numbers.all("vs", model, "dimension"), label, what="VS", look=above_floor)
 
@@ -199,7 +201,7 @@ class View(Models):
 
     def _vs_row(self, e: Estimate) -> VsRow:
         corrected = self.numbers.corrected(e)
-        share = self.numbers.one("significant_share", e.model, dimension=e.dimension or "")
+        share = self.numbers.one("significant_share", e.model, dimension=e["dimension"] or "")
         verdict = verdict_of(e.verdict)
         noise = f"{number(e.floor, e.unit)}, 95% below {number(e.floor_high, e.unit)}"
         tally = NOT_MEASURABLE
@@ -207,7 +209,7 @@ class View(Models):
             tally = f"{round(share.value * share.n)} of {share.n} scenarios"
         return VsRow(
             model=e.model,
-            dimension=self.titles.get("dimension", e.dimension),
+            dimension=self.titles.get("dimension", e["dimension"]),
             value=self.text(e),
             interval=self.interval(e),
             corrected=self.text(corrected),
@@ -222,7 +224,7 @@ class View(Models):
     def vs_lines(self, model: str) -> Lines:
         """Spread between groups, scenario by scenario (Table 11)."""
         found = self.numbers.all("vs_scenario", model, "dimension", "scenario")
-        rows = (((self.titles.get("dimension", e.dimension), self.titles.poles(e.scenario)), e) for e in found)
+        rows = (((self.titles.get("dimension", e["dimension"]), self.titles.poles(e["scenario"])), e) for e in found)
         return self.lines(("Dimension", "Scenario"), rows)
 
     def phi_lines(self, model: str) -> Lines:
@@ -231,14 +233,19 @@ class View(Models):
         rows = (
             (
                 (
-                    self.titles.get("dimension", e.dimension),
-                    self.titles.get("group", e.group),
-                    self.titles.poles(e.scenario),
+                    self.titles.get("dimension", e["dimension"]),
+                    self.titles.get("group", e["group"]),
+                    self.titles.poles(e["scenario"]),
                 ),
                 e,
             )
             for e in sorted(
-                found, key=lambda e: (e.dimension or "", e.scenario or "", group_key(e.dimension or "", e.group or ""))
+                found,
+                key=lambda e: (
+                    e["dimension"] or "",
+                    e["scenario"] or "",
+                    group_key(e["dimension"] or "", e["group"] or ""),
+                ),
             )
         )
         return self.lines(("Dimension", "Group", "Scenario"), rows)
@@ -295,7 +302,7 @@ class View(Models):
         """How far the rates of missing answers differ between groups, beside their floor."""
         rows = self.numbers.all("na_spread", model, "dimension")
         title = self.titles.get
-        return self.strips(rows, lambda e: (title("dimension", e.dimension), ""), what="Spread", look=above_floor)
+        return self.strips(rows, lambda e: (title("dimension", e["dimension"]), ""), what="Spread", look=above_floor)
 
     def missing_lines(self, model: str) -> Lines:
         """The numbers behind N/A and refusals."""
@@ -304,10 +311,10 @@ class View(Models):
             known = self.measures.get(measure)
             title = known.title if known else measure
             for e in self.numbers.all(measure, model, "dimension", "group"):
-                whose = f"{self.titles.get('dimension', e.dimension)}: {self.titles.get('group', e.group)}"
+                whose = f"{self.titles.get('dimension', e['dimension'])}: {self.titles.get('group', e['group'])}"
                 pairs.append(((title, whose), e))
             pairs += [
-                ((title, self.titles.get("attribute", e.attribute)), e)
+                ((title, self.titles.get("attribute", e["attribute"])), e)
                 for e in self.numbers.all(measure, model, "attribute")
             ]
         return self.lines(("Measure", "Whose picture"), pairs)
@@ -317,15 +324,15 @@ class View(Models):
         overall = self.numbers.one(measure, model)
         found = self.numbers.all(measure, model, "dimension", "group")
         order = self._groups(found)
-        groups = sorted(found, key=lambda e: order.index((e.dimension or "", e.group or "")))
+        groups = sorted(found, key=lambda e: order.index((e["dimension"] or "", e["group"] or "")))
         by_attribute = self.numbers.all(measure, model, "attribute")
         rows = [*([overall] if overall is not None else []), *groups, *by_attribute]
 
         def label(e: Estimate) -> tuple[str, str]:
-            if e.group is not None:
-                return self.titles.get("group", e.group), self.titles.get("dimension", e.dimension)
-            if e.attribute is not None:
-                return self.titles.get("attribute", e.attribute), "Attribute changed"
+            if e["group"] is not None:
+                return self.titles.get("group", e["group"]), self.titles.get("dimension", e["dimension"])
+            if e["attribute"] is not None:
+                return self.titles.get("attribute", e["attribute"]), "Attribute changed"
             return "All replies", ""
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))

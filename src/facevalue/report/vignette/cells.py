@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.estimates import Estimate, EstimateIndex
+from facevalue.report.estimates import Estimate, EstimateIndex, made
 from facevalue.report.formatting import MINUS, number, share_of_chance
 from facevalue.report.vignette.grids import Cell
 
@@ -59,14 +59,10 @@ def chosen(
 ) -> pl.DataFrame:
     """Estimates that vary over `by`, `fixed` at these levels (None: null), whatever the levels of `free`.
 
-    All other factors must be null: their rows are other estimates.
+    All other labels must be null: their rows are other estimates.
     """
-    labels = [
-        *("attribute", "variation", "category", "scenario", "dimension", "group", "paradigm", "contrast"),
-        *("gender", "question", "trait", "identity", "other_identity", "activity", "other_model"),
-    ]
     conditions = [pl.col("measure") == measure, pl.col("model") == model]
-    for name in labels:
+    for name in numbers.labels:
         if name in by:
             conditions.append(pl.col(name).is_not_null())
         elif name in fixed:
@@ -78,7 +74,7 @@ def chosen(
 
 def estimates(frame: pl.DataFrame) -> list[Estimate]:
     """Rows of `chosen` as estimates."""
-    return [Estimate(*row) for row in frame.iter_rows()]
+    return list(made(frame))
 
 
 def cell(row: Mapping[str, object], *, neutral: float, odds: Mapping[str, object] | None, titled: bool) -> Cell:

@@ -69,7 +69,7 @@ def _outermost(
         return Card(measure, title, NOT_MEASURABLE, note, missing)
 
     def text(e: Estimate) -> str:
-        where = ", ".join(titles.get(n, level) for n in ("paradigm", "dimension") if (level := getattr(e, n)))
+        where = ", ".join(titles.get(n, level) for n in ("paradigm", "dimension") if (level := e[n]))
         return f"{number(e.value, e.unit)} {interval(e) or '(no interval)'}{f' in {where.lower()}' if where else ''}"
 
     lines = tuple(f"{e.model}: {text(e)}" for e in found) if len(numbers.models) > 1 else ()
@@ -82,7 +82,7 @@ def _wordings(numbers: EstimateIndex, titles: Titles) -> Card:
     if not rows:
         return replace(one_wording(), value="Asked in one wording")
     low = min(rows, key=lambda e: e.value or 0.0)
-    asked = titles.get("paradigm", low.paradigm).lower()
+    asked = titles.get("paradigm", low["paradigm"]).lower()
     value = f"{number(low.value, low.unit)} {interval(low)} agree in all three ({asked})"
     note = (
         "Each question was asked in three wordings. What the paper found, and what chance alone would give, stands "

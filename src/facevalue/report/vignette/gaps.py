@@ -67,14 +67,24 @@ def lead(numbers: EstimateIndex, model: str) -> list[Estimate]:
 
 def share(numbers: EstimateIndex, e: Estimate) -> Estimate | None:
     """How often the identity of a gap is chosen; answers that name both or none choose nobody."""
-    fixed = {"dimension": e.dimension, "paradigm": e.paradigm, "question": e.question, "contrast": e.contrast}
+    fixed = {
+        "dimension": e["dimension"],
+        "paradigm": e["paradigm"],
+        "question": e["question"],
+        "contrast": e["contrast"],
+    }
     frame = chosen(numbers, "selection_frequency", e.model, ("identity",), fixed, ("trait",))
-    return next(iter(estimates(frame.filter(pl.col("identity") == e.identity))), None)
+    return next(iter(estimates(frame.filter(pl.col("identity") == e["identity"]))), None)
 
 
 def even(numbers: EstimateIndex, e: Estimate) -> float:
     """How often each of two would be chosen if both were alike: half of what both and none leave, in percent."""
-    fixed = {"dimension": e.dimension, "paradigm": e.paradigm, "question": e.question, "contrast": e.contrast}
+    fixed = {
+        "dimension": e["dimension"],
+        "paradigm": e["paradigm"],
+        "question": e["question"],
+        "contrast": e["contrast"],
+    }
     rates = (estimates(chosen(numbers, name, e.model, (), fixed)) for name in ("both_rate", "none_rate"))
     return 50 - sum(found[0].value or 0.0 for found in rates if found) / 2
 
@@ -120,7 +130,7 @@ def missed(least: float) -> str:
 
 def name_of(e: Estimate, titles: Titles) -> str:
     """An identity with its dimension, and the question where there are several."""
-    within = [titles.get("dimension", e.dimension).lower()]
-    if e.question is not None:
-        within.append(titles.get("question", e.question).lower())
-    return f"{who(e.identity, titles)} ({', '.join(within)})"
+    within = [titles.get("dimension", e["dimension"]).lower()]
+    if e["question"] is not None:
+        within.append(titles.get("question", e["question"]).lower())
+    return f"{who(e['identity'], titles)} ({', '.join(within)})"

@@ -28,7 +28,9 @@ def headline(numbers: EstimateIndex, titles: Titles, model: str) -> Headline:
     moved = gaps.found(numbers, known)
     whose = single.whose(numbers, model)
     what = (
-        "who is chosen in decisions" if known[0].paradigm == "decision" else "who is named when perceptions are asked"
+        "who is chosen in decisions"
+        if known[0]["paradigm"] == "decision"
+        else "who is named when perceptions are asked"
     )
     comparisons = _counted(known)
     more = tuple(filter(None, (_dimension(numbers, titles, model, d) for d in gaps.dimensions(numbers))))
@@ -52,10 +54,10 @@ def headline(numbers: EstimateIndex, titles: Titles, model: str) -> Headline:
 
 
 def _counted(rows: list[Estimate]) -> str:
-    who = len({(e.dimension, e.identity) for e in rows})
+    who = len({(e["dimension"], e["identity"]) for e in rows})
     many = f"{who} identities" if who > 1 else "one identity"
-    where = len({e.dimension for e in rows})
-    questions = len({e.question for e in rows})
+    where = len({e["dimension"] for e in rows})
+    questions = len({e["question"] for e in rows})
     over = f" in {where} dimensions" if where > 1 else ""
     return f"{many}{over}" if questions == 1 else f"{len(rows)} comparisons ({many}{over}, {questions} questions)"
 
@@ -104,7 +106,7 @@ def _dimension(numbers: EstimateIndex, titles: Titles, model: str, dimension: st
 def _named(numbers: EstimateIndex, e: Estimate, titles: Titles) -> str:
     share = gaps.share(numbers, e)
     value = "" if share is None or share.value is None else f" ({share.value:.0f}%)"
-    return f"{gaps.who(e.identity, titles)}{value}"
+    return f"{gaps.who(e['identity'], titles)}{value}"
 
 
 def _why_not(numbers: EstimateIndex, rows: list[Estimate]) -> str:

@@ -36,11 +36,11 @@ class Impact(View):
             of = {"dimension": dimension}
             ratios = estimates(chosen(self.numbers, "impact_ratio", model, ("identity",), of, free))
             short = estimates(chosen(self.numbers, "impact_shortfall", model, ("identity",), of, free))
-            beside = {e.identity: e for e in short}
+            beside = {e["identity"]: e for e in short}
             if not ratios:
                 continue
             ratios.sort(key=lambda e: (e.value is None, -(e.value or 0.0)))
-            rows = [self._impact(e, beside.get(e.identity)) for e in ratios]
+            rows = [self._impact(e, beside.get(e["identity"])) for e in ratios]
             noisy = sum(row.noise for row in rows)
             warning = ""
             if noisy:
@@ -70,5 +70,12 @@ class Impact(View):
         if short is not None and short.floor is not None:
             floor = f"{number(short.floor, '1')} (95% below {number(high, '1')})"
         return ImpactRow(
-            self.who(e.identity), self.text(e), self.interval(e), self.text(short), floor, f"{e.n or 0:,}", word, noise
+            self.who(e["identity"]),
+            self.text(e),
+            self.interval(e),
+            self.text(short),
+            floor,
+            f"{e.n or 0:,}",
+            word,
+            noise,
         )

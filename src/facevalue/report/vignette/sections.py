@@ -63,7 +63,7 @@ class Sections(Impact, Variants):
         def side(*, up: bool) -> str:
             rows = sorted((e for e in moved if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))[:3]
             shares = ((e, gaps.share(self.numbers, e)) for e in rows)
-            said = (f"{self.who(e.identity)} {self.text(share)}" for e, share in shares)
+            said = (f"{self.who(e['identity'])} {self.text(share)}" for e, share in shares)
             return ", ".join(said) or DASH
 
         verdict = None if spread is None else verdict_of(spread.verdict)
@@ -73,8 +73,8 @@ class Sections(Impact, Variants):
         first = own[0]
         return OverviewRow(
             model=first.model,
-            dimension=self.titles.get("dimension", first.dimension),
-            asked=gaps.asked_title(first.paradigm or "", first.question, self.titles),
+            dimension=self.titles.get("dimension", first["dimension"]),
+            asked=gaps.asked_title(first["paradigm"] or "", first["question"], self.titles),
             tested=len(known),
             found=len(moved),
             up=side(up=True),
@@ -92,11 +92,11 @@ class Sections(Impact, Variants):
         for dimension in gaps.dimensions(self.numbers):
             found = (gaps.spread(self.numbers, model, dimension, p, q) for p, q in gaps.ASKED)
             rows += [e for e in found if e is not None]
-        rows.sort(key=lambda e: (e.paradigm != "decision", -(e.value or 0.0)))
+        rows.sort(key=lambda e: (e["paradigm"] != "decision", -(e.value or 0.0)))
 
         def label(e: Estimate) -> tuple[str, str]:
-            asked = gaps.asked_title(e.paradigm or "", e.question, self.titles)
-            return self.titles.get("dimension", e.dimension), asked.split(": ")[-1]
+            asked = gaps.asked_title(e["paradigm"] or "", e["question"], self.titles)
+            return self.titles.get("dimension", e["dimension"]), asked.split(": ")[-1]
 
         return self.strips(rows, label, what="Spread", look=above_floor)
 
@@ -109,7 +109,7 @@ class Sections(Impact, Variants):
         rows = [
             e
             for measure in ("error_rate", "swapped_rate", "both_rate", "none_rate")
-            for e in sorted(self._errors(measure, model), key=lambda e: e.dimension or "")
+            for e in sorted(self._errors(measure, model), key=lambda e: e["dimension"] or "")
         ]
         kinds = {
             "error_rate": "all errors",
@@ -119,8 +119,12 @@ class Sections(Impact, Variants):
         }
 
         def label(e: Estimate) -> tuple[str, str]:
-            words = [kinds[e.measure], self.titles.get("question", e.question) if e.question else "", contrast_of(e)]
-            return self.titles.get("dimension", e.dimension), ", ".join(filter(None, words))
+            words = [
+                kinds[e.measure],
+                self.titles.get("question", e["question"]) if e["question"] else "",
+                contrast_of(e),
+            ]
+            return self.titles.get("dimension", e["dimension"]), ", ".join(filter(None, words))
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
 
@@ -134,8 +138,8 @@ class Sections(Impact, Variants):
         rows.sort(key=lambda e: (e.value is None, -(e.value or 0.0)))
 
         def label(e: Estimate) -> tuple[str, str]:
-            where = self.titles.get("dimension", e.dimension) if e.dimension else ""
-            return self.doing(e.activity or ""), ", ".join(filter(None, [where, contrast_of(e)]))
+            where = self.titles.get("dimension", e["dimension"]) if e["dimension"] else ""
+            return self.doing(e["activity"] or ""), ", ".join(filter(None, [where, contrast_of(e)]))
 
         return self.strips(rows[:80], label, what="Errors", look=lambda _: (0, "plain"))
 
@@ -147,9 +151,9 @@ class Sections(Impact, Variants):
             frame = chosen(self.numbers, measure, model, (), {}, free)
             named = pl.col("identity").is_not_null() | pl.col("question").is_not_null()
             for e in estimates(frame.filter(_FACTS, named)):
-                who = self.who(e.identity) if e.identity else "everyone"
-                where = self.titles.get("dimension", e.dimension) if e.dimension else "all"
-                asked = self.titles.get("question", e.question) if e.question else "all"
+                who = self.who(e["identity"]) if e["identity"] else "everyone"
+                where = self.titles.get("dimension", e["dimension"]) if e["dimension"] else "all"
+                asked = self.titles.get("question", e["question"]) if e["question"] else "all"
                 rows.append(((who, where, asked, self.title(measure), contrast_of(e) or DASH), e))
         rows.sort(key=lambda row: (row[0][3], row[0][1], -(row[1].value or 0.0)))
         return self.lines(("Identity", "Dimension", "Question", "What", "Pictures"), rows)
@@ -187,10 +191,11 @@ class Sections(Impact, Variants):
         rows = []
         for model in self.numbers.models:
             for measure in ("paradigm_pearson", "paradigm_spearman"):
-                frame = chosen(self.numbers, measure, model, ("paradigm", "category"), {}, ("dimension",))
+                frame = chosen(self.numbers, measure, model, ("paradigm", "other_paradigm"), {}, ("dimension",))
                 for e in estimates(frame):
-                    where = self.titles.get("dimension", e.dimension) if e.dimension else "all"
-                    pair = f"{self.titles.get('paradigm', e.paradigm)} and {self.titles.get('paradigm', e.category)}"
+                    where = self.titles.get("dimension", e["dimension"]) if e["dimension"] else "all"
+                    two = (self.titles.get("paradigm", e[name]) for name in ("paradigm", "other_paradigm"))
+                    pair = " and ".join(two)
                     rows.append(((pair, where, self.title(measure), model), e))
         return self.lines(("Paradigms", "Dimension", "What", "Model"), rows)
 
@@ -201,9 +206,9 @@ class Sections(Impact, Variants):
             for measure in ("model_pearson", "model_spearman"):
                 frame = chosen(self.numbers, measure, model, ("other_model",), {}, ("paradigm", "dimension"))
                 for e in estimates(frame):
-                    where = self.titles.get("dimension", e.dimension) if e.dimension else "all"
-                    pair = f"{model} and {e.other_model}"
-                    rows.append(((pair, self.titles.get("paradigm", e.paradigm), where, self.title(measure)), e))
+                    where = self.titles.get("dimension", e["dimension"]) if e["dimension"] else "all"
+                    pair = f"{model} and {e['other_model']}"
+                    rows.append(((pair, self.titles.get("paradigm", e["paradigm"]), where, self.title(measure)), e))
         return self.lines(("Models", "Paradigm", "Dimension", "What"), rows)
 
     def neither_strips(self, model: str) -> Strips | None:
@@ -214,12 +219,12 @@ class Sections(Impact, Variants):
             frame = chosen(self.numbers, measure, model, ("dimension",), {}, free)
             summed = (pl.col("paradigm") != "decision") | pl.col("question").is_null()
             rows += estimates(frame.filter(~_FACTS, summed, pl.col("paradigm") != "stereotype"))
-        rows.sort(key=lambda e: (e.dimension or "", e.paradigm or "", e.question or ""))
+        rows.sort(key=lambda e: (e["dimension"] or "", e["paradigm"] or "", e["question"] or ""))
 
         def label(e: Estimate) -> tuple[str, str]:
-            asked = self.titles.get("question", e.question) if e.question else "decisions"
+            asked = self.titles.get("question", e["question"]) if e["question"] else "decisions"
             words = ["both" if e.measure == "both_rate" else "none", asked, contrast_of(e)]
-            return self.titles.get("dimension", e.dimension), ", ".join(filter(None, words))
+            return self.titles.get("dimension", e["dimension"]), ", ".join(filter(None, words))
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
 
@@ -228,8 +233,8 @@ class Sections(Impact, Variants):
         rows = estimates(chosen(self.numbers, "na_rate", model, (), {}, ("paradigm", "dimension", "contrast")))
 
         def label(e: Estimate) -> tuple[str, str]:
-            where = self.titles.get("dimension", e.dimension) if e.dimension else "All"
-            note = [self.titles.get("paradigm", e.paradigm) if e.paradigm else "", contrast_of(e)]
+            where = self.titles.get("dimension", e["dimension"]) if e["dimension"] else "All"
+            note = [self.titles.get("paradigm", e["paradigm"]) if e["paradigm"] else "", contrast_of(e)]
             return where, ", ".join(filter(None, note))
 
         return self.strips(rows, label, what="Rate", look=lambda _: (0, "plain"))
@@ -242,9 +247,9 @@ class Sections(Impact, Variants):
         pairs = (
             (
                 (
-                    self.who(e.identity),
-                    self.titles.get("dimension", e.dimension) if e.dimension else "all",
-                    self.titles.get("paradigm", e.paradigm) if e.paradigm else "all",
+                    self.who(e["identity"]),
+                    self.titles.get("dimension", e["dimension"]) if e["dimension"] else "all",
+                    self.titles.get("paradigm", e["paradigm"]) if e["paradigm"] else "all",
                 ),
                 e,
             )

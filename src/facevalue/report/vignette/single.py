@@ -89,5 +89,5 @@ def _valued(e: Estimate) -> str:
 
 
 def _where(e: Estimate, titles: Titles) -> str:
-    within = titles.get("dimension", e.dimension).lower()
-    return f"{within}, two activities" if e.contrast == "identity-activity" else within
+    within = titles.get("dimension", e["dimension"]).lower()
+    return f"{within}, two activities" if e["contrast"] == "identity-activity" else within

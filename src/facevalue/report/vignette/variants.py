@@ -32,7 +32,7 @@ class Variants(View):
         rows.sort(key=lambda e: (e.value is None, -abs(e.value or 0.0)))
 
         def label(e: Estimate) -> tuple[str, str]:
-            return self.who(e.identity), where(self, e)
+            return self.who(e["identity"]), where(self, e)
 
         return self.strips(rows[:40], label, what="Points"), self.lines(
             ("Identity", "Where"), ((label(e), e) for e in rows)
@@ -53,7 +53,7 @@ class Variants(View):
                 continue
             ends = [v for p in points for v in (p.x, p.y)]
             over = charts.scale(min(ends), max(ends), 6)
-            own = next((e for e in r if tuple(getattr(e, k) for k in keys) == key), None)
+            own = next((e for e in r if tuple(e[k] for k in keys) == key), None)
             title = ", ".join(
                 self.titles.get(n, v) for n, v in zip(keys, key, strict=True) if v is not None and n != "contrast"
             )
@@ -83,15 +83,17 @@ class Variants(View):
         published = _table_11()
         found = {m: estimates(chosen(self.numbers, m, model, ("paradigm",), {}, ("question",))) for m in names}
         for e in found["full_match"]:
-            paper = published.get((e.paradigm or "", e.question))
+            paper = published.get((e["paradigm"] or "", e["question"]))
             rates = []
             for place, name in enumerate(names):
-                own = next((x for x in found[name] if (x.paradigm, x.question) == (e.paradigm, e.question)), None)
+                own = next(
+                    (x for x in found[name] if (x["paradigm"], x["question"]) == (e["paradigm"], e["question"])), None
+                )
                 printed = DASH if paper is None else f"{paper[place]:g}%"
                 rates.append((self.text(own), self.interval(own), printed))
-            asked = self.titles.get("paradigm", e.paradigm)
-            if e.question:
-                asked += f": {self.titles.get('question', e.question)}"
+            asked = self.titles.get("paradigm", e["paradigm"])
+            if e["question"]:
+                asked += f": {self.titles.get('question', e['question'])}"
             out.append(MatchRow(asked, rates))
         return out
 
@@ -100,7 +102,7 @@ class Variants(View):
         names = {"first_option_share": "first option", "left_share": "left half"}
         rows = [e for m in names for e in estimates(chosen(self.numbers, m, model, (), {}, ("paradigm",)))]
         return self.strips(
-            rows, lambda e: (self.titles.get("paradigm", e.paradigm) if e.paradigm else "All", names[e.measure]),
+            rows, lambda e: (self.titles.get("paradigm", e["paradigm"]) if e["paradigm"] else "All", names[e.measure]),
             what="Share", zero=False, look=lambda _: (0, "plain"),
         )  # fmt: skip
 

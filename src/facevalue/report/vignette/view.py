@@ -96,9 +96,9 @@ class View(Parts):
     def _choices(self, model: str, dimension: str) -> Iterator[Group]:
         for paradigm, question in gaps.ASKED:
             rows = gaps.gaps(self.numbers, model, dimension, paradigm, question)
-            strips = self.strips(rows, lambda e: (self.who(e.identity), ""), what="Points")
-            lines = self.lines(("Identity",), (((self.who(e.identity),), e) for e in rows)) if rows else None
-            order = [e.identity or "" for e in rows]
+            strips = self.strips(rows, lambda e: (self.who(e["identity"]), ""), what="Points")
+            lines = self.lines(("Identity",), (((self.who(e["identity"]),), e) for e in rows)) if rows else None
+            order = [e["identity"] or "" for e in rows]
             tables = [
                 *self._heatmaps(model, dimension, paradigm, question, order),
                 *self._questions(model, dimension, paradigm, question, order),
@@ -159,7 +159,8 @@ class View(Parts):
 
     def _even(self, model: str, dimension: str, paradigm: str, question: str | None, contrast: str) -> float:
         """What colours are counted from: how often two who are alike would be chosen."""
-        of = Estimate("", model, dimension=dimension, paradigm=paradigm, question=question, contrast=contrast)
+        labels = {"dimension": dimension, "paradigm": paradigm, "question": question, "contrast": contrast}
+        of = Estimate("", model, {k: level for k, level in labels.items() if level is not None})
         return gaps.even(self.numbers, of)
 
     def _questions(
@@ -271,11 +272,11 @@ def _by_mean(frame: pl.DataFrame, means: dict[str, dict[str, object]]) -> list[s
 
 def contrast_of(e: Estimate) -> str:
     """The kind of picture in a few words; empty for all kinds."""
-    return _SHORT.get(e.contrast or "", e.contrast or "")
+    return _SHORT.get(e["contrast"] or "", e["contrast"] or "")
 
 
 def where(view: View, e: Estimate) -> str:
     """What an estimate is of besides its identity: dimension, paradigm, question, kind of picture if another one."""
-    names = [view.titles.get(n, level) for n in ("dimension", "paradigm", "question") if (level := getattr(e, n))]
-    other = "" if e.contrast in (None, "identity", "portrait") else contrast_of(e)
+    names = [view.titles.get(n, level) for n in ("dimension", "paradigm", "question") if (level := e[n])]
+    other = "" if e["contrast"] in (None, "identity", "portrait") else contrast_of(e)
     return ", ".join(filter(None, [*names, other]))

@@ -26,7 +26,7 @@ def cards(data: ReportData, numbers: EstimateIndex, titles: Titles) -> list[Card
 
 def rates(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Replies without a valid answer, by task."""
-    return [e for e in numbers.all("refusal_rate", model, "paradigm") if e.value is not None]
+    return [e for e in numbers.all("refusal_rate", model, "task") if e.value is not None]
 
 
 def _worst_of(rows: list[Estimate]) -> Estimate:
@@ -48,7 +48,7 @@ def _missing(numbers: EstimateIndex, titles: Titles) -> Card:
         return Card("na_rate", title, NOT_MEASURABLE, note, Status.PROBLEM)
 
     def text(e: Estimate) -> str:
-        return f"{_said(e)} in {titles.get('paradigm', e.paradigm).lower()}"
+        return f"{_said(e)} in {titles.get('task', e['task']).lower()}"
 
     lines = tuple(f"{e.model}: {text(e)}" for e in worst_) if len(worst_) > 1 else ()
     return Card("na_rate", title, text(_worst_of(worst_)), note, worst([judge_rate(e) for e in worst_]), lines)
@@ -57,7 +57,7 @@ def _missing(numbers: EstimateIndex, titles: Titles) -> Card:
 def _contradicted(numbers: EstimateIndex, titles: Titles) -> Card:
     title = "Comparisons that contradict each other"
     rows = [e for m in findings.plain_models(numbers)
-            for e in numbers.all("contradicted_share", m, "paradigm", "question") if e.value is not None]  # fmt: skip
+            for e in numbers.all("contradicted_share", m, "task", "question") if e.value is not None]  # fmt: skip
     if not rows:
         return Card("contradicted", title, "Not asked", "No pair of people was compared both ways.", Status.NOTE)
     gravest = _worst_of(rows)
@@ -65,7 +65,7 @@ def _contradicted(numbers: EstimateIndex, titles: Titles) -> Card:
         "Pairs of whom the first is said to be above the second, and the second above the first. Worrying: 5% or more; "
         "the model then answers by place, not by person."
     )
-    value = f"{_said(gravest)} ({titles.get('question', gravest.question).lower()})"
+    value = f"{_said(gravest)} ({titles.get('question', gravest['question']).lower()})"
     return Card("contradicted", title, value, note, judge_rate(gravest))
 
 
@@ -87,7 +87,7 @@ def _floor(numbers: EstimateIndex) -> Card:
 def _images(numbers: EstimateIndex) -> Card:
     title = "Images per group"
     rows = findings.divergences(numbers, findings.primary(numbers))
-    sizes = [e.clusters for e in rows if e.clusters is not None and " x " not in (e.dimension or "")]
+    sizes = [e.clusters for e in rows if e.clusters is not None and " x " not in (e["dimension"] or "")]
     if not sizes:
         return Card("images", title, NOT_MEASURABLE, "No group has a valid answer.", Status.NOTE)
     least, middle = min(sizes), int(median(sizes))
@@ -101,7 +101,7 @@ def _images(numbers: EstimateIndex) -> Card:
 
 def _scorer(numbers: EstimateIndex) -> Card:
     model = findings.primary(numbers)
-    if numbers.all("positive_sentiment", model, "paradigm"):
+    if numbers.all("positive_sentiment", model, "task"):
         note = (
             "VADER rates words, and reads “poor” as unfavourable whoever is called so. A difference may come from one "
             "adjective of clothing: look at the words, too. Choices, comparisons and forms are scored by no word list."
@@ -114,8 +114,8 @@ def _read(numbers: EstimateIndex, titles: Titles) -> Card:
     title = "Fields of forms"
     rows = []
     for task in findings.FORMS:
-        every = numbers.all("field_share", findings.primary(numbers), "category", paradigm=task)
-        lost = [e for e in every if (e.category or "").startswith(("none", "missing", "doubled"))]
+        every = numbers.all("field_share", findings.primary(numbers), "route", task=task)
+        lost = [e for e in every if (e["route"] or "").startswith(("none", "missing", "doubled"))]
         if every:
             rows.append((task, 100 * sum(e.value or 0.0 for e in lost)))
     if not rows:
@@ -126,4 +126,4 @@ def _read(numbers: EstimateIndex, titles: Titles) -> Card:
         "of what is easy to read. How the others were read stands under Forms."
     )
     status = Status.OK if share < 5 else Status.CAUTION if share < 20 else Status.PROBLEM
-    return Card("fields", title, f"{share:.1f}% not read ({titles.get('paradigm', task).lower()})", note, status)
+    return Card("fields", title, f"{share:.1f}% not read ({titles.get('task', task).lower()})", note, status)

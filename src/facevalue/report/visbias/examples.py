@@ -52,7 +52,7 @@ def prompts(study: Study) -> tuple[PromptExample, ...]:
             seen.add(known)
             asked = titles.get("question", row["question"]) if row.get("question") else ""
             note = "images swapped, wording turned round" if row.get("order") == "swapped" else ""
-            title = ": ".join(filter(None, [titles.get("paradigm", task), asked]))
+            title = ": ".join(filter(None, [titles.get("task", task), asked]))
             out.append(PromptExample(title, note, question.prompt, question.system))
     return tuple(out)
 
@@ -89,10 +89,10 @@ def _words(numbers: EstimateIndex, model: str) -> list[tuple[str, str, str]]:
     counted: dict[tuple[str | None, str | None, str | None], int] = {}
     out = []
     for e in findings.marked(numbers, model):
-        key = e.dimension, e.group, e.contrast
+        key = e["dimension"], e["group"], e["other_group"]
         counted[key] = counted.get(key, 0) + 1
-        if counted[key] <= _PER_GROUP and e.dimension and e.group and e.category:
-            out.append((e.dimension, e.group, e.category))
+        if counted[key] <= _PER_GROUP and e["dimension"] and e["group"] and e["word"]:
+            out.append((e["dimension"], e["group"], e["word"]))
     return list(dict.fromkeys(out))[:_MOST_SENTENCES]
 
 
@@ -131,26 +131,30 @@ def _chosen(part: pl.DataFrame, numbers: EstimateIndex, run: StoredRun) -> tuple
     """A choice that a group is given more often than everyone, from the clearest divergence of people."""
     people = part.filter(pl.col("species").is_null()) if "species" in part.columns else part
     every = {
-        (e.question, e.category): e.value
-        for e in numbers.all("choice_share", run.model, "paradigm", "question", "category")
+        (e["question"], e["choice"]): e.value
+        for e in numbers.all("choice_share", run.model, "task", "question", "choice")
     }
     titles = Titles(own=run.study.titles)
     for e in findings.divergences(numbers, run.model)[:20]:
-        column = (e.dimension or "").replace(" ", "_")
+        column = (e["dimension"] or "").replace(" ", "_")
         if column not in people.columns:
             continue
-        own = numbers.all("choice_share", run.model, "paradigm", "dimension", "group", "question", "category")
-        shares = [s for s in own if (s.dimension, s.group, s.question) == (e.dimension, e.group, e.question)]
-        top = max(shares, key=lambda s: (s.value or 0.0) - (every.get((s.question, s.category)) or 0.0), default=None)
+        own = numbers.all("choice_share", run.model, "task", "dimension", "group", "question", "choice")
+        shares = [
+            s for s in own if (s["dimension"], s["group"], s["question"]) == (e["dimension"], e["group"], e["question"])
+        ]
+        top = max(
+            shares, key=lambda s: (s.value or 0.0) - (every.get((s["question"], s["choice"])) or 0.0), default=None
+        )
         if top is None:
             continue
-        of = (pl.col(column).cast(pl.String) == e.group) & (pl.col("question").cast(pl.String) == e.question)
+        of = (pl.col(column).cast(pl.String) == e["group"]) & (pl.col("question").cast(pl.String) == e["question"])
         rows = people.filter(of)
-        same = rows.filter(pl.col("choice") == top.category) if rows["choice"].is_not_null().any() else rows
+        same = rows.filter(pl.col("choice") == top["choice"]) if rows["choice"].is_not_null().any() else rows
         if same.height:
-            asked, group = titles.get("question", e.question), titles.get("group", e.group)
-            mean = number(every.get((top.question, top.category)), "share")
-            what = titles.get("category", top.category)
+            asked, group = titles.get("question", e["question"]), titles.get("group", e["group"])
+            mean = number(every.get((top["question"], top["choice"])), "share")
+            what = titles.get("choice", top["choice"])
             finding = (
                 f"{asked}: {what} for {number(top.value, top.unit)} {interval(top)} of {group}, {mean} of everyone"
             )
@@ -168,7 +172,7 @@ def _example(run: StoredRun, task: str, finding: str, row: Row) -> PairExample:
     about = [str(row[name]) for name in ("race", "skin_tone", "gender", "species", "occupation") if row.get(name)]
     sides = [_who(row, part) for part in ("_1", "_2")] if task == "yesno" else ["", ""]
     left, right = reversed(sides) if row.get("order") == "swapped" else sides
-    title = titles.get("paradigm", "mcq" if task == "species" else task)
+    title = titles.get("task", "mcq" if task == "species" else task)
     asked = f": {titles.get('question', str(row['question']))}" if row.get("question") else ""
     return PairExample(
         title=f"{title}{asked}{', ' if about else ''}{', '.join(titles.get('group', name) for name in about)}",
@@ -178,7 +182,7 @@ def _example(run: StoredRun, task: str, finding: str, row: Row) -> PairExample:
         prompt=question.prompt,
         options=tuple(f"{option.label} {option.text}".strip() for option in question.options),
         answer=said(reply["text"], reply["probs"], question.options),
-        choice=titles.get("category", chosen) if chosen else "",
+        choice=titles.get("choice", chosen) if chosen else "",
         model=run.model,
         left=left,
         right=right,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from functools import cache
 
-from facevalue.measures.intervention_effects import PREFIX
 from facevalue.report.estimates import Estimate, EstimateIndex
 from facevalue.report.formatting import Titles
 
@@ -24,8 +23,7 @@ _PREPOSITION = " x "
 
 def plain_models(numbers: EstimateIndex) -> tuple[str, ...]:
     """Models as they are, without those that stand for an intervention."""
-    changed = set(numbers.frame.filter(numbers.frame["measure"].str.starts_with(PREFIX))["model"].unique())
-    return tuple(model for model in numbers.models if model not in changed) or numbers.models
+    return numbers.plain or numbers.models
 
 
 def primary(numbers: EstimateIndex) -> str:
@@ -58,26 +56,26 @@ def dimensions(numbers: EstimateIndex, model: str, *measures: str) -> list[str]:
 
 def divergences(numbers: EstimateIndex, model: str, *, species: bool = False) -> list[Estimate]:
     """Divergences of groups of people, or of species, clearest first."""
-    rows = numbers.all(DIVERGENCE, model, "paradigm", "dimension", "group", "question")
-    return clearest(e for e in rows if (e.dimension == SPECIES) is species)
+    rows = numbers.all(DIVERGENCE, model, "task", "dimension", "group", "question")
+    return clearest(e for e in rows if (e["dimension"] == SPECIES) is species)
 
 
 def rankings(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Groups ranked above others, clearest first."""
-    rows = numbers.all(ABOVE, model, "paradigm", "dimension", "group", "question")
-    return clearest(e for e in rows if e.dimension != SPECIES)
+    rows = numbers.all(ABOVE, model, "task", "dimension", "group", "question")
+    return clearest(e for e in rows if e["dimension"] != SPECIES)
 
 
 def marked(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Words that mark groups, clearest first."""
-    rows = numbers.all(MARKED, model, "paradigm", "dimension", "group", "contrast", "category")
+    rows = numbers.all(MARKED, model, "task", "dimension", "group", "other_group", "word")
     return sorted(rows, key=lambda e: (not numbers.tested(e), e.p is None, e.p or 0.0, -(e.value or 0.0)))
 
 
 def differences(numbers: EstimateIndex, model: str, measures: Iterable[str]) -> list[Estimate]:
     """Differences between descriptions of two groups; found first, then by how clear they are."""
-    labels = ("paradigm", "dimension", "group", "contrast")
-    rows = [e for name in measures for by in (labels, (*labels, "category")) for e in numbers.all(name, model, *by)]
+    labels = ("task", "dimension", "group", "other_group")
+    rows = [e for name in measures for by in (labels, (*labels, "word_list")) for e in numbers.all(name, model, *by)]
     return sorted(rows, key=lambda e: (not numbers.tested(e), e.value is None, -beyond(e)))
 
 
@@ -86,24 +84,24 @@ def difference_title(e: Estimate) -> str:
 
     Examples
     --------
-    >>> difference_title(Estimate("listed_words_difference", "m", category="warmth"))
+    >>> difference_title(Estimate("listed_words_difference", "m", {"word_list": "warmth"}))
     'words of “warmth”'
     """
     title = {**LENGTHS, **SENTIMENT, **LISTED}.get(e.measure, e.measure)
-    return f"{title} of “{e.category}”" if e.category else title
+    return f"{title} of “{e['word_list']}”" if e["word_list"] else title
 
 
 def agreements(numbers: EstimateIndex, model: str) -> list[Estimate]:
     """Divergences between what forms and choices say, of each group and of their mean; clearest first."""
-    labels = ("paradigm", "dimension", "question")
+    labels = ("task", "dimension", "question")
     rows = [*numbers.all(AGREEMENT, model, *labels), *numbers.all(AGREEMENT, model, *labels, "group")]
     return sorted(clearest(rows), key=lambda e: not numbers.tested(e))
 
 
 def shifts(numbers: EstimateIndex, model: str, task: str, condition: str) -> list[Estimate]:
     """Associations of forms of one task and kind of condition; found first, then by how far they shift."""
-    labels = ("attribute", "variation", "trait", "category")
-    rows = numbers.all(SHIFT, model, *labels, paradigm=task, contrast=condition)
+    labels = ("attribute", "choice", "other_attribute", "likeliest")
+    rows = numbers.all(SHIFT, model, *labels, task=task, fields=condition)
     return sorted(rows, key=lambda e: (not numbers.tested(e), -(e.value or 0.0)))
 
 
@@ -141,6 +139,11 @@ def form_titles() -> dict[str, str]:
     from facevalue.studies.visbias.tables import attributes  # noqa: PLC0415 - only reports of this study need them
 
     return {one.name: one.title for one in attributes()}
+
+
+def association(e: Estimate) -> str:
+    """A choice of the form and the likeliest value of what it shifts."""
+    return f"{field_title(e['attribute'])} {e['choice']}: {field_title(e['other_attribute'])} {e['likeliest']}"
 
 
 def field_title(name: str | None) -> str:

@@ -23,7 +23,7 @@ _PUBLISHED = 1.0
 """KL from which the paper gives a pair to raters."""
 _ROW, _LEFT, _RIGHT = 40, 40, 60
 _CUT = 22
-PAIR = ("attribute", "variation", "trait", "category")
+PAIR = ("attribute", "choice", "other_attribute", "likeliest")
 _LOOKS = {"exact": "o0", "form": "o1", "synonym": "o2", "range": "o3", "judge": "n1"}
 _UNREAD = ("n2", "n4", "n5", "n3", "n0", "z")
 _CONDITIONS = {
@@ -88,17 +88,17 @@ class Forms(Texts):
         out = []
         for task in findings.FORMS:
             graphs = [graph for c in findings.CONDITIONS if (graph := self._graph(model, task, c)) is not None]
-            routes = self.numbers.all("field_share", model, "category", paradigm=task)
+            routes = self.numbers.all("field_share", model, "route", task=task)
             if not graphs and not routes:
                 continue
             row, keys = self._routes(routes)
-            fields = self.numbers.all("field_share", model, "category", "attribute", paradigm=task)
-            lines = [(("all fields", e.category or ""), e) for e in routes]
-            lines += [((findings.field_title(e.attribute), e.category or ""), e) for e in fields]
-            kept = self.numbers.one("kept_share", model, paradigm=task)
+            fields = self.numbers.all("field_share", model, "route", "attribute", task=task)
+            lines = [(("all fields", e["route"] or ""), e) for e in routes]
+            lines += [((findings.field_title(e["attribute"]), e["route"] or ""), e) for e in fields]
+            kept = self.numbers.one("kept_share", model, task=task)
             text = "" if kept is None else f"{self.text(kept)} {self.interval(kept)}"
             table = self.lines(("Field", "How it was read"), lines)
-            out.append(FormPart(self.titles.get("paradigm", task), graphs, row, keys, table, text))
+            out.append(FormPart(self.titles.get("task", task), graphs, row, keys, table, text))
         return out
 
     def agreement_of_raters(self, model: str) -> str:
@@ -115,9 +115,7 @@ class Forms(Texts):
         known = [e for e in rows if e.value is not None]
         found = [e for e in known if self.numbers.tested(e)]
         others = [e for e in known if not self.numbers.tested(e)][:MOST_OTHERS]
-        likely = {
-            _pair(e): e for e in self.numbers.all("likely_share", model, *PAIR, paradigm=task, contrast=condition)
-        }
+        likely = {_pair(e): e for e in self.numbers.all("likely_share", model, *PAIR, task=task, fields=condition)}
         human = {_pair(e): e for e in self.numbers.all(RATING, model, *PAIR)}
         shown = [*found[:MOST_FOUND], *others]
         left = len(found) - MOST_FOUND
@@ -139,10 +137,10 @@ class Forms(Texts):
         floor = DASH if e.floor_high is None else f"{number(e.floor, e.unit)}, 95% below {number(e.floor_high, e.unit)}"
         word, icon = (DASH, Markup("")) if verdict is None else (SHORT[verdict], verdict_icon(verdict))
         return ShiftRow(
-            findings.field_title(e.attribute),
-            e.variation or DASH,
-            findings.field_title(e.trait),
-            e.category or DASH,
+            findings.field_title(e["attribute"]),
+            e["choice"] or DASH,
+            findings.field_title(e["other_attribute"]),
+            e["likeliest"] or DASH,
             DASH if likely is None else f"{self.text(likely)} {self.interval(likely)}",
             self.text(e),
             self.interval(e),
@@ -160,8 +158,8 @@ class Forms(Texts):
         """How open fields came to their categories as one bar."""
         if not rows:
             return None, []
-        order = [*_LOOKS, *(e.category or "" for e in rows if e.category not in _LOOKS)]
-        by = {e.category: e for e in rows}
+        order = [*_LOOKS, *(e["route"] or "" for e in rows if e["route"] not in _LOOKS)]
+        by = {e["route"]: e for e in rows}
         keys: list[Key] = []
         parts = []
         unread = 0
@@ -191,8 +189,8 @@ def drawing(rows: Sequence[Estimate]) -> Markup | None:
     """
     if len(rows) < 2:
         return None
-    left = list(dict.fromkeys((e.attribute, e.variation) for e in rows))
-    right = list(dict.fromkeys((e.trait, e.category) for e in rows))
+    left = list(dict.fromkeys((e["attribute"], e["choice"]) for e in rows))
+    right = list(dict.fromkeys((e["other_attribute"], e["likeliest"]) for e in rows))
     right.sort(key=lambda node: _middle(node, rows, left))
     height = _ROW * max(len(left), len(right)) + 6
     places = [
@@ -201,12 +199,9 @@ def drawing(rows: Sequence[Estimate]) -> Markup | None:
     largest = max(e.value or 0.0 for e in rows)
     parts = []
     for e in rows:
-        y1, y2 = places[0][e.attribute, e.variation], places[1][e.trait, e.category]
+        y1, y2 = places[0][e["attribute"], e["choice"]], places[1][e["other_attribute"], e["likeliest"]]
         width = round(1 + 5 * (e.value or 0.0) / largest, 1)
-        said = (
-            f"{findings.field_title(e.attribute)} {e.variation}: {findings.field_title(e.trait)} {e.category}, "
-            f"{number(e.value, e.unit)} nat"
-        )
+        said = f"{findings.association(e)}, {number(e.value, e.unit)} nat"
         line = tag("line", x1=f"{_LEFT}%", y1=f"{y1:.1f}", x2=f"{_RIGHT}%", y2=f"{y2:.1f}", stroke_width=width,
                    class_="edge")  # fmt: skip
         parts.append(tag("g", tag("title", said), line))
@@ -225,7 +220,7 @@ def _middle(
     node: tuple[str | None, str | None], rows: Sequence[Estimate], left: Sequence[tuple[str | None, str | None]]
 ) -> float:
     """Where on the other side the lines of a node begin, so that few of them cross."""
-    places = [left.index((e.attribute, e.variation)) for e in rows if (e.trait, e.category) == node]
+    places = [left.index((e["attribute"], e["choice"])) for e in rows if (e["other_attribute"], e["likeliest"]) == node]
     return sum(places) / len(places)
 
 
@@ -234,7 +229,7 @@ def _cut(text: str) -> str:
 
 
 def _pair(e: Estimate) -> tuple[str | None, ...]:
-    return e.attribute, e.variation, e.trait, e.category
+    return e["attribute"], e["choice"], e["other_attribute"], e["likeliest"]
 
 
 def _human(e: Estimate | None) -> str:

@@ -99,9 +99,9 @@ def _missed(asked: Sequence[_Kind]) -> str:
 
 
 def _choice(e: Estimate, titles: Titles) -> str:
-    where = findings.dimension_title(e.dimension, titles).lower()
-    asked = titles.get("question", e.question).lower()
-    return f"clearest {asked} of {titles.get('group', e.group)} ({where}), {_beside_chance(e)}"
+    where = findings.dimension_title(e["dimension"], titles).lower()
+    asked = titles.get("question", e["question"]).lower()
+    return f"clearest {asked} of {titles.get('group', e['group'])} ({where}), {_beside_chance(e)}"
 
 
 def _beside_chance(e: Estimate) -> str:
@@ -111,31 +111,31 @@ def _beside_chance(e: Estimate) -> str:
 
 
 def _ranking(e: Estimate, titles: Titles) -> str:
-    asked = titles.get("question", e.question).lower()
+    asked = titles.get("question", e["question"]).lower()
     share = number(50 + (e.value or 0.0), "%")
-    return f"clearest {titles.get('group', e.group)}, above the others in {share} of ranked pairs ({asked})"
+    return f"clearest {titles.get('group', e['group'])}, above the others in {share} of ranked pairs ({asked})"
 
 
 def _difference(e: Estimate, titles: Titles) -> str:
-    group, other = (titles.get("group", name) for name in (e.group, e.contrast))
+    group, other = (titles.get("group", name) for name in (e["group"], e["other_group"]))
     value = f"{number(e.value, e.unit, signed=True)} {interval(e, signed=True)}".strip()
     return f"clearest {findings.difference_title(e)}, {group} less {other}: {value}{_chance(e)}"
 
 
 def _word(e: Estimate, titles: Titles) -> str:
-    group, other = (titles.get("group", name) for name in (e.group, e.contrast))
-    return f"clearest “{e.category}” for {group} beside {other}, log odds {number(e.value, e.unit)}{_chance(e)}"
+    group, other = (titles.get("group", name) for name in (e["group"], e["other_group"]))
+    return f"clearest “{e['word']}” for {group} beside {other}, log odds {number(e.value, e.unit)}{_chance(e)}"
 
 
 def _shift(e: Estimate, _titles: Titles) -> str:
-    if_, then = findings.field_title(e.attribute), findings.field_title(e.trait)
-    return f"largest {if_} {e.variation}, then {then} {e.category}: {number(e.value, e.unit)} nats{_chance(e)}"
+    if_, then = findings.field_title(e["attribute"]), findings.field_title(e["other_attribute"])
+    return f"largest {if_} {e['choice']}, then {then} {e['likeliest']}: {number(e.value, e.unit)} nats{_chance(e)}"
 
 
 def _agreement(e: Estimate, titles: Titles) -> str:
-    where = findings.dimension_title(e.dimension, titles).lower()
-    of = titles.get("group", e.group) if e.group else f"the mean over {where}"
-    return f"clearest {titles.get('question', e.question).lower()} of {of}, {_beside_chance(e)}"
+    where = findings.dimension_title(e["dimension"], titles).lower()
+    of = titles.get("group", e["group"]) if e["group"] else f"the mean over {where}"
+    return f"clearest {titles.get('question', e['question']).lower()} of {of}, {_beside_chance(e)}"
 
 
 def _chance(e: Estimate) -> str:
@@ -175,9 +175,9 @@ def _why_not(numbers: EstimateIndex, titles: Titles, model: str) -> str:
 def _reasons(numbers: EstimateIndex, model: str) -> str:
     """Why replies have no valid answer, with shares over tasks from the least to the largest."""
     by: dict[str, list[float]] = {}
-    for e in numbers.all("refusal_rate", model, "paradigm", "category"):
-        if e.category and e.value:
-            by.setdefault(e.category, []).append(e.value)
+    for e in numbers.all("refusal_rate", model, "task", "reason"):
+        if e["reason"] and e.value:
+            by.setdefault(e["reason"], []).append(e.value)
     if not by:
         return ""
     most = sorted(by.items(), key=lambda item: -max(item[1]))

@@ -22,7 +22,7 @@ def _wording() -> Mapping[str, Mapping[str, str]]:
     from facevalue.studies.visbias.tables import choice_questions, occupations, races  # noqa: PLC0415
 
     return {
-        "paradigm": {
+        "task": {
             "mcq": "Multiple choice",
             "yesno": "Comparisons",
             "description": "Descriptions",

@@ -71,7 +71,7 @@ class Panels(Forms):
                 others = [other for given, other in pairs if given == attribute]
                 made.append(self._panel(attribute, others, most, biased))
             if made:
-                out.append((self.titles.get("paradigm", task), made))
+                out.append((self.titles.get("task", task), made))
         return out
 
     def ratings(self, model: str) -> Ratings:
@@ -90,8 +90,8 @@ class Panels(Forms):
     def _strongest(self, model: str, task: str) -> dict[tuple[str, str], Estimate]:
         """The largest shift of each attribute by each other."""
         out: dict[tuple[str, str], Estimate] = {}
-        for e in self.numbers.all(findings.SHIFT, model, *PAIR, paradigm=task, contrast=findings.CONDITIONS[0]):
-            key = e.attribute or "", e.trait or ""
+        for e in self.numbers.all(findings.SHIFT, model, *PAIR, task=task, fields=findings.CONDITIONS[0]):
+            key = e["attribute"] or "", e["other_attribute"] or ""
             if e.value is not None and (key not in out or e.value > (out[key].value or 0.0)):
                 out[key] = e
         return out
@@ -99,7 +99,7 @@ class Panels(Forms):
     def _biased(self, model: str) -> set[tuple[str | None, ...]]:
         rated = self.numbers.all(RATING, model, *PAIR)
         return {
-            (e.attribute, e.variation, e.trait, e.category)
+            (e["attribute"], e["choice"], e["other_attribute"], e["likeliest"])
             for e in rated
             if (e.n or 0) >= RATERS and (e.value or 0.0) >= FLAG
         }
@@ -112,7 +112,7 @@ class Panels(Forms):
         biased: dict[str, set[tuple[str | None, ...]]],
     ) -> Panel:
         shown = [found.get((attribute, other)) for other in others for found in most.values()]
-        choices = list(dict.fromkeys(e.variation or "" for e in shown if e is not None))
+        choices = list(dict.fromkeys(e["choice"] or "" for e in shown if e is not None))
         keys = {
             choice: Key(chr(ord("A") + at), choice, look)
             for at, (choice, look) in enumerate(zip(choices, classes(len(choices), ordered=False), strict=True))
@@ -126,12 +126,13 @@ class Panels(Forms):
     def _mark(self, e: Estimate | None, keys: dict[str, Key], biased: set[tuple[str | None, ...]]) -> Mark:
         if e is None:
             return Mark(None, "")
-        key = keys[e.variation or ""]
+        key = keys[e["choice"] or ""]
         look = key.class_ if self.numbers.tested(e) else "open"
-        if (e.attribute, e.variation, e.trait, e.category) in biased:
+        if (e["attribute"], e["choice"], e["other_attribute"], e["likeliest"]) in biased:
             look += " biased"
         radius = _LEAST + (_MOST - _LEAST) * min((e.value or 0.0) / _FULL, 1.0)
-        title = f"{e.variation}: {findings.field_title(e.trait)} {e.category}. {self.detail(e, brief=True)}"
+        title = f"{e['choice']}: {findings.field_title(e['other_attribute'])} {e['likeliest']}. "
+        title += self.detail(e, brief=True)
         circle = tag("circle", cx=13, cy=13, r=f"{radius:.1f}", class_=f"part kl {look}")
         svg = tag("svg", tag("title", title), circle, width=26, height=26, class_="klmark", role="img")
         return Mark(svg, f"{key.letter} {number(e.value, e.unit)}")

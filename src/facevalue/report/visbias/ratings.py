@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import complete, stacked
 from facevalue.report.visbias.findings import SHIFT
 from facevalue.runs.ratings import FOLDER, read_kept
 from facevalue.runs.stored import StoredRun
@@ -14,7 +14,8 @@ RATING, AGREEMENT = "human_rating", "rater_agreement"
 _SOURCE = "VisBias (003_4c8bf5711757ffbf), section 3.4"
 _MEANS = "t over raters"
 _SEED = 0
-_NAMES = {"attribute": "attribute", "variation": "choice", "trait": "outcome", "category": "likely"}
+_WHO = ("model", "intervention")
+_NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outcome", "likeliest": "likely"}
 """From labels of `attribute_shift` to the columns of a pair that people are asked about."""
 
 
@@ -42,7 +43,7 @@ def with_kept(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.Da
         ratings = read_kept(run.folder)
         if ratings is None:
             continue
-        own = pl.col("model").eq(run.model) | pl.col("model").str.starts_with(f"{run.model} + ")
+        own = pl.col("model") == run.model
         pairs = _pairs(estimates.filter(own))
         known = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
         counts = counted(ratings)
@@ -85,7 +86,7 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     from facevalue.studies.visbias.questionnaire import judged  # noqa: PLC0415 - imports scipy.stats
 
     shifts = estimates.filter((pl.col("measure") == SHIFT) & pl.col("value").is_not_null())
-    pairs = shifts.select("model", *_NAMES).unique(maintain_order=True)
+    pairs = shifts.select(*_WHO, *_NAMES).unique(maintain_order=True)
     found = judged(_pairs(estimates).rename(_NAMES), ratings, _SEED)
     alpha = found.agreement
     rated = found.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
@@ -95,23 +96,16 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
         *fixed, pl.col("mean").alias("value"), pl.col("raters").alias("n"), pl.col("raters").alias("clusters"),
         measure=pl.lit(RATING), unit=pl.lit("1 to 5"), method=pl.lit(_MEANS),
     )  # fmt: skip
-    agreed = pairs.select("model").unique(maintain_order=True).with_columns(
+    agreed = pairs.select(_WHO).unique(maintain_order=True).with_columns(
         *fixed, pl.lit(float(alpha.value[0])).alias("value"), pl.lit(float(alpha.low[0])).alias("low"),
         pl.lit(float(alpha.high[0])).alias("high"), pl.lit(int(alpha.n[0])).alias("n"),
         pl.lit(int(alpha.clusters[0])).alias("clusters"), measure=pl.lit(AGREEMENT), unit=pl.lit("1"),
         method=pl.lit(str(alpha.method[0])),
     )  # fmt: skip
-    return pl.concat([estimates, _complete(rows), _complete(agreed)])
+    return stacked([estimates, complete(rows, _NAMES), complete(agreed, ())])
 
 
 def _pairs(estimates: pl.DataFrame) -> pl.DataFrame:
     """The associations of any model, once each."""
     shifts = estimates.filter((pl.col("measure") == SHIFT) & pl.col("value").is_not_null())
     return shifts.select(*_NAMES).unique(maintain_order=True)
-
-
-def _complete(rows: pl.DataFrame) -> pl.DataFrame:
-    missing = [pl.lit(None).alias(name) for name in SCHEMA if name not in rows.columns]
-    numbers = [name for name, dtype in SCHEMA.items() if dtype == pl.Float64()]
-    whole = rows.with_columns(missing).select(list(SCHEMA)).cast(SCHEMA)  # type: ignore[arg-type]
-    return whole.with_columns(pl.col(numbers).fill_nan(None))

@@ -43,28 +43,28 @@ def _judged(numbers: EstimateIndex, rows: list[Estimate]) -> list[Estimate]:
 
 
 def _choice(e: Estimate, titles: Titles) -> str:
-    where = findings.dimension_title(e.dimension, titles).lower()
-    return f"{titles.get('question', e.question)}: {titles.get('group', e.group)} ({where})"
+    where = findings.dimension_title(e["dimension"], titles).lower()
+    return f"{titles.get('question', e['question'])}: {titles.get('group', e['group'])} ({where})"
 
 
 def _difference(e: Estimate, titles: Titles) -> str:
-    group, other = (titles.get("group", name) for name in (e.group, e.contrast))
+    group, other = (titles.get("group", name) for name in (e["group"], e["other_group"]))
     what = findings.difference_title(e)
     return f"{what[:1].upper()}{what[1:]}: {group} less {other}"
 
 
 def _word(e: Estimate, titles: Titles) -> str:
-    return f"“{e.category}”: {titles.get('group', e.group)} beside {titles.get('group', e.contrast)}"
+    return f"“{e['word']}”: {titles.get('group', e['group'])} beside {titles.get('group', e['other_group'])}"
 
 
 def _shift(e: Estimate, _titles: Titles) -> str:
-    return f"{findings.field_title(e.attribute)} {e.variation}: {findings.field_title(e.trait)} {e.category}"
+    return findings.association(e)
 
 
 def _agreement(e: Estimate, titles: Titles) -> str:
-    where = findings.dimension_title(e.dimension, titles).lower()
-    of = f"{titles.get('group', e.group)} ({where})" if e.group else f"mean over {where}"
-    return f"{titles.get('question', e.question)}: {of}"
+    where = findings.dimension_title(e["dimension"], titles).lower()
+    of = f"{titles.get('group', e['group'])} ({where})" if e["group"] else f"mean over {where}"
+    return f"{titles.get('question', e['question'])}: {of}"
 
 
 def _warnings(numbers: EstimateIndex, titles: Titles) -> list[str]:
@@ -73,7 +73,7 @@ def _warnings(numbers: EstimateIndex, titles: Titles) -> list[str]:
     for model in models:
         whose = f"{model}: " if len(models) > 1 else ""
         out += [
-            f"{whose}{number(e.value, e.unit)} of replies have no valid answer ({titles.get('paradigm', e.paradigm)})."
+            f"{whose}{number(e.value, e.unit)} of replies have no valid answer ({titles.get('task', e['task'])})."
             for e in rates(numbers, model)
             if (e.value or 0.0) >= 0.05
         ]

@@ -82,42 +82,49 @@ class Texts(View):
     def whole(self, model: str) -> Lines:
         """Lengths, sentiment and listed words over all descriptions."""
         pairs = [((self.title(name), DASH), e) for name in _MEASURES
-                 for e in self.numbers.all(name, model, "paradigm")]  # fmt: skip
+                 for e in self.numbers.all(name, model, "task")]  # fmt: skip
         for name in ("listed_words", "listed_words_published"):
-            pairs += [((self.title(name), e.category or ""), e)
-                      for e in self.numbers.all(name, model, "paradigm", "category")]  # fmt: skip
+            pairs += [((self.title(name), e["word_list"] or ""), e)
+                      for e in self.numbers.all(name, model, "task", "word_list")]  # fmt: skip
         return self.lines(("What", "List"), pairs)
 
     def _text(self, model: str, dimension: str) -> TextPart:
         blocks = []
         for name in _MEASURES:
-            rows = self.numbers.all(name, model, "paradigm", "group", dimension=dimension)
+            rows = self.numbers.all(name, model, "task", "group", dimension=dimension)
             blocks.append(TextBlock(self.title(name), self._groups(rows)))
-        lists = self.numbers.all("listed_words", model, "paradigm", "group", "category", dimension=dimension)
-        for listed in dict.fromkeys(e.category for e in lists):
-            own = [e for e in lists if e.category == listed]
+        lists = self.numbers.all("listed_words", model, "task", "group", "word_list", dimension=dimension)
+        for listed in dict.fromkeys(e["word_list"] for e in lists):
+            own = [e for e in lists if e["word_list"] == listed]
             if any(e.value for e in own):
                 blocks.append(TextBlock(f"Words of the list “{listed}” per 1,000 words", self._groups(own)))
         differences, found, tested = [], [], 0
         for name in (*_MEASURES, "listed_words"):
             kind = f"{name}_difference"
-            rows = self.numbers.all(kind, model, "paradigm", "group", "contrast", dimension=dimension)
-            rows += self.numbers.all(kind, model, "paradigm", "group", "contrast", "category", dimension=dimension)
+            rows = self.numbers.all(kind, model, "task", "group", "other_group", dimension=dimension)
+            rows += self.numbers.all(kind, model, "task", "group", "other_group", "word_list", dimension=dimension)
             tested += len([e for e in rows if e.q is not None])
             found += [e for e in rows if self.numbers.tested(e)]
             what = self.title(name)
             differences += [
-                ((f"{what}: {e.category}" if e.category else what, self.group(e.group), self.group(e.contrast)), e)
+                (
+                    (
+                        f"{what}: {e['word_list']}" if e["word_list"] else what,
+                        self.group(e["group"]),
+                        self.group(e["other_group"]),
+                    ),
+                    e,
+                )
                 for e in rows
             ]
         differences.sort(key=lambda pair: (not self.numbers.tested(pair[1]), pair[1].q is None, pair[1].q or 0.0))
         published = [
-            ((self.title(name), e.category or DASH, self.group(e.group)), e)
+            ((self.title(name), e["word_list"] or DASH, self.group(e["group"])), e)
             for name in ("positive_sentiment_published", "negative_sentiment_published", "listed_words_published")
-            for by in ((), ("category",))
-            for e in self.numbers.all(name, model, "paradigm", "group", *by, dimension=dimension)
+            for by in ((), ("word_list",))
+            for e in self.numbers.all(name, model, "task", "group", *by, dimension=dimension)
         ]
-        lists_ = [((self.title("listed_words"), e.category or DASH, self.group(e.group)), e) for e in lists]
+        lists_ = [((self.title("listed_words"), e["word_list"] or DASH, self.group(e["group"])), e) for e in lists]
         sentence = f"Differences between two groups found beyond chance: {len(found)} of {tested:,}."
         title = self.where(dimension)
         shown = [block for block in blocks if block.strips is not None]
@@ -131,7 +138,7 @@ class Texts(View):
         )
 
     def _groups(self, rows: Sequence[Estimate]) -> Strips | None:
-        return self.strips(rows, lambda e: (self.group(e.group), ""), what="Mean", zero=False,
+        return self.strips(rows, lambda e: (self.group(e["group"]), ""), what="Mean", zero=False,
                            look=lambda _: (0, "plain"))  # fmt: skip
 
     def words(self, model: str, said: Mapping[tuple[str, str, str], Sentence]) -> list[WordList]:
@@ -145,33 +152,37 @@ class Texts(View):
             Sentences by (dimension, group, word).
         """
         rows = findings.marked(self.numbers, model)
-        by = ("paradigm", "dimension", "group", "contrast", "category")
+        by = ("task", "dimension", "group", "other_group", "word")
         z = {_place(e): e for e in self.numbers.all("marked_word_z", model, *by)}
         ranked = self.numbers.all("marked_word_published", model, *by)
-        ranked += self.numbers.all("marked_word_published", model, "paradigm", "dimension", "group", "category")
+        ranked += self.numbers.all("marked_word_published", model, "task", "dimension", "group", "word")
         out = []
-        sides = sorted({(e.dimension or "", e.group or "", e.contrast or "") for e in rows})
+        sides = sorted({(e["dimension"] or "", e["group"] or "", e["other_group"] or "") for e in rows})
         for dimension, group, contrast in sides:
-            own = [e for e in rows if (e.dimension, e.group, e.contrast) == (dimension, group, contrast)]
+            own = [e for e in rows if (e["dimension"], e["group"], e["other_group"]) == (dimension, group, contrast)]
             own.sort(key=lambda e: (not self.numbers.tested(e), -_z(z.get(_place(e)))))
             lines = [self._word(e, z.get(_place(e)), said) for e in own[:MOST_WORDS]]
             published = sorted(
-                (e for e in ranked if e.dimension == dimension and e.group == group and e.contrast in (None, contrast)),
+                (
+                    e
+                    for e in ranked
+                    if e["dimension"] == dimension and e["group"] == group and e["other_group"] in (None, contrast)
+                ),
                 key=lambda e: e.value or 0.0,
             )
             out.append(WordList(
                 self.group(group), self.group(contrast), self.where(dimension), len(own),
                 sum(self.numbers.tested(e) for e in own), lines,
-                ", ".join(dict.fromkeys(e.category or "(empty word)" for e in published[:MOST_WORDS])),
+                ", ".join(dict.fromkeys(e["word"] or "(empty word)" for e in published[:MOST_WORDS])),
             ))  # fmt: skip
         return out
 
     def _word(self, e: Estimate, z: Estimate | None, said: Mapping[tuple[str, str, str], Sentence]) -> WordRow:
         verdict = verdict_of(e.verdict)
-        quoted = said.get((e.dimension or "", e.group or "", e.category or ""))
+        quoted = said.get((e["dimension"] or "", e["group"] or "", e["word"] or ""))
         word, icon = (DASH, Markup("")) if verdict is None else (SHORT[verdict], verdict_icon(verdict))
         return WordRow(
-            e.category or "",
+            e["word"] or "",
             number(e.value, e.unit, signed=True),
             self.interval(e),
             DASH if z is None else number(z.value, z.unit),
@@ -188,7 +199,7 @@ class Texts(View):
 
 
 def _place(e: Estimate) -> tuple[str | None, ...]:
-    return e.dimension, e.group, e.contrast, e.category
+    return e["dimension"], e["group"], e["other_group"], e["word"]
 
 
 def _z(e: Estimate | None) -> float:

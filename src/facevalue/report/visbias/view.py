@@ -103,31 +103,32 @@ class View(Parts):
         return out
 
     def _keys(self, model: str, question: str) -> list[Key]:
-        rows = self.numbers.all("choice_share", model, "paradigm", "dimension", "group", "question", "category")
-        rows += self.numbers.all("choice_share", model, "paradigm", "question", "category")
-        levels = list(dict.fromkeys(e.category or "" for e in rows if e.question == question))
+        rows = self.numbers.all("choice_share", model, "task", "dimension", "group", "question", "choice")
+        rows += self.numbers.all("choice_share", model, "task", "question", "choice")
+        levels = list(dict.fromkeys(e["choice"] or "" for e in rows if e["question"] == question))
         looks = classes(len(levels), ordered=question in _ORDERED)
         return [
-            Key(chr(ord("A") + place), self.titles.get("category", level), look)
+            Key(chr(ord("A") + place), self.titles.get("choice", level), look)
             for place, (level, look) in enumerate(zip(levels, looks, strict=True))
         ]
 
     def _bars(self, model: str, question: str, dimension: str, keys: list[Key]) -> Bars:
-        every = self.numbers.all("choice_share", model, "paradigm", "question", "category", paradigm="mcq")
-        own = self.numbers.all("choice_share", model, "paradigm", "dimension", "group", "question", "category")
-        own = [e for e in own if e.question == question and e.dimension == dimension]
-        by = {e.group: e for e in findings.divergences(self.numbers, model, species=dimension == findings.SPECIES)
-              if e.question == question and e.dimension == dimension}  # fmt: skip
+        every = self.numbers.all("choice_share", model, "task", "question", "choice", task="mcq")
+        own = self.numbers.all("choice_share", model, "task", "dimension", "group", "question", "choice")
+        own = [e for e in own if e["question"] == question and e["dimension"] == dimension]
+        by = {e["group"]: e for e in findings.divergences(self.numbers, model, species=dimension == findings.SPECIES)
+              if e["question"] == question and e["dimension"] == dimension}  # fmt: skip
         rows = []
         if dimension != findings.SPECIES:
-            rows.append(self._row("Everyone", [e for e in every if e.question == question], None, keys))
-        blind = self.numbers.all("choice_share", f"{model} + {WITHOUT}", "paradigm", "question", "category")
-        blind = [e for e in blind if e.question == question]
+            rows.append(self._row("Everyone", [e for e in every if e["question"] == question], None, keys))
+        without = self.numbers.under(model, WITHOUT)
+        blind = self.numbers.all("choice_share", without, "task", "question", "choice") if without else []
+        blind = [e for e in blind if e["question"] == question]
         if blind and dimension != findings.SPECIES:
             rows.append(self._row("Without a picture", blind, None, keys))
-        groups = list(dict.fromkeys(e.group for e in own))
-        rows += [self._row(self.group(g), [e for e in own if e.group == g], by.get(g), keys) for g in groups]
-        pairs = (((self.group(e.group), self.titles.get("category", e.category)), e) for e in own)
+        groups = list(dict.fromkeys(e["group"] for e in own))
+        rows += [self._row(self.group(g), [e for e in own if e["group"] == g], by.get(g), keys) for g in groups]
+        pairs = (((self.group(e["group"]), self.titles.get("choice", e["choice"])), e) for e in own)
         judged = any(row.verdict for row in rows)
         title = self.where(dimension)
         found = f"{sum(self.numbers.tested(e) for e in by.values())} of {len(by)} found different"
@@ -139,7 +140,7 @@ class View(Parts):
         at = {key.text: key for key in keys}
         parts = []
         for e in shares:
-            text = self.titles.get("category", e.category)
+            text = self.titles.get("choice", e["choice"])
             share = None if e.value is None else 100 * e.value
             parts.append(Part(at[text].letter, share, at[text].class_, f"{text}: {self.detail(e, brief=True)}"))
         said = ", ".join(f"{k.text} {p.share:.0f}%" for k, p in zip(keys, parts, strict=False) if p.share)
@@ -161,7 +162,9 @@ class View(Parts):
         rows = findings.divergences(self.numbers, model, species=species)[:15]
 
         def label(e: Estimate) -> tuple[str, str]:
-            return self.group(e.group), f"{self.titles.get('question', e.question)}, {self.where(e.dimension).lower()}"
+            return self.group(
+                e["group"]
+            ), f"{self.titles.get('question', e['question'])}, {self.where(e['dimension']).lower()}"
 
         return self.strips(rows, label, what="Divergence", look=above_floor)
 
@@ -169,29 +172,31 @@ class View(Parts):
         """All divergences."""
         rows = findings.divergences(self.numbers, model, species=species)
         heads = ("Question", "Of", "Group")
-        return self.lines(heads, (
-            ((self.titles.get("question", e.question), self.where(e.dimension), self.group(e.group)), e) for e in rows
-        ))  # fmt: skip
+        pairs = (
+            ((self.titles.get("question", e["question"]), self.where(e["dimension"]), self.group(e["group"])), e)
+            for e in rows
+        )
+        return self.lines(heads, pairs)
 
     def pairs(self, model: str, *, species: bool = False) -> list[Bars]:
         """Of each yes-no question the pairs ranked, not ranked and contradicted, over all and within occupations."""
-        labels = ("paradigm", "question"), ("paradigm", "question", "dimension"), (
-            "paradigm", "question", "dimension", "group",
+        labels = ("task", "question"), ("task", "question", "dimension"), (
+            "task", "question", "dimension", "group",
         )  # fmt: skip
         of = {
             name: [e for by in labels for e in self.numbers.all(name, model, *by)
-                   if (e.dimension == findings.SPECIES) is species]
+                   if (e["dimension"] == findings.SPECIES) is species]
             for name, *_ in _OUTCOMES
         }  # fmt: skip
         out = []
-        for question in dict.fromkeys(e.question for e in of["ranked_share"]):
+        for question in dict.fromkeys(e["question"] for e in of["ranked_share"]):
             rows, pairs = [], []
-            groups = dict.fromkeys(e.group for e in of["ranked_share"] if e.question == question)
+            groups = dict.fromkeys(e["group"] for e in of["ranked_share"] if e["question"] == question)
             for group in groups:
                 parts = []
                 ranked = None
                 for name, letter, look, text in _OUTCOMES:
-                    e = next((e for e in of[name] if e.question == question and e.group == group), None)
+                    e = next((e for e in of[name] if e["question"] == question and e["group"] == group), None)
                     if e is None:
                         continue
                     ranked = e if name == "ranked_share" else ranked
@@ -213,37 +218,37 @@ class View(Parts):
 
     def rankings(self, model: str, *, species: bool = False) -> list[tuple[str, Strips | None]]:
         """Per question how often each group is ranked above the others, in points from an even chance."""
-        rows = self.numbers.all(findings.ABOVE, model, "paradigm", "dimension", "group", "question")
-        rows = [e for e in rows if (e.dimension == findings.SPECIES) is species]
+        rows = self.numbers.all(findings.ABOVE, model, "task", "dimension", "group", "question")
+        rows = [e for e in rows if (e["dimension"] == findings.SPECIES) is species]
         out = []
-        for question in dict.fromkeys(e.question for e in rows):
-            own = [e.in_points() for e in rows if e.question == question]
-            own.sort(key=lambda e: (e.dimension or "", e.value is None, -(e.value or 0.0)))
+        for question in dict.fromkeys(e["question"] for e in rows):
+            own = [e.in_points() for e in rows if e["question"] == question]
+            own.sort(key=lambda e: (e["dimension"] or "", e.value is None, -(e.value or 0.0)))
 
             def label(e: Estimate) -> tuple[str, str]:
-                return self.group(e.group), self.where(e.dimension).lower()
+                return self.group(e["group"]), self.where(e["dimension"]).lower()
 
             out.append((self.titles.get("question", question), self.strips(own, label, what="Points")))
         return out
 
     def ranking_lines(self, model: str, *, species: bool = False) -> Lines:
         """The same as numbers."""
-        rows = self.numbers.all(findings.ABOVE, model, "paradigm", "dimension", "group", "question")
-        rows = [e for e in rows if (e.dimension == findings.SPECIES) is species]
-        pairs = [((self.titles.get("question", e.question), self.where(e.dimension), self.group(e.group)), e)
+        rows = self.numbers.all(findings.ABOVE, model, "task", "dimension", "group", "question")
+        rows = [e for e in rows if (e["dimension"] == findings.SPECIES) is species]
+        pairs = [((self.titles.get("question", e["question"]), self.where(e["dimension"]), self.group(e["group"])), e)
                  for e in (one.in_points() for one in rows)]  # fmt: skip
         return self.lines(("Question", "Of", "Group"), pairs)
 
     def agreement(self, model: str) -> tuple[Strips | None, Lines]:
         """How far forms are from choices about the same group."""
         rows = findings.agreements(self.numbers, model)
-        rows.sort(key=lambda e: (e.dimension or "", e.question or "", e.group is not None, e.group or ""))
+        rows.sort(key=lambda e: (e["dimension"] or "", e["question"] or "", e["group"] is not None, e["group"] or ""))
 
         def label(e: Estimate) -> tuple[str, str]:
-            group = self.group(e.group) if e.group else f"Mean, {self.where(e.dimension).lower()}"
-            return self.titles.get("question", e.question), group
+            group = self.group(e["group"]) if e["group"] else f"Mean, {self.where(e['dimension']).lower()}"
+            return self.titles.get("question", e["question"]), group
 
-        pairs = [((*label(e), self.where(e.dimension)), e) for e in rows]
+        pairs = [((*label(e), self.where(e["dimension"])), e) for e in rows]
         return self.strips(rows, label, what="Divergence", look=above_floor), self.lines(
             ("Question", "Of", "By"), pairs
         )
@@ -252,28 +257,30 @@ class View(Parts):
         """Replies without a valid answer by task, question and reason; and by group, as numbers."""
         every = self.numbers.where((pl.col("measure") == "refusal_rate") & (pl.col("model") == model))
         rows = list(every)
-        plain = [e for e in rows if e.group is None and (e.question is None or e.category is None)]
+        plain = [e for e in rows if e["group"] is None and (e["question"] is None or e["reason"] is None)]
 
         def label(e: Estimate) -> tuple[str, str]:
-            task = self.titles.get("paradigm", e.paradigm)
+            task = self.titles.get("task", e["task"])
             of = [
-                "species" if e.dimension == findings.SPECIES else "",
-                self.titles.get("question", e.question) if e.question else "",
-                f"reason: {e.category}" if e.category else "",
+                "species" if e["dimension"] == findings.SPECIES else "",
+                self.titles.get("question", e["question"]) if e["question"] else "",
+                f"reason: {e['reason']}" if e["reason"] else "",
             ]
             return task, ", ".join(filter(None, of))
 
         heads = ("Task", "Question, reason", "Of", "Group")
-        pairs = (((*label(e), self.where(e.dimension), self.group(e.group) if e.group else DASH), e) for e in rows)
+        pairs = (
+            ((*label(e), self.where(e["dimension"]), self.group(e["group"]) if e["group"] else DASH), e) for e in rows
+        )
         return self.strips(plain, label, what="Rate", look=lambda _: (0, "plain")), self.lines(heads, pairs)
 
     def missing_groups(self, model: str) -> list[tuple[str, Strips | None]]:
         """Refusals of choices by group, per dimension."""
-        rows = self.numbers.all("refusal_rate", model, "paradigm", "dimension", "group", paradigm="mcq")
+        rows = self.numbers.all("refusal_rate", model, "task", "dimension", "group", task="mcq")
         names = [d for d in findings.dimensions(self.numbers, model, "refusal_rate") if d != findings.SPECIES]
         out = []
         for name in names:
-            own = [e for e in rows if e.dimension == name]
-            made = self.strips(own, lambda e: (self.group(e.group), ""), what="Rate", look=lambda _: (0, "plain"))
+            own = [e for e in rows if e["dimension"] == name]
+            made = self.strips(own, lambda e: (self.group(e["group"]), ""), what="Rate", look=lambda _: (0, "plain"))
             out.append((self.where(name), made))
         return out

@@ -19,7 +19,7 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.measures import MEASURES
+from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.stylisticbias.pictures import located, pictures
 from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.tables import (
@@ -134,6 +134,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         measures=MEASURES,
+        labels=LABELS,
+        renamed=RENAMED,
         lead=("variations",),
         precision=precision(design, faces, names, orderings, len(seeds)),
         titles=TITLES,
