@@ -6,7 +6,6 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue import studies
 from facevalue.api.study import Study
 from facevalue.errors import DataError
 from facevalue.runs.export import wide_chunks
@@ -73,7 +72,7 @@ class Run:
         >>> fv.open_run("runs/first").study.settings["faces"]
         '1M,1F'
         """
-        return Study(self.stored.protocol or studies.protocol(self.stored.study.name), self.stored.study)
+        return Study(self.stored.protocol, self.stored.study)
 
     @property
     def complete(self) -> bool:
@@ -226,7 +225,7 @@ class Run:
         >>> fv.open_run("runs/first").verify().replies
         600
         """
-        return verify(StoredRun.open(self.folder, protocol=self.stored.protocol))
+        return verify(StoredRun.open(self.folder, protocol=self.stored.given))
 
     def __repr__(self) -> str:
         return f"Run({self.folder.as_posix()!r}, {', '.join(f'{name}={value!r}' for name, value in self._facts())})"

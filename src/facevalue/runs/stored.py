@@ -50,8 +50,8 @@ class StoredRun:
         Who sorts the texts that no rule sorts; None for nobody.
     pictures_named:
         Whether its pictures are drawn, or lie in a folder that the user named.
-    protocol:
-        What it is a run of, where that is not found by name.
+    given:
+        What it is a run of, where that is not to be found by name.
     """
 
     folder: Path
@@ -59,7 +59,12 @@ class StoredRun:
     study: Study
     judge: Judge | None = None
     pictures_named: bool = True
-    protocol: Protocol | None = None
+    given: Protocol | None = None
+
+    @property
+    def protocol(self) -> Protocol:
+        """What it is a run of."""
+        return self.given or studies.protocol(self.study.name)
 
     def declared(self) -> "Preregistration | None":
         """What was declared before the run; None if nothing was.
@@ -143,14 +148,14 @@ class StoredRun:
         """The same run without its interventions: the study as it is, and the answers to it alone."""
         if INTERVENTIONS not in self.facts.options:
             return self
-        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.protocol))
+        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.given))
 
 
 def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
     """The study of a run with other settings."""
     facts = replace(run.facts, options=options)
     done = options.get(INTERVENTIONS, [])
-    plain = _plain(facts, run.study.manifest, run.judge, run.protocol)
+    plain = _plain(facts, run.study.manifest, run.judge, run.given)
     return intervened(plain, stored(done) if isinstance(done, list) else ())
 
 
