@@ -66,7 +66,7 @@ class Study:
         >>> fv.study("stylisticbias", seeds=[7]).settings["seeds"]
         ['7']
         """
-        return dict(self.compiled.options)
+        return {setting.name: self.compiled.options[setting.name] for setting in self.protocol.settings}
 
     @property
     def trials(self) -> int:

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from facevalue.errors import UnknownNameError
 from facevalue.protocol.settings import Setting
 from facevalue.studies import STUDIES, protocol
 from facevalue.types import OptionValue
@@ -37,8 +36,6 @@ class StudyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""
-        if cmd_name not in STUDIES:
-            raise UnknownNameError("study", cmd_name, STUDIES)
         study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
 

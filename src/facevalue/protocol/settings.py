@@ -1,5 +1,6 @@
 """Settings: what a study lets its user choose, and readers of the choices that check them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -10,6 +11,7 @@ from facevalue.types import OptionValue
 Options = Mapping[str, OptionValue]
 MOST_SEEDS = 80
 HOTTEST = 100.0
+_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +139,24 @@ def typed(setting: Setting, value: object) -> OptionValue:
             return value
     kind = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}[type(default)]
     raise DataError(f"The setting {setting.name} is {kind}, not {value!r}.")
+
+
+def face_counts(text: str) -> dict[str, int]:
+    """Read how many faces of each gender are wanted.
+
+    Examples
+    --------
+    >>> face_counts("274M,226F"), face_counts("5")
+    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
+    """
+    text = text.replace(" ", "")
+    if text.isdigit() and len(text) <= 6:
+        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
+    else:
+        match = _FACES.fullmatch(text)
+        if not match:
+            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
+        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
+    if not sum(counts.values()):
+        raise DataError("No faces asked for: nothing to judge.")
+    return {gender: count for gender, count in counts.items() if count}

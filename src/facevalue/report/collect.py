@@ -12,7 +12,7 @@ from facevalue.report.sections import page_of
 from facevalue.runs.joined import study_of
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
-from facevalue.store.manifest import Session
+from facevalue.store.manifest import STUDY_TEXT, Session
 from facevalue.store.reader import count_drawn
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
@@ -43,7 +43,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
             study.title,
             study.citation,
             study.content_note,
-            study.options,
+            {name: value for name, value in study.options.items() if name != STUDY_TEXT},
             runs[0].measures,
             tuple((left.what, left.why) for left in study.left_out),
         ),

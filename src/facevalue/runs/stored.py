@@ -18,7 +18,7 @@ from facevalue.runs.judged import stored_judge
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.integrity import check_folder
-from facevalue.store.manifest import INTERVENTIONS
+from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
 from facevalue.store.reader import collected, scan_stored
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
@@ -64,7 +64,7 @@ class StoredRun:
     @property
     def protocol(self) -> Protocol:
         """What it is a run of."""
-        return self.given or studies.protocol(self.study.name)
+        return self.given or studies.asked(self.facts.study, self.facts.options)
 
     def declared(self) -> "Preregistration | None":
         """What was declared before the run; None if nothing was.
@@ -77,7 +77,8 @@ class StoredRun:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
-            return None
+            own = None if self.study.declared is None else self.study.declared()
+            return None if own is None else own.too_late() if self.replayed else own
         path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.measures]
         found = read_preregistration(path, measures, self.study.labels, self.study.renamed)
         if found.sha256 != self.facts.preregistration:
@@ -163,7 +164,10 @@ def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, prot
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
     if protocol is not None and protocol.name != facts.study:
         raise RunError(f"This is a run of {facts.study}, not of {protocol.name}.")
-    study = studies.build(facts.study, options, manifest) if protocol is None else protocol.study(options, manifest)
+    if protocol is None:
+        study = studies.build(facts.study, options, manifest)
+    else:
+        study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
     return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
 
 
