@@ -83,8 +83,8 @@ def published(name: str) -> Protocol:
 
 
 def extras_of(study: Study) -> Extras:
-    """What a study offers beside its measures; nothing where it is read from a file."""
-    return Extras() if STUDY_TEXT in study.options else published(study.name).extras
+    """What a study offers beside its measures."""
+    return asked(study.name, study.options).extras
 
 
 def _loaded(plugin: Plugin) -> Protocol:
@@ -94,6 +94,18 @@ def _loaded(plugin: Plugin) -> Protocol:
     if found.name != plugin.name:
         raise plugin.wrong(f"calls itself {found.name}: an entry point has the name of its study")
     return found
+
+
+def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
+    """The protocol of a stored run: a run of one's own study holds its text, and no file is read.
+
+    Raises
+    ------
+    UnknownNameError
+        No such study.
+    """
+    text = options.get(STUDY_TEXT)
+    return own.parse(text) if isinstance(text, str) else published(name)
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
@@ -106,8 +118,5 @@ def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame 
     PluginError
         It is of another package, and cannot be had.
     """
-    text = options.get(STUDY_TEXT)
-    if isinstance(text, str):
-        rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
-        return own.parse(text).study(rest, manifest)
-    return protocol(name).study(options, manifest)
+    rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
+    return asked(name, options).study(rest, manifest)
