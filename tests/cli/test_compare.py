@@ -15,9 +15,9 @@ from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
 from facevalue.measures.estimates import schema
-from facevalue.run import compare
-from facevalue.run.compare import Agreement
-from facevalue.run.stored import StoredRun
+from facevalue.runs import compare
+from facevalue.runs.compare import Agreement
+from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
 from facevalue.studies.vignette.offers import COMPARED

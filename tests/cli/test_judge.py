@@ -10,7 +10,7 @@ import pytest
 from facevalue.answers.categories import Why, resolve
 from facevalue.errors import ModelError
 from facevalue.models.base import Capabilities
-from facevalue.run.judged import Doubt, Judgments, ReplyKind, judgment_of, question, read_judgments
+from facevalue.runs.judged import Doubt, Judgments, ReplyKind, judgment_of, question, read_judgments
 from facevalue.store import read_manifest, write_manifest
 from facevalue.store.shards import write_shard
 from facevalue.studies.visbias.tables import attributes

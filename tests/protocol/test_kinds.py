@@ -9,9 +9,9 @@ from PIL import Image
 
 from facevalue.models import load
 from facevalue.protocol.protocol import Protocol
-from facevalue.run import RunSettings, run
-from facevalue.run.joined import estimate
-from facevalue.run.stored import StoredRun
+from facevalue.runs import RunSettings, run
+from facevalue.runs.joined import estimate
+from facevalue.runs.stored import StoredRun
 from tests.protocol.conftest import MINIMAL, Reader
 
 LISTED = """

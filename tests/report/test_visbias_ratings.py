@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.run.ratings import keep, with_ratings
+from facevalue.runs.ratings import keep, with_ratings
 from facevalue.studies.visbias.offers import EXTRAS
 from facevalue.studies.visbias.questionnaire import items
 from tests.report.test_visbias import frame, row, rows

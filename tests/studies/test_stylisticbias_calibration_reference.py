@@ -11,8 +11,8 @@ from facevalue.models.reference.adapter import ReferenceModel
 from facevalue.models.reference.truth import Truth
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate
-from facevalue.run import RunSettings, run
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs import RunSettings, run
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration_reference as calibration
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.calibration_population import Population, Readings, audited_study

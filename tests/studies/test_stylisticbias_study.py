@@ -14,7 +14,7 @@ from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import Study
-from facevalue.run.plan import plan
+from facevalue.runs.plan import plan
 from facevalue.stimuli.drawn import PortraitSource
 from facevalue.stimuli.portraits import png, svg
 from facevalue.studies.stylisticbias.aggregate import Faces

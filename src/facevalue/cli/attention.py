@@ -16,9 +16,9 @@ from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
 from facevalue.report.checks import KINDS
 from facevalue.report.markup import tag
-from facevalue.run.pictures import NO_PICTURE, shown
-from facevalue.run.requests import RequestBuilder
-from facevalue.run.stored import StoredRun
+from facevalue.runs.pictures import NO_PICTURE, shown
+from facevalue.runs.requests import RequestBuilder
+from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
 from facevalue.store.files import make_folder, write_whole

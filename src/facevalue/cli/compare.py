@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from facevalue.csv_text import write_csv
-from facevalue.run.compare import Agreement, compare_runs
-from facevalue.run.stored import StoredRun
+from facevalue.runs.compare import Agreement, compare_runs
+from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
 

@@ -13,8 +13,9 @@ from facevalue.cli.run import INTERRUPTED, execute
 from facevalue.models import load
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
-from facevalue.run import RunSettings
-from facevalue.run.stored import StoredRun
+from facevalue.runs import RunSettings
+from facevalue.runs.prepared import Prepared
+from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.store.files import ESTIMATES
 from facevalue.terminal import terminal
@@ -29,7 +30,7 @@ SHOWN = 8
 )
 def demo(out: Path) -> int:
     """Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds."""
-    from facevalue.run.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.runs.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
     console = terminal(stderr=True)
     protocol = next(iter(offering("demo").values()))
@@ -40,7 +41,8 @@ def demo(out: Path) -> int:
     drawing = draw_all(study.manifest, default_cache())
     for _ in track(drawing, "Drawing portraits", total=study.manifest.height, console=console, transient=True):
         pass
-    status = execute(study, load(offer.model), out / "run", RunSettings(exact=True))
+
+    status = execute(Prepared(study, out / "run", RunSettings(exact=True)), load(offer.model))
     if status == INTERRUPTED:
         return status
     write_report([StoredRun.open(out / "run")], out / "report.html")

@@ -8,8 +8,8 @@ from facevalue.cli.offering import lacking
 from facevalue.errors import DataError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
-from facevalue.run.judged import FOLDER, Doubts, ReplyKind, ask
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.judged import FOLDER, Doubts, ReplyKind, ask
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import say
 
 

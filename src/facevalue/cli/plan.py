@@ -12,15 +12,15 @@ from facevalue.cli.study_command import StudyGroup
 from facevalue.prompts.interventions import chosen
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Precision
-from facevalue.run.plan import IMAGE_TOKENS, Plan
-from facevalue.run.plan import plan as make_plan
+from facevalue.runs.plan import IMAGE_TOKENS, Plan
+from facevalue.runs.plan import plan as make_plan
 from facevalue.studies import available
 from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
-    from facevalue.run.power import Detection
+    from facevalue.runs.power import Detection
 
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask only about this many requests; all by default.")
 SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Which sample.")
@@ -74,8 +74,8 @@ def _plan(
     found: Detection | None = None
     sampled = choices["sample"] is not None and study.precision is not None
     if detect is not None or pilot is not None or sampled:
-        from facevalue.run.power import detection  # noqa: PLC0415 - slow to import
-        from facevalue.run.stored import StoredRun  # noqa: PLC0415
+        from facevalue.runs.power import detection  # noqa: PLC0415 - slow to import
+        from facevalue.runs.stored import StoredRun  # noqa: PLC0415
 
         shared = {name: choices[name] for name in ("sample", "seed", "exact")}
         run = None if pilot is None else StoredRun.open(pilot)

@@ -15,8 +15,8 @@ from facevalue.cli.offering import lacking
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
 from facevalue.protocol.offers import Questionnaire
-from facevalue.run.ratings import FOLDER, keep
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.ratings import FOLDER, keep
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 

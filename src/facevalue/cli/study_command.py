@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting
 from facevalue.studies import available, protocol
 from facevalue.studies import names as study_names
@@ -46,6 +47,11 @@ class StudyGroup(click.Group):
         """Make the study's command."""
         study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
+        for param in self._common:
+            if param.name in names or any(option.lstrip("-").replace("-", "_") in names for option in param.opts):
+                raise DataError(
+                    f"No factor can be called {param.name!r}, which is an option of {self.name}. Rename it."
+                )
 
         def callback(**values: Any) -> int | None:
             options: dict[str, OptionValue] = {name: values.pop(name) for name in names}

@@ -28,6 +28,11 @@ class Capabilities:
     structured_probabilities:
         Whether the probabilities of a constrained request are those of replies so constrained, rather than of free
         ones.
+
+    Examples
+    --------
+    >>> Capabilities(images_per_request=2).probabilities
+    'none'
     """
 
     probabilities: Literal["full", "top-k", "none"] = "none"
@@ -45,6 +50,27 @@ class Model(Protocol):
     takes as many as it can work on at once and yields each response as soon as it is there, in any order.
     A request that fails for good yields a response with `Status.ERROR`; an exception
     (`facevalue.errors.ModelError`) means that no request can succeed and ends the run, with all that was yielded kept.
+
+    Examples
+    --------
+    A model that always says the first option:
+
+    >>> from facevalue.types import Response, Status
+    >>> class First:
+    ...     name = "first"
+    ...     capabilities = Capabilities()
+    ...
+    ...     def settings(self):
+    ...         return {"version": 1}
+    ...
+    ...     def respond(self, requests):
+    ...         for request in requests:
+    ...             text = request.question.options[0].label
+    ...             yield Response(request.trial, request.repeat, Status.OK, text)
+    ...
+    ...     def close(self):
+    ...         pass
+    >>> model: Model = First()
     """
 
     @property

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.types import OptionValue
@@ -106,6 +107,38 @@ def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str,
 def folded(name: str) -> str:
     """A name without its case and separators."""
     return " ".join(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").split())
+
+
+def typed(setting: Setting, value: object) -> OptionValue:
+    """A value given in Python as the setting's type: numbers may stand for text, a text with commas for a list.
+
+    Raises
+    ------
+    UnknownNameError
+        It is none of the choices.
+    DataError
+        It is of another type.
+
+    Examples
+    --------
+    >>> typed(Setting("seeds", "Sampling seeds.", ["1"]), [1, 2]), typed(Setting("race", "Only these.", []), "a,b")
+    (['1', '2'], ['a', 'b'])
+    """
+    default = setting.default
+    if setting.choices and value not in setting.choices:
+        raise UnknownNameError(setting.name, str(value), setting.choices)
+    if isinstance(default, list):
+        parts = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
+        return [str(part).strip() for part in parts if str(part).strip()]
+    if isinstance(default, bool) is isinstance(value, bool):
+        if isinstance(default, str) and isinstance(value, str | int | float | PathLike):
+            return str(value)
+        if isinstance(value, int) and isinstance(default, int | float):
+            return value if isinstance(default, int) else float(value)
+        if isinstance(value, float) and isinstance(default, float):
+            return value
+    kind = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}[type(default)]
+    raise DataError(f"The setting {setting.name} is {kind}, not {value!r}.")
 
 
 def face_counts(text: str) -> dict[str, int]:

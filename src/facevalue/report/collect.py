@@ -9,8 +9,8 @@ from facevalue import __version__
 from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.sections import page_of
-from facevalue.run.joined import study_of
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.runs.joined import study_of
+from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import STUDY_TEXT, Session
 from facevalue.store.reader import count_drawn
@@ -32,7 +32,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
     runs:
         One per model, or one per model and part of the study.
     estimates, tallies:
-        As from `facevalue.run.stored.estimate`.
+        As from `facevalue.runs.stored.estimate`.
     """
     study = study_of(runs)
     page = page_of(study.name)

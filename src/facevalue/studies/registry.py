@@ -17,6 +17,19 @@ STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL
 """Every published protocol that can be run."""
 
 
+def register(protocol: Protocol) -> Protocol:
+    """Add a protocol of one's own, so that it and its runs are found by its name.
+
+    Raises
+    ------
+    DataError
+        There is another of this name.
+    """
+    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
+        raise DataError(f"There is a study called {protocol.name!r} already.")
+    return protocol
+
+
 def names() -> list[str]:
     """The names of all studies; none of another package is imported."""
     return list(dict.fromkeys([*STUDIES, *plugins.plugins(plugins.STUDIES, STUDIES)]))
@@ -31,19 +44,6 @@ def available() -> tuple[dict[str, Protocol], dict[str, str]]:
         except PluginError as error:
             missing[name] = str(error)
     return {**found, **STUDIES}, missing
-
-
-def register(protocol: Protocol) -> Protocol:
-    """Add a protocol of one's own, so that it and its runs are found by its name.
-
-    Raises
-    ------
-    DataError
-        There is another of this name.
-    """
-    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
-        raise DataError(f"There is a study called {protocol.name!r} already.")
-    return protocol
 
 
 def protocol(name: str) -> Protocol:
@@ -91,6 +91,18 @@ def _loaded(plugin: Plugin) -> Protocol:
     return found
 
 
+def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
+    """The protocol of a stored run: a run of one's own study holds its text, and no file is read.
+
+    Raises
+    ------
+    UnknownNameError
+        No such study.
+    """
+    text = options.get(STUDY_TEXT)
+    return own.parse(text) if isinstance(text, str) else published(name)
+
+
 def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build a study; settings that are not given take their defaults. A run of one's own study holds its text.
 
@@ -101,8 +113,5 @@ def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame 
     PluginError
         It is of another package, and cannot be had.
     """
-    text = options.get(STUDY_TEXT)
-    if isinstance(text, str):
-        rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
-        return own.parse(text).study(rest, manifest)
-    return protocol(name).study(options, manifest)
+    rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
+    return asked(name, options).study(rest, manifest)

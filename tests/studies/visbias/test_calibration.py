@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from facevalue.cli.calibrate import calibrate
 from facevalue.measures.divergence import Choices, divergence
-from facevalue.run.power import _reach_of_square
+from facevalue.runs.power import _reach_of_square
 from facevalue.studies.visbias import calibration, calibration_answers
 from facevalue.studies.visbias.power import pilot_spread, precision
 from tests.studies.visbias.simulated import answered, build
