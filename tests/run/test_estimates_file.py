@@ -11,8 +11,8 @@ from facevalue.measures.estimates import complete
 from facevalue.measures.former_labels import COLUMNS
 from facevalue.parquet import read_metadata
 from facevalue.prompts.interventions import builtin
+from facevalue.protocol.study import Study
 from facevalue.run.estimates_file import parquet, read_estimates
-from facevalue.studies import Study
 from facevalue.studies.intervention_trials import intervened
 from facevalue.studies.vignette.measures import LABELS
 
