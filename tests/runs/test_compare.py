@@ -251,5 +251,6 @@ def test_a_study_without_a_measure_to_compare_is_refused(table: pl.DataFrame, kn
 
 def test_a_measure_without_labels_is_one_cell() -> None:
     one, two = (shifts(value).filter(pl.col("family") == "overall") for value in (0.1, 0.2))
-    found = compare.compare_estimates(one, two, *comparable(own(measure("shift"), lead=("overall",)), (one, two)))
+    known = own(measure("shift"), lead=("overall",))
+    found = compare.compare_estimates(one, two, *comparable(known, (one, two)))
     assert found.matched.cells.select("measure", pl.col("delta").round(6)).rows() == [("shift", 0.1)]

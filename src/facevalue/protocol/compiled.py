@@ -261,11 +261,8 @@ def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], P
             for score in own:
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(parts.factors)
                 levels |= dict.fromkeys(take.by, ("*",))
-                levels |= (
-                    {DIMENSION: (take.of,)}
-                    if take.measure == SPREAD
-                    else dict.fromkeys([take.of] * bool(take.of), ("*",))
-                )
+                if take.of:
+                    levels |= {DIMENSION: (take.of,)} if take.measure == SPREAD else {take.of: ("*",)}
                 name = take.named() if len(own) == 1 else f"{take.named()} ({score.name})"
                 measure = measure_name(take, parts, score, scores)
                 families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))

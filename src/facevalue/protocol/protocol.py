@@ -39,12 +39,12 @@ class Protocol:
         Wording of levels for people, by factor.
     page:
         What its report shows.
-    extras:
-        What it offers beside.
     text:
         The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
         Makes the study, where stimuli, ask and takes do not say it.
+    extras:
+        What it offers beside.
     """
 
     name: str

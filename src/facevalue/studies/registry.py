@@ -17,19 +17,6 @@ STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL
 """Every published protocol that can be run."""
 
 
-def register(protocol: Protocol) -> Protocol:
-    """Add a protocol of one's own, so that it and its runs are found by its name.
-
-    Raises
-    ------
-    DataError
-        There is another of this name.
-    """
-    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
-        raise DataError(f"There is a study called {protocol.name!r} already.")
-    return protocol
-
-
 def names() -> list[str]:
     """The names of all studies; none of another package is imported."""
     return list(dict.fromkeys([*STUDIES, *plugins.plugins(plugins.STUDIES, STUDIES)]))
@@ -44,6 +31,19 @@ def available() -> tuple[dict[str, Protocol], dict[str, str]]:
         except PluginError as error:
             missing[name] = str(error)
     return {**found, **STUDIES}, missing
+
+
+def register(protocol: Protocol) -> Protocol:
+    """Add a protocol of one's own, so that it and its runs are found by its name.
+
+    Raises
+    ------
+    DataError
+        There is another of this name.
+    """
+    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
+        raise DataError(f"There is a study called {protocol.name!r} already.")
+    return protocol
 
 
 def protocol(name: str) -> Protocol:
