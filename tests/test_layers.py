@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
     {"errors", "types", "parquet", "printable"},
-    {"given", "seals", "csv_text", "terminal"},
+    {"given", "seals", "csv_text", "terminal", "plugins"},
     {"design"},
     {"hashing"},
     {"prompts", "stimuli"},
@@ -146,6 +146,29 @@ def wrong() -> Wrong:
             if lines:
                 kept[name] = lines
     return found
+
+
+STUDIES = ("stylisticbias", "vignette", "visbias")
+
+
+def named_studies(source: str) -> list[str]:
+    """Names of studies in strings and identifiers; docstrings and the papers' own titles are no code."""
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    said = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            said.append((node.lineno, node.value))
+        elif isinstance(node, ast.Name):
+            said.append((node.lineno, node.id))
+    return [f"line {line}: {text}" for line, text in said if any(name in text for name in STUDIES)]
+
+
+def test_nothing_below_studies_knows_one_by_name() -> None:
+    below = [path for path in MODULES if LAYER.get(layer(path), len(ORDER)) < LAYER["studies"]]
+    found = {str(path.relative_to(ROOT)): named_studies(path.read_text()) for path in below}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+    assert named_studies("x = 'vignette'") == ["line 1: vignette"]
 
 
 def test_there_are_files_to_look_at() -> None:

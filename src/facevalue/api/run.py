@@ -205,7 +205,7 @@ class Run:
         >>> fv.open_run("runs/first").report("report.html").name
         'report.html'
         """
-        from facevalue.report.stored import report  # noqa: PLC0415 - templates are not needed to read a run
+        from facevalue.report.of_runs import report  # noqa: PLC0415 - templates are not needed to read a run
 
         out = self.folder / "report.html" if path is None else Path(path)
         report([self.stored, *(run.stored for run in others)], out, margins)

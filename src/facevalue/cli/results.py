@@ -88,9 +88,8 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
-    With several runs of one study, models are compared. Runs of one model that ask different parts of it (VIGNETTE's
-    paradigms) are put together. What people said of statements (`facevalue questionnaire`)
-    stands beside the associations of forms.
+    With several runs of one study, models are compared. Runs of one model that ask different parts of it are put
+    together. What people said of statements (`facevalue questionnaire`) stands beside what these are about.
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
@@ -100,7 +99,7 @@ def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pi
 
 def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:
     """Write the report and say where it is. Returns the exit status."""
-    from facevalue.report.stored import report as write  # noqa: PLC0415
+    from facevalue.report.of_runs import report as write  # noqa: PLC0415
 
     written = write(runs, out, margins)
     for line in written.said:

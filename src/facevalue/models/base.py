@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from facevalue.types import Request, Response
 
@@ -130,3 +130,37 @@ class ModelOptions:
     device: str | None = None
     threads: int | None = None
     compile: bool = False
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A model that finds out by asking whether its replies can be constrained to options."""
+
+    def structured(self) -> bool:
+        """Whether they can; may send a request."""
+        ...
+
+
+@runtime_checkable
+class Finding(Protocol):
+    """A model that finds out about itself while it answers."""
+
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """What it found, stored with the session. No secret."""
+        ...
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A model that has something to say before it is asked."""
+
+    notes: tuple[str, ...]
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """Responses that hold connections or memory until they are closed, as those of a generator do."""
+
+    def close(self) -> None:
+        """Release them; nothing more is asked for."""
+        ...

@@ -13,6 +13,7 @@
 """
 
 from facevalue.protocol.asks import Ask
+from facevalue.protocol.offers import Extras
 from facevalue.protocol.page import Page
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import choice, rating, yes_or_no
@@ -26,6 +27,7 @@ from facevalue.protocol.written import Amount, Field, Fields, Text
 __all__ = [
     "Amount",
     "Ask",
+    "Extras",
     "Field",
     "Fields",
     "Folder",

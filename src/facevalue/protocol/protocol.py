@@ -7,6 +7,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.asks import Ask
+from facevalue.protocol.offers import Extras
 from facevalue.protocol.page import Page
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.protocol.stimuli import Stimuli
@@ -38,6 +39,8 @@ class Protocol:
         Wording of levels for people, by factor.
     page:
         What its report shows.
+    extras:
+        What it offers beside.
     text:
         The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
@@ -58,6 +61,7 @@ class Protocol:
     max_tokens: int = 16
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     page: Page = field(default_factory=Page)
+    extras: Extras = field(default_factory=Extras)
     text: str = ""
     build: Build | None = None
 
@@ -72,6 +76,10 @@ class Protocol:
             own = (Setting(name, f"Only these levels of {name}.", []) for name in self.ask.slots)
             drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))
             object.__setattr__(self, "settings", (*self.stimuli.settings, *own, *drawn))
+        names = [setting.name for setting in self.settings]
+        for name in self.ask.slots:
+            if names.count(name) > 1:
+                raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others.

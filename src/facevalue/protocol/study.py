@@ -206,7 +206,7 @@ class Study:
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
         asked by itself, at a time drawn by seed.
     compared:
-        The measure that two runs are compared by, with its smallest and largest value; None if they have none.
+        The measure that two runs are compared by, where the protocol offers no other; empty for that of the lead.
     declared:
         Families and margins that the study itself declares, so that they stand before any answer; None if none.
     followed:
@@ -243,7 +243,7 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
-    compared: tuple[str, float, float] | None = None
+    compared: str = ""
     declared: "Callable[[], Preregistration] | None" = None
     labels: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -1,12 +1,16 @@
 """What people said of the statements that a run's forms imply: kept beside the answers, so that its report has it."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
+from facevalue import studies
 from facevalue.errors import DataError, RunError
+from facevalue.measures.estimates import stacked
 from facevalue.parquet import read_metadata, read_table
+from facevalue.runs.stored import StoredRun
 from facevalue.seals import digest_of
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
@@ -71,6 +75,33 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
     if not sound or sum(rows.drop("duration").null_count().row(0)):
         raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
     return rows
+
+
+def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
+    """Add the ratings that lie in the folders of runs, each to the models of its run.
+
+    Returns
+    -------
+    The estimates, and what is to be said: how many ratings count, and which don't.
+
+    Raises
+    ------
+    RunError
+        The ratings of a run are damaged.
+    """
+    offer = studies.extras_of(runs[0].study).questionnaire
+    said: list[str] = []
+    for run in runs:
+        ratings = read_kept(run.folder) if offer is not None else None
+        if offer is None or ratings is None:
+            continue
+        found = offer.beside(estimates.filter(pl.col("model") == run.model), ratings, run.folder)
+        people, count = found.ratings["rater"].n_unique(), found.ratings.height
+        who = "1 rater" if people == 1 else f"{people:,} raters"
+        what = f"{count:,} by {who}, from {run.folder / FOLDER}" if count else "none that counts"
+        said += [*found.said, f"Ratings by people: {what}."]
+        estimates = stacked([estimates, found.rows])
+    return estimates, said
 
 
 def _digest(ratings: pl.DataFrame) -> str:

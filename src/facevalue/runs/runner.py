@@ -4,7 +4,7 @@ import hashlib
 import io
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +15,7 @@ import polars as pl
 from facevalue.design import Order
 from facevalue.errors import FaceValueError, RunError
 from facevalue.hashing import model_hash
-from facevalue.models.base import Model
+from facevalue.models.base import Closing, Finding, Model, Noting, Probing
 from facevalue.protocol.study import Study
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
@@ -171,15 +171,13 @@ def _facts(study: Study, model: Model, settings: RunSettings) -> dict[str, str |
     """
     facts = dict(model.settings())
     if study.constrain and (not settings.exact or model.capabilities.structured_probabilities):
-        find: Callable[[], bool] | None = getattr(model, "structured", None)
-        facts["structured"] = find() if find is not None else model.capabilities.structured
+        facts["structured"] = model.structured() if isinstance(model, Probing) else model.capabilities.structured
     return facts
 
 
 def _found(session: Session, model: Model) -> Session:
     """Enter what the model found out about itself, if it looks."""
-    find: Callable[[], dict[str, str | int | float | bool]] | None = getattr(model, "findings", None)
-    return session if find is None else replace(session, findings=dict(find()))
+    return replace(session, findings=dict(model.findings())) if isinstance(model, Finding) else session
 
 
 def _other_server(before: RunManifest, session: Session) -> str | None:
@@ -245,7 +243,7 @@ class _Session:
         self._manifest = replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
         self._list(shard_paths(self._folder))
         self._progress.start(self._skipped, self._skipped + self._stream.planned)
-        for note in getattr(model, "notes", ()):
+        for note in model.notes if isinstance(model, Noting) else ():
             self._progress.note(note)
         interrupted = False
         summary: RunSummary | None = None
@@ -310,9 +308,8 @@ class _Session:
                         if (now := time.monotonic()) - self._reported > _UPDATE:
                             self._report(now)
             finally:
-                close: Callable[[], None] | None = getattr(responses, "close", None)
-                if close is not None:
-                    close()
+                if isinstance(responses, Closing):
+                    responses.close()
             writer.flush()  # the next round reads what this one stored
             self._report(time.monotonic())
             if self._stream.failure is not None:

@@ -21,6 +21,7 @@ from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.stylisticbias.offers import EXTRAS
 from facevalue.studies.stylisticbias.pictures import located, pictures
 from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.tables import (
@@ -147,7 +148,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
 
 
 def _scenarios(names: list[str]) -> tuple[Scenario, ...]:

@@ -15,6 +15,7 @@ from facevalue.studies.visbias.descriptions import each
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.visbias.offers import EXTRAS
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
 from facevalue.studies.visbias.power import precision
 from facevalue.studies.visbias.prompts import PromptBuilder
@@ -129,7 +130,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
 
 
 def _source(

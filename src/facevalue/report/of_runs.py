@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from facevalue.report.collect import gather
 from facevalue.report.html import write
-from facevalue.report.visbias.ratings import with_kept
 from facevalue.runs.estimates_file import write_estimates
 from facevalue.runs.joined import estimate
+from facevalue.runs.ratings import with_ratings
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import ESTIMATES
 
@@ -43,6 +43,6 @@ def report(runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | 
     estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
         write_estimates(estimates, runs[0].folder / ESTIMATES)
-    shown, said = with_kept(estimates, runs)
+    shown, said = with_ratings(estimates, runs)
     write(out, gather(runs, shown, tallies))
     return Written(tallies, said)
