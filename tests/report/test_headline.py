@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
-from facevalue.report.estimates import EstimateIndex
+from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Outcome
 from facevalue.report.sections import page_of

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from facevalue import report
 from facevalue.measures.estimates import FACTORS
-from facevalue.report.estimates import LABELS, EstimateIndex
+from facevalue.protocol.lookup import LABELS, EstimateIndex
 from facevalue.report.formatting import Titles
 from facevalue.report.html import sections
 from facevalue.report.sections import PAGES, page_of

@@ -12,7 +12,7 @@ from rich.console import Console
 from facevalue import report
 from facevalue.errors import DataError
 from facevalue.measures.estimates import SCHEMA
-from facevalue.report.estimates import EstimateIndex
+from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.formatting import Titles
 from facevalue.report.html import sections
 from facevalue.report.sections import page_of

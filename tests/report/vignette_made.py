@@ -12,7 +12,7 @@ import polars as pl
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import SCHEMA
 from facevalue.report import DataStatement, PairExample, PromptExample, ReportData, StudyFacts
-from facevalue.report.estimates import LABELS
+from facevalue.protocol.lookup import LABELS
 from facevalue.stimuli.base import Kind
 from tests.report import made
 

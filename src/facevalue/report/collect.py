@@ -7,7 +7,10 @@ import polars as pl
 
 from facevalue import __version__
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
+from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
+from facevalue.report.stored import examples
+from facevalue.report.stored.questions import questions
 from facevalue.run.joined import study_of
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
@@ -52,8 +55,8 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
-        prompts=page.prompts(study),
-        examples=tuple(page.examples([run.plain() for run in runs], estimates)),
+        prompts=questions(page.questions, study, Titles(page.titles, study.titles)),
+        examples=tuple(examples(page, [run.plain() for run in runs], estimates)),
         titles=study.titles,
         facevalue_version=__version__,
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from facevalue.measures.base import Measure
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.estimates import Estimate
+from facevalue.protocol.lookup import Estimate
 
 DASH = "–"
 NOT_MEASURABLE = "not measurable"
@@ -260,6 +260,10 @@ class Titles:
             return DASH
         return self.known(column, level) or _humanise(level)
 
+    def levels(self, column: str) -> list[str]:
+        """Levels whose wording is known, in the order in which it was given."""
+        return list({**self._study.get(column, {}), **self._own.get(column, {})})
+
     def variation(self, attribute: str | None, name: str | None) -> str:
         """The wording of a variation."""
         if name is None:
@@ -307,3 +311,9 @@ def shown_setting(name: str, value: object) -> str:
         return "; ".join(f"{k} = {shown_setting(str(k), v)}" for k, v in value.items())
     text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
     return re.sub(r"(?<=://)[^/@\s]+@", "", text)  # a name and password in an address
+
+
+def label_of(e: Estimate, titles: Titles) -> str:
+    """What an estimate is of, from all its labels."""
+    levels = [titles.get(name, level) for name, level in e.labels.items() if level is not None]
+    return ", ".join(levels) or "everything"

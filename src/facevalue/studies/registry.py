@@ -1,6 +1,8 @@
 """Studies by name."""
 
 from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -9,8 +11,14 @@ from facevalue.studies import stylisticbias, vignette, visbias
 from facevalue.studies.base import Study, StudyEntry
 from facevalue.types import OptionValue
 
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
+
 STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY, vignette.ENTRY, visbias.ENTRY)}
 """Every published protocol that can be run."""
+
+PAGES = {name: f"facevalue.studies.{name}.page" for name in STUDIES}
+"""Modules with what their reports show; imported when a report is made."""
 
 
 def entry(name: str) -> StudyEntry:
@@ -40,3 +48,11 @@ def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame 
         if option not in defaults:
             raise UnknownNameError(f"setting of {name}", option, defaults)
     return known.build({**defaults, **options}, manifest)
+
+
+def page(name: str) -> "Page | None":
+    """What a study's report shows; None if it is no published one."""
+    if name not in PAGES:
+        return None
+    found: Page = import_module(PAGES[name]).PAGE
+    return found

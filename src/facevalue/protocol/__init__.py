@@ -1,0 +1,1 @@
+"""Protocols: what a study declares."""
