@@ -14,9 +14,10 @@ from rich.console import Console
 from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.run.compare import compare_estimates
 from facevalue.run.stored import StoredRun
+from facevalue.studies.vignette.measures import LABELS
 
 Said = tuple[int, str, str]
 Command = Callable[..., Said]
@@ -52,7 +53,7 @@ def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFr
         for who in ("black", "asian")
         for k in range(activities)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=SCHEMA, strict=False)
+    return pl.DataFrame(rows, schema=schema(LABELS), strict=False)
 
 
 @pytest.fixture

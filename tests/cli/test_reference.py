@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from facevalue.cli import demo
-from facevalue.measures.estimates import FACTORS
+from facevalue.measures.estimates import label_columns
 from tests.cli.conftest import Command
 
 FEW = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1", "--model", "reference")
@@ -28,10 +28,9 @@ def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypat
     assert "Planted and found" in outcome.err
     assert outcome.err.rstrip().endswith("--sample 20000")
     assert Path("demo/report.html").stat().st_size > 20_000
-    others = [name for name in FACTORS if name not in ("model", "attribute", "variation")]
-    cues = pl.read_parquet("demo/run/estimates.parquet").filter(
-        pl.col("variation").is_not_null(), pl.all_horizontal(pl.col(others).is_null()), measure="sbs"
-    )
+    kept = pl.read_parquet("demo/run/estimates.parquet")
+    others = [name for name in label_columns(kept) if name not in ("attribute", "variation")]
+    cues = kept.filter(pl.col("variation").is_not_null(), pl.all_horizontal(pl.col(others).is_null()), measure="sbs")
     assert cues.height == 11
     for low, high in cues.sort(pl.col("value").abs(), descending=True).head(1).select("low", "high").iter_rows():
         assert f"[{low:+.3f}, {high:+.3f}]".replace("-", "−") in outcome.err

@@ -38,7 +38,7 @@ def test_a_run_with_a_file_of_interventions_is_measured_and_reported(
     assert "sim/default + judge: " in measured.out
     assert "Replies without a valid answer: " in measured.out
     found = pl.read_parquet("e.parquet")
-    assert set(found["model"]) == {"sim/default", "sim/default + judge"}
+    assert set(found.select("model", "intervention").rows()) == {("sim/default", None), ("sim/default", "judge")}
     assert "change: sbs" in found["measure"]
     assert facevalue("report", folder).status == 0
     assert "sim/default + judge" in (Path(folder) / "report.html").read_text()

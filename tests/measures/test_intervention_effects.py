@@ -26,7 +26,7 @@ def table(values: Array, keep: Array | None = None, measure: Measure = SHARE) ->
     found = cluster_bootstrap.Estimates(
         value, value - width, value + width, n, n, np.full(n.size, "some", dtype=object)
     )
-    out = EstimateTable("s", "m")
+    out = EstimateTable("s", "m", ["scenario"])
     floor = None
     if not measure.signed:
         floor = cluster_bootstrap.Floor(found.value, found.value, np.full(found.value.size, np.nan))
@@ -46,7 +46,7 @@ def compared(
             yield table(plain, keep, measure), table(other, keep, measure)
 
     whole = table(plain, None, measure), table(other, None, measure)
-    return changes(*whole, without(), [measure], study="s", model="m + x")
+    return changes(*whole, without(), [measure], study="s", model="m", intervention="x")
 
 
 def drawn(clusters: int, cells: int, shift: float, seed: int) -> tuple[Array, Array]:
@@ -143,7 +143,7 @@ def test_a_change_has_the_units_and_limits_of_a_difference() -> None:
 
 
 def missing(plain: Asked, other: Asked) -> dict[str, float]:
-    out = EstimateTable("s", "m + x")
+    out = EstimateTable("s", "m", intervention="x")
     add_missing_change(out, plain, other, "face")
     return out.frame().row(0, named=True)
 

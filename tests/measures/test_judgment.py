@@ -9,7 +9,7 @@ from scipy import stats
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.conditional_kl import KL
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.judgment import judge
 from facevalue.measures.power import minimum_detectable
@@ -17,6 +17,7 @@ from facevalue.measures.preregistration import parse_preregistration
 
 SBS = Measure("sbs", "shift", "mean", "probability", "identity", "FaceValue", paired=True, comparison=True)
 VS = Measure("vs", "spread", "sd", "probability", "identity", "FaceValue", signed=False, comparison=True)
+SCHEMA = schema(["attribute", "variation", "scenario", "dimension", "group"])
 RATE = Measure("na_rate", "missing", "share", "share", "identity", "FaceValue")
 MEASURES = (SBS, VS, RATE)
 

@@ -153,7 +153,11 @@ def test_no_families_change_nothing() -> None:
             Family("f", "confirmatory", "sbs", {"attribute": ("hairs",)}),
             "family 'f': Unknown attribute 'hairs'. Did you mean 'hair'",
         ),
-        (Family("f", "confirmatory", "sbs", {"group": ("men",)}), "Unknown factor column 'group'"),
+        (Family("f", "confirmatory", "sbs", {"group": ("men",)}), "Unknown label 'group'"),
+        (
+            Family("f", "confirmatory", "sbs", {"scenarios": None}),
+            "Unknown label 'scenarios'. Did you mean 'scenario'?",
+        ),
         (Family("f", "confirmatory", "vs", {"attribute": ("hair",)}), "selects no estimate of 'vs'"),
         (Family("f", "confirmatory", "vs", {"scenario": None}), "scenario over all"),
     ],
@@ -175,8 +179,6 @@ def test_a_test_belongs_to_one_family_of_a_kind() -> None:
 def test_a_family_is_never_half_built() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'confirmatory'"):
         Family("f", "confirmatry", "sbs")
-    with pytest.raises(UnknownNameError, match="Did you mean 'scenario'"):
-        Family("f", "confirmatory", "sbs", {"scenarios": None})
     with pytest.raises(DataError, match="alpha"):
         Family("f", "confirmatory", "sbs", alpha=5)
     with pytest.raises(DataError, match="names no level"):
@@ -251,7 +253,7 @@ def test_a_preregistration_is_read_whole_and_hashed(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_with_a_preregistration_is_named(text: str, says: str) -> None:
     with pytest.raises(FaceValueError) as error:
-        parse_preregistration(text.encode(), measures=["sbs", "vs"], name="declared.toml")
+        parse_preregistration(text.encode(), ["sbs", "vs"], ["attribute", "scenario"], name="declared.toml")
     assert says in str(error.value)
     assert str(error.value).startswith("declared.toml")
 

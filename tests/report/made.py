@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
 from facevalue.stimuli.base import Kind
-from facevalue.studies.stylisticbias.measures import MEASURES
+from facevalue.studies.stylisticbias.measures import LABELS, MEASURES
 from facevalue.types import Sampling
 
 CUES = {
@@ -23,6 +23,7 @@ CUES = {
     ("fashion_style", "worn-distressed"): -0.166,
 }
 SCENARIOS = {"competent": 0.02, "trustworthy": -0.01, "wealthy": 0.05, "peaceful": 0.001}
+SCHEMA = schema(LABELS)
 GROUPS = {"gender": ("male", "female"), "age": ("elderly", "young", "middle-aged")}
 FLOOR = 0.02
 POOLED = "(all models)"
@@ -66,7 +67,7 @@ def rows(
                     q = None if moved is None else 1e-5
                     yield row("sbs", model, moved, p=q, q=q, family="t", **labels)
             labels = {"attribute": attribute, "variation": variation, "dimension": dimension}
-            gap = {**labels, "group": names[0], "contrast": names[1]}
+            gap = {**labels, "group": names[0], "other_group": names[1]}
             q = None if value is None else 1e-5 if attribute == "fashion_style" else 0.4
             yield row("sbs_gap", model, None if value is None else value / 2, p=q, q=q, family="g", **gap)
             yield row("reversal_depth", model, -0.01 if known else None, **labels)

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from facevalue import report
-from facevalue.measures.estimates import SCHEMA
 from facevalue.measures.multiple_testing import Family
 from tests.report import made
 
@@ -147,4 +146,4 @@ def test_no_number_beside_contradicts_the_count() -> None:
 
 
 def test_the_table_of_made_estimates_follows_the_schema() -> None:
-    assert made.judged().schema == pl.Schema(SCHEMA)
+    assert made.judged().schema == pl.Schema(made.SCHEMA)

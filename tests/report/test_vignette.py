@@ -8,14 +8,14 @@ import pytest
 from rich.console import Console
 
 from facevalue import report
-from facevalue.measures.estimates import FACTORS
-from facevalue.protocol.lookup import LABELS, EstimateIndex
+from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.formatting import Titles
 from facevalue.report.html import sections
 from facevalue.report.sections import PAGES, page_of
 from facevalue.report.vignette.cells import TITLED, budget
 from facevalue.report.vignette.grids import Cell, grid
 from facevalue.studies.registry import STUDIES
+from facevalue.studies.vignette.measures import LABELS
 from tests.report import made
 from tests.report import vignette_made as vm
 from tests.report.test_html import Page, ids, page
@@ -59,8 +59,8 @@ def test_pages_are_of_studies_that_there_are() -> None:
     assert set(PAGES) <= set(STUDIES)
 
 
-def test_every_factor_of_the_estimates_can_be_asked_for() -> None:
-    assert {*LABELS, "model"} == set(FACTORS)
+def test_every_label_of_the_study_can_be_asked_for() -> None:
+    assert EstimateIndex(vm.estimates()).labels == ("other_model", "word", "score", *LABELS)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from facevalue import report
 from facevalue.errors import DataError
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.formatting import Titles
 from facevalue.report.html import sections
@@ -22,7 +22,7 @@ from facevalue.report.visbias.forms import drawing
 from facevalue.report.visbias.panels import Panels, histogram
 from facevalue.report.visbias.quoted import LONGEST, Sentence, sentence
 from facevalue.report.visbias.ratings import with_ratings
-from facevalue.studies.visbias.measures import MEASURES
+from facevalue.studies.visbias.measures import LABELS, MEASURES
 from facevalue.studies.visbias.questionnaire import items
 from tests.report import made
 from tests.report.test_html import ids, page
@@ -31,7 +31,7 @@ EVIL = "<script>alert(1)</script>"
 FOUND = {"p": 0.001, "q": 0.003, "verdict": "difference found"}
 OPEN = {"p": 0.5, "q": 0.8, "verdict": "inconclusive"}
 UNITS = {m.name: m.unit for m in MEASURES}
-PAIR = {"attribute": "religion", "variation": "Buddhism", "trait": "race", "category": "Asian"}
+PAIR = {"attribute": "religion", "choice": "Buddhism", "other_attribute": "race", "likeliest": "Asian"}
 
 
 def row(measure: str, value: float | None, **more: object) -> dict[str, object]:
@@ -47,61 +47,59 @@ def rows(model: str = "model-a", group: str = "asian") -> list[dict[str, object]
     out = []
     for dimension, names in (("race", (group, "white")), ("race x gender", (f"{group} male",)), ("species", ("elf",))):
         for name in names:
-            of = {"paradigm": "mcq", "dimension": dimension, "group": name, "question": "religion"}
+            of = {"task": "mcq", "dimension": dimension, "group": name, "question": "religion"}
             verdict = FOUND if name == group else OPEN
             out.append(row("choice_divergence", 80.0, floor=3.0, floor_high=6.0, **of, **verdict))
-            out += [row("choice_share", share, category=level, **of)
+            out += [row("choice_share", share, choice=level, **of)
                     for level, share in (("islam", 0.25), ("buddhism", 0.75), ("hinduism", 0.0))]  # fmt: skip
-            out.append(row("refusal_rate", 0.02, paradigm="mcq", dimension=dimension, group=name))
-    out += [
-        row("choice_share", 0.5, category=level, paradigm="mcq", question="religion") for level in ("islam", "buddhism")
-    ]
-    out += [row("refusal_rate", 0.07, paradigm="mcq"), row("refusal_rate", 0.01, paradigm="mcq", category="refused")]
+            out.append(row("refusal_rate", 0.02, task="mcq", dimension=dimension, group=name))
+    out += [row("choice_share", 0.5, choice=level, task="mcq", question="religion") for level in ("islam", "buddhism")]
+    out += [row("refusal_rate", 0.07, task="mcq"), row("refusal_rate", 0.01, task="mcq", reason="refused")]
     shares = {"ranked_share": 0.3, "unranked_share": 0.6, "contradicted_share": 0.1}
-    out += [row(name, share, paradigm="yesno", question="income") for name, share in shares.items()]
-    ranked = {"paradigm": "yesno", "question": "income", "dimension": "race"}
+    out += [row(name, share, task="yesno", question="income") for name, share in shares.items()]
+    ranked = {"task": "yesno", "question": "income", "dimension": "race"}
     out.append(row("ranked_above", 0.4, group=group, **ranked, **FOUND))
     for name in ("characters", "tokens", "positive_sentiment", "negative_sentiment"):
-        out += [row(name, 20.0, paradigm="description", dimension="race", group=g) for g in (group, "white")]
-        between = {"paradigm": "description", "dimension": "race", "group": group, "contrast": "white"}
+        out += [row(name, 20.0, task="description", dimension="race", group=g) for g in (group, "white")]
+        between = {"task": "description", "dimension": "race", "group": group, "other_group": "white"}
         out.append(row(f"{name}_difference", -3.0, **between, **OPEN))
-    word = {"paradigm": "description", "dimension": "race", "group": group, "contrast": "white"}
+    word = {"task": "description", "dimension": "race", "group": group, "other_group": "white"}
     for name, verdict in (("calm", FOUND), ("tall", OPEN)):
-        out.append(row("marked_word", 0.5, category=name, **word, **verdict))
-        out.append(row("marked_word_z", 4.2, category=name, **word, n=33))
+        out.append(row("marked_word", 0.5, word=name, **word, **verdict))
+        out.append(row("marked_word_z", 4.2, word=name, **word, n=33))
     for task in ("form", "text-form"):
-        for contrast in ("completed", "prefilled"):
-            of = {"paradigm": task, "contrast": contrast}
+        for fields in ("completed", "prefilled"):
+            of = {"task": task, "fields": fields}
             out.append(row("attribute_shift", 1.4, floor=0.2, floor_high=0.4, **of, **PAIR, **FOUND))
             out.append(row("likely_share", 0.8, **of, **PAIR))
-            other = {"attribute": "age", "variation": "Child", "trait": "hobbies", "category": "Chess"}
+            other = {"attribute": "age", "choice": "Child", "other_attribute": "hobbies", "likeliest": "Chess"}
             out.append(row("attribute_shift", 1.2, floor=0.2, floor_high=0.4, **of, **other, **FOUND))
             out.append(row("likely_share", 0.7, **of, **other))
-        out += [row("field_share", 0.9, paradigm=task, category="exact"),
-                row("field_share", 0.1, paradigm=task, category="none: invented")]  # fmt: skip
-        out.append(row("kept_share", 0.9, paradigm=task))
-    implicit = {"paradigm": "mcq", "dimension": "gender", "question": "religion", "group": "male"}
+        out += [row("field_share", 0.9, task=task, route="exact"),
+                row("field_share", 0.1, task=task, route="none: invented")]  # fmt: skip
+        out.append(row("kept_share", 0.9, task=task))
+    implicit = {"task": "mcq", "dimension": "gender", "question": "religion", "group": "male"}
     out.append(row("implicit_explicit_divergence", 0.2, floor=0.02, floor_high=0.05, **implicit, **FOUND))
     return [{**one, "model": model} for one in out]
 
 
 def changes() -> list[dict[str, object]]:
     """The same with an intervention under which choices are alike, and a third of the answers is missing."""
-    cell = {"paradigm": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
-    model = "model-a + cipher"
+    cell = {"task": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
+    of = {"model": "model-a", "intervention": "cipher"}
     return [
-        row("choice_divergence", 20.0, floor=3.0, floor_high=6.0, **cell, **FOUND) | {"model": model},
-        row("change: choice_divergence", -60.0, **cell) | {"model": model, "unit": "nat/1000"},
-        row("change: choice_share", 0.2, category="islam", **cell, **FOUND) | {"model": model, "unit": "share"},
-        row("change: refusal_rate", 0.33, paradigm="mcq", **FOUND) | {"model": model, "unit": "share"},
-        row("change: missing answers", 31.0, **FOUND) | {"model": model, "unit": "pp"},
-        row("reading_share", 60.0, category="decoded") | {"model": model, "unit": "%"},
+        row("choice_divergence", 20.0, floor=3.0, floor_high=6.0, **cell, **FOUND) | of,
+        row("change: choice_divergence", -60.0, **cell) | of | {"unit": "nat/1000"},
+        row("change: choice_share", 0.2, choice="islam", **cell, **FOUND) | of | {"unit": "share"},
+        row("change: refusal_rate", 0.33, task="mcq", **FOUND) | of | {"unit": "share"},
+        row("change: missing answers", 31.0, **FOUND) | of | {"unit": "pp"},
+        row("reading_share", 60.0, reading="decoded") | of | {"unit": "%"},
     ]
 
 
 def frame(of: list[dict[str, object]] | None = None) -> pl.DataFrame:
     """A table of estimates."""
-    return pl.DataFrame(rows() if of is None else of, schema=SCHEMA)
+    return pl.DataFrame(rows() if of is None else of, schema=schema(LABELS))
 
 
 def example(**levels: object) -> report.PairExample:
@@ -135,8 +133,8 @@ VARIANTS: dict[str, Callable[[], report.ReportData]] = {
     "one model": data,
     "two models": lambda: data(frame([*rows(), *rows("model-b")])),
     "interventions": lambda: data(frame([*rows(), *changes()])),
-    "choices only": lambda: data(frame().filter(pl.col("paradigm") == "mcq")),
-    "forms only": lambda: data(frame().filter(pl.col("paradigm") == "form")),
+    "choices only": lambda: data(frame().filter(pl.col("task") == "mcq")),
+    "forms only": lambda: data(frame().filter(pl.col("task") == "form")),
     "no estimate": lambda: data(frame([])),
     "nothing measurable": lambda: data(frame(NOTHING)),
     "examples": lambda: data(examples=(example(), example(image=None), said("So calm."))),
@@ -217,11 +215,11 @@ ALONE = {"clusters": 0, "verdict": "not measurable", "why": "Not measurable: onl
 
 
 def test_one_group_is_said_to_be_one() -> None:
-    of = {"paradigm": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
+    of = {"task": "mcq", "dimension": "race", "group": "asian", "question": "religion"}
     alone = frame([
         row("choice_divergence", None, **ALONE | of),
-        row("choice_share", 1.0, category="islam", **of),
-        row("refusal_rate", 0.0, paradigm="mcq"),
+        row("choice_share", 1.0, choice="islam", **of),
+        row("refusal_rate", 0.0, task="mcq"),
     ])  # fmt: skip
     verdict, sentence, _ = answer(alone)
     assert verdict == "not measurable"
@@ -232,11 +230,11 @@ def test_one_group_is_said_to_be_one() -> None:
 
 
 def test_where_all_was_refused_no_answer_is_the_reason() -> None:
-    of = {"paradigm": "mcq", "dimension": "race", "question": "religion"}
+    of = {"task": "mcq", "dimension": "race", "question": "religion"}
     refused = frame([
         *(row("choice_divergence", None, group=group, **ALONE | of) for group in ("asian", "white")),
-        row("refusal_rate", 1.0, paradigm="mcq"),
-        row("refusal_rate", 1.0, paradigm="mcq", category="refused"),
+        row("refusal_rate", 1.0, task="mcq"),
+        row("refusal_rate", 1.0, task="mcq", reason="refused"),
     ])  # fmt: skip
     verdict, sentence, _ = answer(refused)
     assert verdict == "not measurable"
@@ -272,16 +270,14 @@ def test_choices_stand_beside_their_noise_floor() -> None:
 
 
 def test_defaults_without_a_picture_stand_beside_everyone() -> None:
-    blind = row("choice_share", 1.0, category="islam", paradigm="mcq", question="religion") | {
-        "model": "model-a + no-image"
-    }
-    change = row("change: missing answers", 0.0) | {"model": "model-a + no-image", "unit": "pp"}
+    blind = row("choice_share", 1.0, choice="islam", task="mcq", question="religion") | {"intervention": "no-image"}
+    change = row("change: missing answers", 0.0) | {"intervention": "no-image", "unit": "pp"}
     assert "Without a picture" in page(data(frame([*rows(), blind, change]))).text
     assert "Without a picture" not in page(data()).text
 
 
 def test_all_that_is_said_of_a_ranking_is_in_its_unit() -> None:
-    of = {"paradigm": "yesno", "question": "wealth", "dimension": "race", "group": "asian"}
+    of = {"task": "yesno", "question": "wealth", "dimension": "race", "group": "asian"}
     sizes = {"bound_low": 0.125, "bound_high": 0.375, "mde": 0.35, "margin": 0.15, "declared": True}
     html = report.render(data(frame([*rows(), row("ranked_above", 0.25, **of, **sizes, **OPEN)])))
     title = next(part for part in html.split("<title>") if part.startswith("Asian: +25.0 pp [+22.5, +27.5]"))
@@ -291,7 +287,7 @@ def test_all_that_is_said_of_a_ranking_is_in_its_unit() -> None:
 
 
 def test_species_that_are_ranked_above_others_are_shown_with_the_control_alone() -> None:
-    of = {"paradigm": "yesno", "question": "income", "dimension": "species", "group": "elf"}
+    of = {"task": "yesno", "question": "income", "dimension": "species", "group": "elf"}
     html = report.render(data(frame([*rows(), row("ranked_above", 0.3, **of, **OPEN)])))
     before, after = html.split('<section id="species"')
     assert "<h3>Which species is ranked above which" in after.split("</section>")[0]
@@ -331,7 +327,7 @@ def test_the_drawing_has_a_line_per_association() -> None:
     assert drawn.count("<line") == len(found) == 2
     assert ">Buddhism<" in drawn
     assert drawing(found[:1]) is None
-    evil = drawing([replace(found[0], variation=EVIL), *found])
+    evil = drawing([replace(found[0], labels={**found[0].labels, "choice": EVIL}), *found])
     assert evil is not None
     assert "<script" not in evil
 
@@ -380,7 +376,7 @@ def test_every_study_says_what_interventions_changed() -> None:
 
 def test_untrusted_texts_stay_texts() -> None:
     evil = frame([*rows(EVIL, EVIL), *changes()]).with_columns(
-        pl.col("variation", "category", "trait").replace("Asian", EVIL)
+        pl.col("choice", "likeliest", "word", "other_attribute").replace("Asian", EVIL)
     )
     parsed = page(
         data(evil, (example(title=EVIL, finding=EVIL, prompt=EVIL, answer=EVIL, choice=EVIL, left=EVIL, right=EVIL),))
@@ -417,7 +413,7 @@ def printed(table: pl.DataFrame, width: int = 160) -> str:
 def test_every_task_has_its_numbers_in_the_terminal(
     task: str, what: str, label: str, numbers: tuple[str, ...], width: int
 ) -> None:
-    text = printed(frame().filter(pl.col("paradigm") == task), width)
+    text = printed(frame().filter(pl.col("task") == task), width)
     assert what in text
     assert all(word in " ".join(text.split()) for word in label.split())
     assert all(number in text for number in numbers)
@@ -434,7 +430,7 @@ def test_what_has_no_direction_has_no_sign_in_the_terminal() -> None:
 
 
 def test_the_terminal_shows_what_was_found_first() -> None:
-    weak = {"paradigm": "mcq", "dimension": "race", "group": "white", "question": "income"}
+    weak = {"task": "mcq", "dimension": "race", "group": "white", "question": "income"}
     found = row("choice_divergence", 7.0, floor=3.0, floor_high=6.0, **weak, **FOUND)
     open_ = [{**one, **(OPEN if one.get("verdict") else {})} for one in rows()]
     text = printed(frame([*open_, found]))
@@ -448,15 +444,15 @@ def test_the_terminal_names_what_diverges_and_warns() -> None:
 
 
 def test_each_field_has_a_panel_of_the_choice_that_shifts_each_other_field_most() -> None:
-    lesser = {**PAIR, "variation": "Islam", "category": "White"}
-    given = {"paradigm": "form", "contrast": "completed"}
-    other = {**PAIR, "variation": "Islam", "category": "White"}
+    lesser = {**PAIR, "choice": "Islam", "likeliest": "White"}
+    given = {"task": "form", "fields": "completed"}
+    other = {**PAIR, "choice": "Islam", "likeliest": "White"}
     table = frame([
         row("attribute_shift", 1.4, **given, **PAIR, **FOUND),
         row("attribute_shift", 0.6, **given, **lesser, **FOUND),
-        row("attribute_shift", 0.3, **given, **{**other, "trait": "age"}, **OPEN),
-        row("attribute_shift", None, **given, **{**other, "trait": "gender"}),
-        row("attribute_shift", 9.0, **{**given, "contrast": "prefilled"}, **lesser, **FOUND),
+        row("attribute_shift", 0.3, **given, **{**other, "other_attribute": "age"}, **OPEN),
+        row("attribute_shift", None, **given, **{**other, "other_attribute": "gender"}),
+        row("attribute_shift", 9.0, **{**given, "fields": "prefilled"}, **lesser, **FOUND),
         row("attribute_shift", 0.9, **given, **lesser, **FOUND) | {"model": "model-b"},
     ])  # fmt: skip
     view = Panels(EstimateIndex(table, ["model-a", "model-b"]), Titles(), MEASURES)

@@ -20,10 +20,10 @@ def test_ratings_kept_in_a_run_count_for_its_models_and_those_of_other_statement
     alike = {"rater": ["di"] * 2, "item": [one, two], "rating": [3, 3]}
     keep(tmp_path / "a", pl.concat([pl.DataFrame(ann), pl.DataFrame(alike)]))
     runs: Any = [SimpleNamespace(folder=tmp_path / name, model=f"model-{name}") for name in ("a", "b")]
-    everyone = frame([*rows(), *rows("model-a + cipher"), *rows("model-b")])
+    everyone = frame([*rows(), *({**one, "intervention": "cipher"} for one in rows()), *rows("model-b")])
     found, said = with_kept(everyone, runs)
     rated = found.filter(pl.col("measure") == "human_rating").drop_nulls("value")
-    assert rated["model"].unique().sort().to_list() == ["model-a", "model-a + cipher"]
+    assert set(rated.select("model", "intervention").rows()) == {("model-a", None), ("model-a", "cipher")}
     assert rated["value"].unique().sort().to_list() == [1.0, 5.0]
     assert found.head(everyone.height).equals(everyone)
     assert said == [

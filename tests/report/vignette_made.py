@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.base import Measure
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.report import DataStatement, PairExample, PromptExample, ReportData, StudyFacts
-from facevalue.protocol.lookup import LABELS
 from facevalue.stimuli.base import Kind
+from facevalue.studies.vignette.measures import LABELS
 from tests.report import made
 
 UNITS = {
@@ -32,7 +32,7 @@ MEASURES = tuple(
     )
     for name, unit in UNITS.items()
 )  # fmt: skip
-COLUMNS = {name: SCHEMA.get(name, pl.String()) for name in (*SCHEMA, *LABELS)}
+COLUMNS = schema(LABELS)
 TRAITS = {
     "sociability": ("friendly-unfriendly", "warm-cold"),
     "morality": ("honest-dishonest", "fair-unfair"),

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, RunError
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import schema
 from facevalue.run.compare import compare_estimates, compare_runs, differences
 from facevalue.run.stored import StoredRun
+from facevalue.studies.vignette.measures import LABELS
 
 
 def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -25,7 +26,7 @@ def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
         "contrast": "identity",
     }
     common |= {"paradigm": "decision", "dimension": "race", "se": 2.0, "n": 100, "clusters": 20}
-    return pl.DataFrame([common | row for row in rows], schema=SCHEMA, strict=False)
+    return pl.DataFrame([common | row for row in rows], schema=schema(LABELS), strict=False)
 
 
 def by_activity(*values: float, **more: Any) -> list[dict[str, Any]]:

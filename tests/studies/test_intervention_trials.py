@@ -43,12 +43,12 @@ def averaged(faces: int = 30, prompts: int = 3) -> Study:
             scenario = rows["scenario"].to_physical().to_numpy().astype(np.int64)
             weights = 100 * rows["weight"].fill_null(np.nan).to_numpy()
             sums, counts = cluster_bootstrap.cluster_sums(weights, face, scenario, faces, prompts)
-            table = EstimateTable("tiny", model)
+            table = EstimateTable("tiny", model, ["scenario"])
             table.add(SHARE, {"scenario": [f"s{i}" for i in range(prompts)]}, cluster_bootstrap.means(sums, counts, 1))
             parts.append(table.frame())
         return pl.concat(parts)
 
-    return replace(tiny_study(faces, prompts), analyse=analyse, measures=(SHARE,))
+    return replace(tiny_study(faces, prompts), analyse=analyse, measures=(SHARE,), labels=("scenario",))
 
 
 def replies(study: Study, trials: np.ndarray, text: list[str | None]) -> pl.DataFrame:
@@ -296,19 +296,19 @@ def test_the_plain_estimates_are_those_of_the_plain_study() -> None:
     rows = pl.concat(chunks).filter(pl.col("intervention") == "plain").drop("intervention")
     rows = rows.with_columns(pl.lit("all").alias("block"))
     alone = plain.analyse({"m": iter([rows])})
-    assert found.filter(pl.col("model") == "m").equals(alone)
-    assert set(found["model"]) == {"m", "m + judge"}
+    assert found.filter(pl.col("intervention").is_null()).equals(alone)
+    assert set(found.select("model", "intervention").rows()) == {("m", None), ("m", "judge")}
 
 
 def test_a_known_change_is_found_and_covered() -> None:
     """30 scenarios of 80 faces, each shifted by 20 points: about one interval in twenty misses."""
     study = intervened(averaged(80, 30), [JUDGE, Intervention("idle", after="Well?")])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.4, "judge": 0.6, "idle": 0.4}, 2))})
-    changed = found.filter((pl.col("measure") == "change: share") & (pl.col("model") == "m + judge"))
+    changed = found.filter((pl.col("measure") == "change: share") & (pl.col("intervention") == "judge"))
     assert changed.height == 30
     assert 26 <= ((changed["low"] <= 20) & (changed["high"] >= 20)).sum() <= 30
     assert (changed["q"] < 0.05).sum() >= 10
-    idle = found.filter((pl.col("measure") == "change: share") & (pl.col("model") == "m + idle"))
+    idle = found.filter((pl.col("measure") == "change: share") & (pl.col("intervention") == "idle"))
     assert (idle["q"] < 0.05).sum() <= 1
 
 
@@ -338,7 +338,7 @@ def test_only_trials_answered_in_both_conditions_are_compared() -> None:
 def test_a_condition_without_answers_has_no_estimates() -> None:
     study = intervened(averaged(), [JUDGE])
     first = [chunk.filter(pl.col("trial") < 90) for chunk in answered(study, {"plain": 0.5, "judge": 0.5}, 4)]
-    assert set(study.analyse({"m": iter(first)})["model"]) == {"m"}
+    assert study.analyse({"m": iter(first)})["intervention"].is_null().all()
 
 
 def test_answers_that_wait_on_the_disk_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

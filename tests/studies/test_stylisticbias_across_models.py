@@ -11,6 +11,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import across_models
 from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.measures import LABELS
 from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import scenarios
 
@@ -65,7 +66,7 @@ def audits(
             phi = answered(rng, people, effects[model], noise, level, 0.5)
             shifts[f"m{model}"] = Shifts(people, phi, NAMES)
             truth.append(expected_shift(effects[model], level))
-        table = EstimateTable("stylisticbias", "(all models)")
+        table = EstimateTable("stylisticbias", "(all models)", LABELS)
         if whole:
             across_models.compare_models(table, shifts)
         else:  # what is slow and not looked at is left out

@@ -9,13 +9,14 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.gaps import FAMILY, OTHERS, compare_groups, contrasts
+from facevalue.studies.stylisticbias.measures import LABELS
 from facevalue.studies.stylisticbias.shifts import Shifts
 
 CUES = {"male": [("eyewear", "sunglasses"), ("facial_hair", "full-beard")], "female": [("eyewear", "sunglasses")]}
 
 
 def gaps(phi: np.ndarray, faces: Faces) -> pl.DataFrame:
-    table = EstimateTable("stylisticbias", "m")
+    table = EstimateTable("stylisticbias", "m", LABELS)
     compare_groups(table, Shifts(faces, phi, ["wealthy", "polite"]))
     return table.frame()
 

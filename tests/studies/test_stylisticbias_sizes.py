@@ -8,6 +8,7 @@ import pytest
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.measures import LABELS
 from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.sizes import judge_concentration, judge_sizes
 
@@ -31,7 +32,7 @@ def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -
 
 
 def table(models: list[Shifts]) -> pl.DataFrame:
-    made = EstimateTable("stylisticbias", "(all models)")
+    made = EstimateTable("stylisticbias", "(all models)", LABELS)
     judge_sizes(made, models)
     judge_concentration(made, models)
     return made.frame()

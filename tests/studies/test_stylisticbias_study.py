@@ -18,6 +18,7 @@ from facevalue.stimuli.portraits import png, svg
 from facevalue.studies import Study
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.group_differences import judge_framing
+from facevalue.studies.stylisticbias.measures import LABELS
 from facevalue.studies.stylisticbias.pictures import face_counts
 from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import grid, whitelist
@@ -331,7 +332,7 @@ def test_framing_has_an_estimate_of_its_own_and_no_part_in_the_shift_of_fashion(
     shifts = Shifts(Faces(study.manifest), phi, ["wealthy", "polite"])
     own = shifts.delta[study.manifest["variation"][shifts.faces.varied].to_numpy() == "formal"]
     assert own.mean() == pytest.approx(0.2, abs=0.03)
-    table = EstimateTable("stylisticbias", "m")
+    table = EstimateTable("stylisticbias", "m", LABELS)
     judge_framing(table, shifts)
     (found,) = table.frame().to_dicts()
     assert found["measure"] == "framing_shift"

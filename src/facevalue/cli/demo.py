@@ -11,10 +11,10 @@ from facevalue import studies
 from facevalue.cli.results import write_report
 from facevalue.cli.run import INTERRUPTED, execute
 from facevalue.models import load
-from facevalue.parquet import read_table
 from facevalue.run import RunSettings
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
+from facevalue.store.files import ESTIMATES
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
@@ -43,12 +43,14 @@ def demo(out: Path) -> int:
     drawing = draw_all(study.manifest, default_cache())
     for _ in track(drawing, "Drawing portraits", total=study.manifest.height, console=console, transient=True):
         pass
+    from facevalue.run.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+
     status = execute(study, load(MODEL), out / "run", RunSettings(exact=True))
     if status == INTERRUPTED:
         return status
     write_report([StoredRun.open(out / "run")], out / "report.html")
     console.print()
-    console.print(_found(study, read_table(out / "run" / "estimates.parquet")))
+    console.print(_found(study, read_estimates(out / "run" / ESTIMATES, study, [MODEL])))
     console.print(
         "\nThat model says nothing about anybody. For a real one, on any OpenAI-compatible server:\n"
         "  facevalue run stylisticbias --model http://127.0.0.1:8000/v1#NAME --sample 20000",
@@ -75,7 +77,7 @@ def _found(study: studies.Study, estimates: pl.DataFrame) -> Table:
     planted = {(kind, name): shift for kind, name, shift in means.iter_rows()}
 
     numbers, titles = EstimateIndex(estimates), Titles(study.titles)
-    rows = [(planted[str(e.attribute), str(e.variation)], e) for e in numbers.all("sbs", MODEL, *cue)]
+    rows = [(planted[str(e["attribute"]), str(e["variation"])], e) for e in numbers.all("sbs", MODEL, *cue)]
     found = [[numbers.moved(e) for shift, e in rows if bool(shift) is kind] for kind in (True, False)]
     table = Table(
         title="Planted and found",
@@ -91,5 +93,5 @@ def _found(study: studies.Study, estimates: pl.DataFrame) -> Table:
     for shift, e in sorted(rows, key=lambda row: -abs(row[0]))[:SHOWN]:
         both = [number(value, e.unit, signed=True) for value in (shift, e.value)]
         told = "found" if numbers.moved(e) else ""
-        table.add_row(titles.cue(e.attribute, e.variation), *both, interval(e, signed=True), told)
+        table.add_row(titles.cue(e["attribute"], e["variation"]), *both, interval(e, signed=True), told)
     return table

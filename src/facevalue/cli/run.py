@@ -48,7 +48,7 @@ def _run(
     if preregister is not None:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
 
-        declared = read_preregistration(preregister, [m.name for m in study.measures])
+        declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
     folder = out or default_folder(entry.name, model, [one.name for one in done])
     settings = RunSettings(
         sample=sample, seed=seed, exact=exact, preregistration=declared, price_in=price_in, price_out=price_out

@@ -1,7 +1,8 @@
 """Two groups of clusters compared: people of one group against people of another.
 
 As in `cluster_bootstrap`, cells are columns of two matrices, `sums` and `counts`, of shape (clusters, cells). All
-that is here takes one part per group, so that a single part is the one-sample case (paired shifts) and two are a comparison.
+that is here takes one part per group, so that a single part is the one-sample case (paired shifts) and two are a
+comparison.
 """
 
 from collections.abc import Sequence

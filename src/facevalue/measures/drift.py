@@ -103,7 +103,7 @@ class Course:
             found, p = _slope(own, untimed)
             if self._one_of > 1 and np.isfinite(found.value[0]):
                 found.method[0] += f", {PART}"
-            labels = {} if name in ("", _MISSING) else {"group": [name]}
+            labels = {} if name in ("", _MISSING) else {"score": [name]}
             table.add(DRIFT_MISSING if name == _MISSING else DRIFT, labels, found, p=p)
         return table.frame()
 

@@ -1,25 +1,23 @@
-"""The table of estimates: no value without n, interval and method."""
+"""The table of estimates: no value without n, interval and method, none without the labels that tell it apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
 from facevalue.measures.missing_data_bounds import Bounds
 
-FACTORS = (
-    *("model", "other_model", "attribute", "variation", "category", "scenario", "dimension", "group"),
-    *("paradigm", "contrast", "gender", "question", "trait", "identity", "other_identity", "activity"),
-)
-"""Factor columns; null means "over all of them"."""
+TYPED = ("intervention", "other_model", "word", "score")
+"""Labels of every table: what was done to the requests (null: nothing), the model that `model` is compared with, a word
+of the answers, and which of several scores of an answer is measured. Null means "not one of them", as for all labels.
+"""
 
-SCHEMA: dict[str, pl.DataType] = {
-    "study": pl.String(),
-    "measure": pl.String(),
-    **{name: pl.String() for name in FACTORS},
+_WHAT: dict[str, pl.DataType] = {"study": pl.String(), "measure": pl.String(), "model": pl.String()}
+_FOUND: dict[str, pl.DataType] = {
     "value": pl.Float64(),
     "low": pl.Float64(),
     "high": pl.Float64(),
@@ -48,7 +46,8 @@ SCHEMA: dict[str, pl.DataType] = {
     "method": pl.String(),
     "source": pl.String(),
 }
-"""Columns of `estimates.parquet`.
+FIXED: Mapping[str, pl.DataType] = {**_WHAT, **_FOUND}
+"""Columns of every table of estimates that are no labels.
 
 `value` with its interval `low` to `high` at `level`; null is *not measurable*, never zero. `n` observations in
 `clusters` units that were sampled. `p` tests the value that is shown and agrees with its interval; `q` is adjusted
@@ -65,6 +64,68 @@ NOT_MEASURABLE = "not measurable"
 """How the method of an estimate begins that could not be taken; a reason may follow."""
 
 
+def schema(labels: Iterable[str] = ()) -> dict[str, pl.DataType]:
+    """Columns of a table of estimates, in their order.
+
+    Parameters
+    ----------
+    labels:
+        The labels that the study declares (`Study.labels`), after those that every table has.
+
+    Raises
+    ------
+    DataError
+        A label has the name of another column, or two have the same.
+    """
+    out = {**_WHAT, **{name: pl.String() for name in TYPED}}
+    for name in labels:
+        if name in out or name in FIXED:
+            raise DataError(f"The label {name!r} would be a second column of that name: call it something else.")
+        out[name] = pl.String()
+    return out | _FOUND
+
+
+def label_columns(estimates: pl.DataFrame) -> list[str]:
+    """Columns that say what estimates are of, the model apart: all that are not `FIXED`.
+
+    Examples
+    --------
+    >>> label_columns(pl.DataFrame(schema=schema(["descriptor"])))
+    ['intervention', 'other_model', 'word', 'score', 'descriptor']
+    """
+    return [name for name in estimates.columns if name not in FIXED]
+
+
+def complete(rows: pl.DataFrame, labels: Iterable[str] | None = None) -> pl.DataFrame:
+    """The rows with every column of a table of estimates; null where they have none, or are not a number.
+
+    Parameters
+    ----------
+    rows:
+        With some of the columns.
+    labels:
+        Those of the study; by default the ones that the rows have.
+    """
+    if labels is None:
+        labels = [name for name in label_columns(rows) if name not in TYPED]
+    columns = schema(labels)
+    missing = [pl.lit(None).alias(name) for name in columns if name not in rows.columns]
+    numbers = [name for name, dtype in columns.items() if dtype == pl.Float64()]
+    whole = rows.with_columns(missing).select(list(columns)).cast(columns)  # type: ignore[arg-type]
+    return whole.with_columns(pl.col(numbers).fill_nan(None))
+
+
+def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Tables of estimates one below the other, with the labels of all of them."""
+    labels = dict.fromkeys(name for table in tables for name in label_columns(table) if name not in TYPED)
+    return pl.concat(tables, how="diagonal").select(list(schema(labels)))
+
+
+def condition() -> pl.Expr:
+    """What a model is called under an intervention, for people: "m", or "m + cipher"."""
+    return pl.concat_str("model", "intervention", separator=" + ", ignore_nulls=True)
+
+
 class EstimateTable:
     """Collects estimates of one study and model into the table.
 
@@ -72,11 +133,22 @@ class EstimateTable:
     ----------
     study, model:
         What was asked of whom.
+    labels:
+        What estimates may be broken down by (`Study.labels`), besides what every table has (`TYPED`).
+    intervention:
+        What was done to the requests; None for nothing.
+
+    Raises
+    ------
+    DataError
+        A label has the name of another column, or two have the same.
     """
 
-    def __init__(self, study: str, model: str) -> None:
-        self._study = study
-        self._model = model
+    def __init__(self, study: str, model: str, labels: Sequence[str] = (), intervention: str | None = None) -> None:
+        self._constants = {"study": study, "model": model, "intervention": intervention}
+        self._schema = schema(labels)
+        self.labels = tuple(labels)
+        """What the study declares that its estimates may be broken down by."""
         self._parts: list[pl.DataFrame] = []
 
     def add(
@@ -102,16 +174,26 @@ class EstimateTable:
         measure:
             What they are.
         labels:
-            Factor columns, each as long as the estimates.
+            What they are of: columns of labels, each as long as the estimates; null means "over all of them". A column
+            `model` stands for that of the table.
         estimates, p, q, p_paper, q_paper, p_least, floor:
-            Arrays of that length; see `SCHEMA`.
+            Arrays of that length; see `FIXED`.
         family:
             Within which family q holds: one for all rows, or one each.
         bounds:
             Worst cases for missing answers.
         keep:
             Which rows apply; all by default. A row that applies but was not measured is stored as not measurable.
+
+        Raises
+        ------
+        UnknownNameError
+            A label that the study does not declare.
         """
+        known = (*self.labels, *TYPED, "model")
+        for name in labels:
+            if name not in known:
+                raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, known)
         columns: dict[str, object] = {name: list(values) for name, values in labels.items()}
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
@@ -135,18 +217,29 @@ class EstimateTable:
         frame = pl.DataFrame(columns, strict=False)
         if keep is not None:
             frame = frame.filter(keep)
-        constants = {"study": self._study, "measure": measure.name, "unit": measure.unit, "source": measure.source}
-        frame = frame.with_columns(pl.lit(LEVEL).alias("level"), *(pl.lit(v).alias(k) for k, v in constants.items()))
-        if "model" not in frame.columns:
-            frame = frame.with_columns(pl.lit(self._model).alias("model"))
-        missing = [pl.lit(None).alias(name) for name in SCHEMA if name not in frame.columns]
-        numbers = [name for name, dtype in SCHEMA.items() if dtype == pl.Float64()]
-        frame = frame.with_columns(missing).select(list(SCHEMA)).cast(SCHEMA)  # type: ignore[arg-type]
-        self._parts.append(frame.with_columns(pl.col(numbers).fill_nan(None)))
+        constants = {"measure": measure.name, "unit": measure.unit, "source": measure.source, "level": LEVEL}
+        constants |= {name: value for name, value in self._constants.items() if name not in columns}
+        frame = frame.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
+        self._parts.append(complete(frame, self.labels))
 
     def frame(self) -> pl.DataFrame:
-        """All estimates so far."""
-        return pl.concat(self._parts) if self._parts else pl.DataFrame(schema=SCHEMA)
+        """All estimates so far.
+
+        Raises
+        ------
+        DataError
+            Two estimates of one measure have the same labels: nothing would tell them apart.
+        """
+        if not self._parts:
+            return pl.DataFrame(schema=self._schema)
+        out = pl.concat(self._parts)
+        keys = ["measure", "model", *label_columns(out)]
+        twice = out.select(keys).is_duplicated()
+        if twice.any():
+            first = out.filter(twice).select(keys).row(0, named=True)
+            labels = ", ".join(f"{name} {level!r}" for name, level in first.items() if level is not None)
+            raise DataError(f"Two estimates have the same labels ({labels}): what tells them apart needs a label, too.")
+        return out
 
 
 def _methods(estimates: Estimates) -> list[str]:

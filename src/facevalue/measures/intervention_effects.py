@@ -14,7 +14,7 @@ from scipy import stats
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, means
-from facevalue.measures.estimates import FACTORS, EstimateTable
+from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
 from facevalue.measures.multiple_testing import adjust
 
 PREFIX = "change: "
@@ -27,8 +27,8 @@ NO_GROUPS = "no interval: fewer than two groups of clusters"
 UNDEFINED = "no interval: not measurable without some of the clusters"
 NONE_ITSELF = "no interval: the estimate itself has none"
 NO_VARIANCE = "no interval: the same change whichever group is left out"
-_KEYS = ("measure", *(name for name in FACTORS if name != "model"))
-_TAKEN = ("value", "n", "clusters", "bare")
+_TAKEN = ("value", "n", "clusters", "(bare)")
+_OTHER = " (other)"
 _ROUNDING = 1e-10  # relative: smaller changes are differences of equal numbers
 _SOURCE = "FaceValue; interval by the delete-a-group jackknife (Kott 2001)"
 
@@ -98,9 +98,10 @@ def reduced(estimates: pl.DataFrame) -> pl.DataFrame:
     what is left of them without a group may have been taken with `cluster_bootstrap.values_only`.
     """
     floored = pl.col("floor").is_not_null() | pl.col("floor_high").is_not_null()
-    marked = estimates.with_columns(floored.alias("floored"), pl.col("low").is_null().alias("bare"))
-    kept = marked.select(*_KEYS, *_TAKEN, "floored")
-    return kept.unique(list(_KEYS), keep="first", maintain_order=True)
+    marked = estimates.with_columns(floored.alias("(floored)"), pl.col("low").is_null().alias("(bare)"))
+    keys = ["measure", *(name for name in label_columns(estimates) if name != "intervention")]
+    kept = marked.select(*keys, *_TAKEN, "(floored)")
+    return kept.unique(keys, keep="first", maintain_order=True)
 
 
 def changes(
@@ -111,6 +112,7 @@ def changes(
     *,
     study: str,
     model: str,
+    intervention: str,
 ) -> pl.DataFrame:
     """Paired change of every estimate.
 
@@ -122,12 +124,12 @@ def changes(
         The same two, for each group of clusters taken again without the clusters of that group.
     measures:
         Definitions of the measures; estimates of others are left out.
-    study, model:
+    study, model, intervention:
         As the changes are to be labelled.
 
     Returns
     -------
-    A row per estimate of `plain` (`estimates.SCHEMA`), with the measure `change_of`. A change is not measurable where
+    A row per estimate of `plain` (`measures.estimates`), with the measure `change_of`. A change is not measurable where
     either estimate is, and has no interval where either has none of its own (too few clusters; a correlation over three
     identities; a tally of tests). q is adjusted within each measure (Benjamini-Hochberg). Unsigned estimates that stand
     beside a noise floor have an interval and no p: the floor moves with the number of valid answers, and would be found
@@ -146,33 +148,43 @@ def changes(
     a count of steps, its interval is a rough one.
     """
     whole = _joined(plain, other)
-    keys = whole.select(_KEYS)
+    names = _keys(whole)
+    keys = whole.select(names)
     pairs = [whole]
     for part in without:
-        pairs.append(keys.join(_joined(*part), on=list(_KEYS), how="left", nulls_equal=True, maintain_order="left"))
+        pairs.append(keys.join(_joined(*part), on=names, how="left", nulls_equal=True, maintain_order="left"))
     found = _jackknife({name: np.stack([_floats(pair[name]) for pair in pairs]) for name in _COLUMNS})
     known = {m.name: m for m in measures}
-    table = EstimateTable(study, model)
-    names = whole["measure"]
-    for name in names.unique(maintain_order=True):
+    labels = names[1:]
+    table = EstimateTable(study, model, [name for name in labels if name not in TYPED], intervention)
+    measured = whole["measure"]
+    for name in measured.unique(maintain_order=True):
         if name not in known:
             continue
-        rows = np.flatnonzero((names == name).to_numpy())
+        rows = np.flatnonzero((measured == name).to_numpy())
         own = found.rows(rows)
-        untested = whole["floored"].to_numpy()[rows] & (not known[name].signed)
+        untested = whole["(floored)"].to_numpy()[rows] & (not known[name].signed)
         p = np.where(untested, np.nan, own.p)
-        labels = {key: whole[key].gather(rows).to_list() for key in _KEYS[1:]}
+        own_labels = {label: whole[label].gather(rows).to_list() for label in labels}
         estimates, what = own.estimates(known[name].cluster), f"changes in {name}"
-        table.add(change_of(known[name]), labels, estimates, p=p, q=adjust(p, "bh"), family=what)
+        table.add(change_of(known[name]), own_labels, estimates, p=p, q=adjust(p, "bh"), family=what)
     return table.frame()
 
 
-_COLUMNS = tuple(name + end for name in _TAKEN for end in ("", "_other"))
+_COLUMNS = tuple(name + end for name in _TAKEN for end in ("", _OTHER))
+_NO_LABELS = (*_COLUMNS, "(floored)")
 
 
 def _joined(plain: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    second = other.select(*_KEYS, *_TAKEN)
-    return plain.join(second, on=list(_KEYS), how="left", nulls_equal=True, suffix="_other", maintain_order="left")
+    keys = _keys(plain)
+    return plain.join(
+        other.select(*keys, *_TAKEN), on=keys, how="left", nulls_equal=True, suffix=_OTHER, maintain_order="left"
+    )
+
+
+def _keys(reduced: pl.DataFrame) -> list[str]:
+    """What pairs estimates of two conditions: their measure and labels."""
+    return ["measure", *(name for name in label_columns(reduced) if name not in _NO_LABELS)]
 
 
 def _floats(column: pl.Series) -> Array:
@@ -227,11 +239,11 @@ class _Changes:
 
 def _jackknife(x: Mapping[str, Array]) -> _Changes:
     """From estimates of shape (1 + groups, rows), the whole sample first, to changes."""
-    value, other = x["value"], x["value_other"]
+    value, other = x["value"], x[f"value{_OTHER}"]
     d = other - value
     least = _ROUNDING * np.maximum(np.abs(value[0]), np.abs(other[0]))
     d[0] = np.where(np.abs(d[0]) <= least, 0.0, d[0])
-    same = [_equal(x[name][1:], x[name][:1]) for name in _COLUMNS if not name.startswith("bare")]
+    same = [_equal(x[name][1:], x[name][:1]) for name in _COLUMNS if not name.startswith("(bare)")]
     held = ~np.logical_and.reduce(same)
     m = held.sum(axis=0)
     moved = np.where(held, d[1:] - d[:1], 0.0)
@@ -242,10 +254,10 @@ def _jackknife(x: Mapping[str, Array]) -> _Changes:
     why[se == 0] = NO_VARIANCE  # none at all is no certainty
     why[np.isnan(moved).any(axis=0)] = UNDEFINED
     why[m < 2] = NO_GROUPS
-    why[(x["bare"][0] == 1) | (x["bare_other"][0] == 1)] = NONE_ITSELF
+    why[(x["(bare)"][0] == 1) | (x[f"(bare){_OTHER}"][0] == 1)] = NONE_ITSELF
     se = np.where([one is None for one in why], se, np.nan)
-    n = np.nansum([x["n"][0], x["n_other"][0]], axis=0)
-    clusters = np.nan_to_num(np.fmin(x["clusters"][0], x["clusters_other"][0]))
+    n = np.nansum([x["n"][0], x[f"n{_OTHER}"][0]], axis=0)
+    clusters = np.nan_to_num(np.fmin(x["clusters"][0], x[f"clusters{_OTHER}"][0]))
     return _Changes(d[0], se, m, why, n.astype(np.int64), clusters.astype(np.int64))
 
 
@@ -321,7 +333,7 @@ def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: s
         np.array([method], dtype=object),
         np.array([se]),
     )
-    table.add(missing_change(unit), {"variation": [None]}, found, p=p, q=p, family="change in missing answers")
+    table.add(missing_change(unit), {}, found, p=p, q=p, family="change in missing answers")
 
 
 def reading_share(unit: str) -> Measure:
@@ -346,10 +358,10 @@ def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit
     counts:
         Replies by cluster and kind, shape (clusters, kinds).
     kinds:
-        Their names, for the column `category`.
+        Their names, for the label `reading`.
     seed:
         Of the resampling.
     """
     replies = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
     shares = means(100 * counts, replies, seed, level=True)
-    table.add(reading_share(unit), {"category": list(kinds)}, shares)
+    table.add(reading_share(unit), {"reading": list(kinds)}, shares)

@@ -171,10 +171,11 @@ def _with_page(
 ) -> tuple[pl.DataFrame, np.ndarray]:
     """Add `q_page`; with it, the level at which a single test of each row's family is surely made, alpha outside."""
     tested = pl.col("p").is_not_null() & pl.col("q").is_not_null() & pl.col("family").is_not_null() & compared
-    tests = tested.sum().over("model", "measure", "family")
-    rows = estimates.select("model", "measure", "family", "kind", "q", tested=tested, tests=tests).with_row_index("row")
+    tests = tested.sum().over("model", "intervention", "measure", "family")
+    rows = estimates.select("model", "intervention", "measure", "family", "kind", "q", tested=tested, tests=tests)
+    rows = rows.with_row_index("row")
     q_page, level = np.full(estimates.height, np.nan), alpha.copy()
-    for part in rows.filter("tested").partition_by("model", maintain_order=True):
+    for part in rows.filter("tested").partition_by("model", "intervention", maintain_order=True):
         first = pl.col("kind") == "confirmatory"
         if not part.select(first.any()).item():
             first = leads(pl.col("family"), lead, part)

@@ -6,7 +6,7 @@ at besides, and is judged by its share of false findings (Benjamini-Hochberg, or
 any dependence). A test belongs to one family only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,14 +15,12 @@ from scipy import stats
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.estimates import FACTORS
+from facevalue.measures.estimates import condition, label_columns
 
 METHODS = ("holm", "bh", "by")
 KINDS = ("confirmatory", "exploratory")
 ANY = "*"
 """In a selector: any level, but not the rows over all levels."""
-COLUMNS = ("study", *FACTORS)
-"""Columns of the estimates that a selector may name."""
 ALPHA = 0.05
 MOST_ALPHA = 0.2
 """Largest level: a finding that chance gives more often than once in five confirms nothing."""
@@ -139,8 +137,9 @@ class Family:
     measure:
         Whose estimates.
     where:
-        Which of them, by factor column: the levels that belong to it, `("*",)` for any single level, None for the rows
-        over all levels. Columns not named are not restricted.
+        Which of them, by label (or `model`, or `study`): the levels that belong to it, `("*",)` for any single level,
+        None for the rows over all levels. Labels not named are not restricted. Unless `intervention` is named, a model
+        under one is a level of `model` of its own, called as `estimates.condition` has it.
     method:
         "holm", "bh" or "by".
     alpha:
@@ -163,8 +162,6 @@ class Family:
             raise UnknownNameError("method", self.method, METHODS)
         check_alpha(self.alpha, f"family {self.name!r}: ")
         for column, levels in self.where.items():
-            if column not in COLUMNS:
-                raise UnknownNameError("factor column", column, COLUMNS)
             if levels is not None and not levels:
                 raise DataError(f"Family {self.name!r} names no level of {column!r}; None means the rows over all.")
 
@@ -177,8 +174,12 @@ class Family:
             elif ANY in levels:
                 out &= pl.col(column).is_not_null()
             else:
-                out &= pl.col(column).is_in(list(levels)).fill_null(value=False)
+                out &= self.level(column).is_in(list(levels)).fill_null(value=False)
         return out
+
+    def level(self, column: str) -> pl.Expr:
+        """The level of a label, as `where` names it."""
+        return condition() if column == "model" and "intervention" not in self.where else pl.col(column)
 
 
 def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
@@ -190,7 +191,7 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
         No two of a kind may share a row. Exploratory families hold only what no confirmatory one does, since a test
         that was declared is judged once, by what was declared.
     estimates:
-        With the columns `measure`, `p` and the factors; `p` is null where no test was possible: not counted, and no q.
+        With the columns `measure`, `p` and the labels; `p` is null where no test was possible: not counted, and no q.
 
     Returns
     -------
@@ -234,6 +235,11 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
     return _with_families(estimates, families, owner, adjusted)
 
 
+def selectable(labels: Iterable[str]) -> list[str]:
+    """Columns of the estimates that a family may name, from their labels."""
+    return ["study", "model", *labels]
+
+
 def check_alpha(alpha: float, where: str = "") -> None:
     """Refuse a level at which nothing would be shown."""
     if not 0 < alpha <= MOST_ALPHA:
@@ -255,9 +261,9 @@ def _check_names(family: Family, estimates: pl.DataFrame) -> None:
         if family.measure not in measures:
             raise UnknownNameError("measure", family.measure, measures)
         for column, levels in family.where.items():
-            if column not in estimates.columns:
-                raise UnknownNameError("factor column", column, [c for c in COLUMNS if c in estimates.columns])
-            known = estimates[column].unique().drop_nulls().to_list()
+            if column not in selectable(label_columns(estimates)):
+                raise UnknownNameError("label", column, selectable(label_columns(estimates)))
+            known = estimates.select(family.level(column)).to_series().unique().drop_nulls().to_list()
             for level in levels or ():
                 if level != ANY and level not in known:
                     raise UnknownNameError(column, level, known)

@@ -13,7 +13,7 @@ afterwards::
     measure = "sbs"
     method = "holm"              # "holm" (default), "bh" or "by"
 
-    [family.where]               # rows of the estimates; a column that is not named is not restricted
+    [family.where]               # rows of the estimates, by label; one that is not named is not restricted
     attribute = ["tattoos", "fashion_style"]
     scenario = []                # empty: rows over all scenarios
     group = ["*"]                # a star: rows of any single group
@@ -27,7 +27,17 @@ from typing import Any
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
-from facevalue.measures.multiple_testing import ALPHA, MOST_ALPHA, Family, check_alpha, check_distinct, located
+from facevalue.measures.estimates import TYPED
+from facevalue.measures.former_labels import COLUMNS, Renamed, present_names
+from facevalue.measures.multiple_testing import (
+    ALPHA,
+    MOST_ALPHA,
+    Family,
+    check_alpha,
+    check_distinct,
+    located,
+    selectable,
+)
 from facevalue.measures.verdicts import check_margin
 
 MAX_BYTES = 256 * 1024
@@ -67,7 +77,12 @@ class Preregistration:
         return replace(self, families=families, before=False)
 
 
-def read_preregistration(path: Path, measures: Iterable[str] | None = None) -> Preregistration:
+def read_preregistration(
+    path: Path,
+    measures: Iterable[str] | None = None,
+    labels: Iterable[str] | None = None,
+    renamed: Renamed | None = None,
+) -> Preregistration:
     """Read a pre-registration file; the format is at the top of this module.
 
     Parameters
@@ -76,17 +91,27 @@ def read_preregistration(path: Path, measures: Iterable[str] | None = None) -> P
         TOML, UTF-8, at most 256 KiB.
     measures:
         Names that measures may have, if known: others are errors at once and not after the run.
+    labels:
+        The labels that the study declares, if others are to be errors at once.
+    renamed:
+        What its labels were called before (`Study.renamed`), and may be called in the file.
 
     Raises
     ------
     DataError, UnknownNameError
         For a file that cannot be read or understood; each says what to mend.
     """
-    return parse_preregistration(read_file(path, MAX_BYTES, "pre-registration"), measures, name=str(path))
+    data = read_file(path, MAX_BYTES, "pre-registration")
+    return parse_preregistration(data, measures, labels, renamed, name=str(path))
 
 
 def parse_preregistration(
-    data: bytes, measures: Iterable[str] | None = None, *, name: str = "pre-registration"
+    data: bytes,
+    measures: Iterable[str] | None = None,
+    labels: Iterable[str] | None = None,
+    renamed: Renamed | None = None,
+    *,
+    name: str = "pre-registration",
 ) -> Preregistration:
     """Understand the bytes of a pre-registration file; see `read_preregistration`.
 
@@ -111,6 +136,7 @@ Known: alpha, family, margin.
     """
     document = to_toml(data, name, MAX_BYTES)
     known = None if measures is None else tuple(measures)
+    columns = None if labels is None else selectable([*TYPED, *labels])
     try:
         _known_keys("key", document, ("alpha", "family", "margin"))
         alpha = _level(document.get("alpha", ALPHA))
@@ -118,7 +144,9 @@ Known: alpha, family, margin.
         tables = document.get("family", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise DataError("families are written as [[family]] tables, one for each.")
-        families = tuple(_family(table, number, alpha, known) for number, table in enumerate(tables, start=1))
+        families = tuple(
+            _family(table, number, alpha, known, columns, renamed or {}) for number, table in enumerate(tables, start=1)
+        )
         check_distinct(families)
         if not families and not margins:
             raise DataError("it declares neither a family nor a margin, so nothing could be confirmed by it.")
@@ -167,7 +195,14 @@ def _margins(table: object, measures: Sequence[str] | None) -> dict[str, float]:
     return out
 
 
-def _family(table: Mapping[str, Any], number: int, alpha: float, measures: Sequence[str] | None) -> Family:
+def _family(
+    table: Mapping[str, Any],
+    number: int,
+    alpha: float,
+    measures: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    renamed: Renamed,
+) -> Family:
     name = table.get("name")
     place = f"family {name!r}" if name else f"family {number}"
     try:
@@ -180,14 +215,30 @@ def _family(table: Mapping[str, Any], number: int, alpha: float, measures: Seque
             raise UnknownNameError("measure", measure, measures)
         where = table.get("where", {})
         if not isinstance(where, dict):
-            raise DataError('[family.where] is a table: one line per factor column, such as attribute = ["hair"].')
-        levels = {column: _levels(column, value) for column, value in where.items()}
+            raise DataError('[family.where] is a table: one line per label, such as attribute = ["hair"].')
+        levels = _where(where, columns, present_names(renamed, measure))
         return Family(
             name=str(name), kind="confirmatory", measure=measure, where=levels, method=str(method),
             alpha=_level(table.get("alpha", alpha)),
         )  # fmt: skip
     except FaceValueError as error:
         raise located(error, place) from None
+
+
+def _where(
+    given: Mapping[str, object], columns: Sequence[str] | None, present: Mapping[str, str]
+) -> dict[str, tuple[str, ...] | None]:
+    out: dict[str, tuple[str, ...] | None] = {}
+    for name, value in given.items():
+        label = present.get(name, name)
+        if columns is not None and label not in columns:
+            if value == [] and name in COLUMNS:
+                continue  # estimates of this study are over all its levels, and every table had that column once
+            raise UnknownNameError("label", name, columns)
+        if label in out:
+            raise DataError(f"{label!r} is named twice, as {name!r} is what it was called before.")
+        out[label] = _levels(name, value)
+    return out
 
 
 def _levels(column: str, value: object) -> tuple[str, ...] | None:

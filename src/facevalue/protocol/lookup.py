@@ -1,12 +1,12 @@
-"""The estimates as rows that can be asked for by measure, model and factors."""
+"""The estimates as rows that can be asked for by measure, model and labels."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from facevalue.measures.estimates import SCHEMA
+from facevalue.measures.estimates import FIXED, complete, condition, label_columns
 from facevalue.measures.verdicts import Verdict
 
 POOLED = "(all models)"
@@ -15,25 +15,20 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One row of the estimates. Null is not measurable, never zero."""
+    """One row of the estimates. Null is not measurable, never zero.
+
+    `labels` says what it is of: the level of each label that is set. An estimate is over all levels of the others.
+
+    Examples
+    --------
+    >>> one = Estimate("sbs", "m", {"scenario": "polite"}, value=0.25)
+    >>> one["scenario"], one["attribute"]
+    ('polite', None)
+    """
 
     measure: str
     model: str
-    other_model: str | None = None
-    attribute: str | None = None
-    variation: str | None = None
-    category: str | None = None
-    scenario: str | None = None
-    dimension: str | None = None
-    group: str | None = None
-    paradigm: str | None = None
-    contrast: str | None = None
-    gender: str | None = None
-    question: str | None = None
-    trait: str | None = None
-    identity: str | None = None
-    other_identity: str | None = None
-    activity: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -62,15 +57,9 @@ class Estimate:
     method: str | None = None
     source: str | None = None
 
-    @property
-    def labels(self) -> dict[str, str | None]:
-        """What it is of: every label, None for those that are missing."""
-        return {name: getattr(self, name) for name in LABELS}
-
-    def __getitem__(self, name: str) -> str | None:
-        """The level of a label; None if it is missing."""
-        level: str | None = getattr(self, name, None)
-        return level
+    def __getitem__(self, label: str) -> str | None:
+        """The level of a label; None if the estimate is over all of them."""
+        return self.labels.get(label)
 
     @property
     def has_interval(self) -> bool:
@@ -103,10 +92,15 @@ class Estimate:
 
 _SIZES = ("value", "low", "high", "se", "floor", "floor_high", "mde", "margin", "bound_low", "bound_high")
 """What is in an estimate's unit."""
-_NAMES = tuple(f.name for f in fields(Estimate))
-_FLOATS = tuple(name for name in _NAMES if SCHEMA.get(name) == pl.Float64())
-LABELS = _NAMES[_NAMES.index("other_model") : _NAMES.index("value")]
-"""Factor columns that say what an estimate is of, the model apart."""
+_NUMBERS = tuple(f.name for f in fields(Estimate) if f.name not in ("measure", "model", "labels"))
+_FLOATS = tuple(name for name, dtype in FIXED.items() if dtype == pl.Float64())
+
+
+class Condition(NamedTuple):
+    """Who was asked, and what was done to the requests; None is nothing."""
+
+    model: str
+    intervention: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +137,27 @@ class EstimateIndex:
 
     def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: Reading | None = None) -> None:
         self.reading = reading or Reading()
-        missing = [
-            pl.lit(None).cast(SCHEMA.get(name, pl.String())).alias(name) for name in _NAMES if name not in frame.columns
-        ]
-        frame = frame.with_columns(missing).select(_NAMES).with_columns(pl.col(_FLOATS).cast(pl.Float64))
-        self.frame = frame.with_columns(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS)
-        """The table itself, with every column; what is not finite is null."""
-        places = [pl.col(name).is_not_null().cast(pl.UInt32) * 2**i for i, name in enumerate(LABELS)]
+        frame = complete(frame)
+        who = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
+        self._conditions = {shown: Condition(model, done) for model, done, shown in who.iter_rows()}
+        self.frame = frame.with_columns(
+            condition().alias("model"), *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS)
+        )
+        """The table itself; `model` is what it is called under its intervention, and what is not finite is null."""
+        self.labels = _labels(frame)
+        """What estimates are broken down by, in the order in which to show it."""
+        places = [pl.col(name).is_not_null().cast(pl.UInt64) * 2**i for i, name in enumerate(self.labels)]
         marked = self.frame.with_columns(pl.sum_horizontal(places).alias("set"))
         self._parts: dict[tuple[object, ...], pl.DataFrame] = marked.partition_by(
             ["measure", "model", "set"], as_dict=True, maintain_order=True
         )
         self._rows: dict[tuple[object, ...], list[Estimate]] = {}
         self._of: dict[tuple[str, str], pl.DataFrame] = {}
-        self._large: dict[str, int] | None = None
         self._beside: dict[str, dict[tuple[str, frozenset[tuple[str, str]]], Estimate]] = {}
         seen = [m for m in self.frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
         self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
         """Models asked, the mean over them not included."""
-        bases = [f"{model} + " for model in self.models]
-        self.plain: tuple[str, ...] = tuple(m for m in self.models if not any(m.startswith(base) for base in bases))
+        self.plain: tuple[str, ...] = tuple(m for m in self.models if self.condition(m).intervention is None)
         """Those of them that were asked without an intervention."""
         lead = pl.col("measure") == self.reading.lead if self.reading.lead else pl.lit(value=True)
         measured = set(self.frame.filter(lead & pl.col("value").is_not_null())["model"].unique())
@@ -173,9 +168,14 @@ class EstimateIndex:
         self.judged: bool = self.frame["verdict"].is_not_null().any()
         """Whether the estimates say what may be said of them."""
 
+    def condition(self, model: str) -> Condition:
+        """Who was asked and what was done to the requests, from what that is called."""
+        return self._conditions.get(model, Condition(model))
+
     def under(self, model: str, intervention: str) -> str | None:
-        shown = f"{model} + {intervention}"
-        return shown if shown in self.models else None
+        """What a model is called under an intervention; None if there are no estimates of that."""
+        wanted = Condition(model, intervention)
+        return next((shown for shown, own in self._conditions.items() if own == wanted), None)
 
     @property
     def primary(self) -> str:
@@ -185,34 +185,31 @@ class EstimateIndex:
         return next(iter(self.measured), self.models[0] if self.models else "")
 
     def all(self, measure: str, model: str, *by: str, **fixed: str) -> list[Estimate]:
-        """Return the estimates that vary over `by` alone, `fixed` factors at these levels.
+        """Return the estimates that vary over `by` alone, `fixed` labels at these levels.
 
         Parameters
         ----------
         measure, model:
             What of whom.
         by:
-            Factor columns that are set.
+            Labels that are set.
         fixed:
-            Factor columns that are set to a level.
+            Labels that are set to a level.
         """
         wanted = {*by, *fixed}
-        rows = self._estimates((measure, model, sum(2**i for i, name in enumerate(LABELS) if name in wanted)))
-        return [row for row in rows if all(getattr(row, k) == v for k, v in fixed.items())]
+        if not wanted <= {*self.labels}:
+            return []
+        rows = self._estimates((measure, model, sum(2**i for i, name in enumerate(self.labels) if name in wanted)))
+        return [row for row in rows if all(row[k] == v for k, v in fixed.items())]
 
     def _estimates(self, key: tuple[object, ...]) -> list[Estimate]:
         if key not in self._rows:
             part = self._parts.get(key)
-            self._rows[key] = [] if part is None else [Estimate(*row) for row in part.select(_NAMES).iter_rows()]
+            self._rows[key] = [] if part is None else list(made(part.drop("set")))
         return self._rows[key]
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What estimates may be broken down by."""
-        return LABELS
-
     def part(self, measure: str, model: str) -> pl.DataFrame:
-        """The rows of a measure and model."""
+        """The rows of a measure and model, in the order of the table."""
         key = (measure, model)
         if key not in self._of:
             self._of[key] = self.frame.filter(measure=measure, model=model)
@@ -223,30 +220,17 @@ class EstimateIndex:
         out: dict[tuple[str, tuple[str, ...]], None] = {}
         for measure, who, marks in self._parts:
             if who == model:
-                names = tuple(name for i, name in enumerate(LABELS) if int(str(marks)) & 2**i)
+                names = tuple(name for i, name in enumerate(self.labels) if int(str(marks)) & 2**i)
                 out[str(measure), names] = None
         return list(out)
-
-    def large(self, models: Sequence[str]) -> int:
-        """Cells of two labels' levels that large tables would show of these models."""
-        if self._large is None:
-            pair = pl.col("activity").is_not_null() | pl.col("other_identity").is_not_null()
-            cells = self.frame.filter(pair, pl.col("measure").is_in(["selection_frequency", "paircomp"]))
-            self._large = dict(cells.group_by("model").len().iter_rows())
-        return sum(self._large.get(model, 0) for model in models)
-
-    def made(self, frame: pl.DataFrame) -> list[Estimate]:
-        """Rows of the table as estimates."""
-        return [Estimate(*row) for row in frame.select(_NAMES).iter_rows()]
 
     def wholes(self) -> tuple[str, ...]:
         """Measures that have an estimate over everything."""
         return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels == 0))
 
-    def where(self, condition: pl.Expr) -> Iterator[Estimate]:
+    def where(self, wanted: pl.Expr) -> Iterator[Estimate]:
         """Go through the estimates that meet a condition, in the order of the table."""
-        for row in self.frame.filter(condition).iter_rows():
-            yield Estimate(*row)
+        yield from made(self.frame.filter(wanted))
 
     def one(self, measure: str, model: str, **fixed: str) -> Estimate | None:
         """Return the estimate at these levels, over everything else; None if there is none."""
@@ -294,5 +278,19 @@ class EstimateIndex:
         return self._beside[measure].get((estimate.model, _cell(estimate)))
 
 
+def made(rows: pl.DataFrame) -> Iterator[Estimate]:
+    """Rows of an index's table as estimates."""
+    labels = _labels(rows)
+    size = len(labels)
+    for measure, model, *rest in rows.select("measure", "model", *labels, *_NUMBERS).iter_rows():
+        levels = zip(labels, rest, strict=False)
+        yield Estimate(measure, model, {name: level for name, level in levels if level is not None}, *rest[size:])
+
+
+def _labels(frame: pl.DataFrame) -> tuple[str, ...]:
+    """What estimates are broken down by; an intervention is part of what its model is called."""
+    return tuple(name for name in label_columns(frame) if name != "intervention")
+
+
 def _cell(e: Estimate) -> frozenset[tuple[str, str]]:
-    return frozenset((name, level) for name in LABELS if (level := getattr(e, name)) is not None)
+    return frozenset(e.labels.items())

@@ -14,7 +14,8 @@ from facevalue.measures.base import Measure
 from facevalue.protocol.blocks import Block
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, Stated, Units
 from facevalue.protocol.examples import Compared, Gallery, Questions, Quoted, Wanted
-from facevalue.protocol.look import Estimate, Look, Of
+from facevalue.protocol.look import Look, Of
+from facevalue.protocol.lookup import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +218,8 @@ class Page:
         What pictures are called ("portraits"), and what to check in photographs.
     missing:
         Why nothing can be judged, from a look; empty if that is not known.
+    added:
+        Measures that join the estimates later, such as what people say of them.
     """
 
     lead: tuple[Findings | Described, ...] = ()
@@ -237,6 +240,7 @@ class Page:
     questions: Questions = field(default_factory=Questions)
     pictures: Mapping[str, str] = field(default_factory=dict)
     missing: Callable[[Look], str] | None = None
+    added: tuple[str, ...] = ()
 
 
 def selections(part: object) -> Iterator[Of]:
@@ -268,7 +272,7 @@ def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -
     DataError
         A block, the lead or a card of a measure that is not taken, or by a label that there is not.
     """
-    known = {measure.name for measure in measures}
+    known = {*(measure.name for measure in measures), *page.added}
     for place, part in _parts(page):
         for of in selections(part):
             for name in of.measures:

@@ -1,7 +1,9 @@
 """A page made ready: everything that HTML, terminal and JSON show of a study."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 
+from facevalue.protocol.blocks import Grid
 from facevalue.protocol.lookup import EstimateIndex, Reading
 from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.content import SectionContent
@@ -49,6 +51,7 @@ def built(data: ReportData) -> Built:
     numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], reading(page))
     titles = Titles(page.titles, data.titles)
     view = View(numbers, titles, data.study.measures)
+    view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view))
     return Built(
         page,
         view,
@@ -58,6 +61,23 @@ def built(data: ReportData) -> Built:
         [Builder.of(view, data.examples).section(section) for section in sections_of(page, view)],
         changed(numbers, titles, data.study.measures),
     )
+
+
+def _sizes(page: Page, view: View) -> dict[str, int]:
+    """Cells of the page's grids, by model."""
+    grids = [block.of for block in _grids(page.sections)]
+    return {model: sum(view.frame(of, model).height for of in grids) for model in view.models}
+
+
+def _grids(part: object) -> Iterator[Grid]:
+    if isinstance(part, Grid):
+        yield part
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _grids(one)
+    elif is_dataclass(part):
+        for one in fields(part):
+            yield from _grids(getattr(part, one.name))
 
 
 def reading(page: Page) -> Reading:

@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.intervention_effects import PREFIX
-from facevalue.protocol.lookup import LABELS, Estimate, EstimateIndex
+from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.formatting import (
     DASH,
     Titles,
@@ -141,14 +141,13 @@ def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure])
         rows.setdefault(e.model, []).append(e)
     out = []
     for model, own in rows.items():
-        base = max((m for m in numbers.models if model.startswith(f"{m} + ")), key=len, default=model)
-        name = model.removeprefix(f"{base} + ")
+        base, name = numbers.condition(model)
         maker = _Rows(numbers, titles, known, base, own)
         tested = [e for e in own if e.q is not None and e.measure != MISSING]
         found = sorted((e for e in tested if numbers.tested(e)), key=_clearness, reverse=True)
         missing = next((e for e in own if e.measure == MISSING), None)
-        readings = [(e.category or "", f"{number(e.value, e.unit)} {interval(e)}".strip())
-                    for e in numbers.all("reading_share", model, "category") if e.value]  # fmt: skip
+        readings = [(e["reading"] or "", f"{number(e.value, e.unit)} {interval(e)}".strip())
+                    for e in numbers.all("reading_share", model, "reading") if e.value]  # fmt: skip
         out.append(
             Changed(
                 base,
@@ -185,7 +184,7 @@ class _Rows:
         self._titles = titles
         self._known = known
         self._base = base
-        self._rates = [e for e in rows if e.measure in (*_RATES, MISSING) and e.category is None]
+        self._rates = [e for e in rows if e.measure in (*_RATES, MISSING) and e["reason"] is None]
 
     def made(self, rows: Iterable[Estimate]) -> list[ChangeRow]:
         """Rows of these changes: `MOST` at most, and of no measure so many that no other is seen."""
@@ -222,7 +221,6 @@ class _Rows:
         """The change in missing answers of the same group and question, or of the nearest whole that has one."""
 
         def fits(rate: Estimate) -> bool:
-            return all(getattr(rate, name) in (None, getattr(e, name)) for name in LABELS)
+            return rate.labels.items() <= e.labels.items()
 
-        return max(filter(fits, self._rates), key=lambda rate: sum(getattr(rate, n) is not None for n in LABELS),
-                   default=None)  # fmt: skip
+        return max(filter(fits, self._rates), key=lambda rate: len(rate.labels), default=None)

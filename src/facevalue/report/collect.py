@@ -56,7 +56,9 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         kind=study.source.kind,
         statement=_statement(study),
         prompts=questions(page.questions, study, Titles(page.titles, study.titles)),
-        examples=tuple(examples(page, [run.plain() for run in runs], estimates)),
+        examples=tuple(
+            examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
+        ),
         titles=study.titles,
         facevalue_version=__version__,
     )

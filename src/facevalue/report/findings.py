@@ -181,7 +181,8 @@ def strongest(lead: Findings, view: View, e: Estimate) -> str:
 
 def row(lead: Findings, view: View, e: Estimate) -> str:
     """What a finding is of."""
-    return view.said(lead.row, e) if lead.row else view.row_label(lead.of[0], e)
+    of = next((of for of in lead.of if e.measure in of.measures), lead.of[0])
+    return view.said(lead.row, e) if lead.row else view.row_label(of, e)
 
 
 def _range(lead: Findings, e: Estimate) -> str:

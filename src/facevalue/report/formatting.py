@@ -10,6 +10,9 @@ from facevalue.protocol.lookup import Estimate
 DASH = "–"
 NOT_MEASURABLE = "not measurable"
 MINUS = "−"
+_OTHER = "other_"
+_CROSSED = " x "
+"""Between the names of two labels that are crossed."""
 _COUNTS = ("variations",)
 _DIFFERENCES = ("pp", "log odds")
 """Units in which only differences are given."""
@@ -251,13 +254,17 @@ class Titles:
         self._study = published or {}
 
     def known(self, column: str, level: str) -> str | None:
-        """The wording that someone gave, if anyone did."""
-        return self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
+        """The wording that someone gave, if anyone did; of another group, that of the group."""
+        found = self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
+        return found or (self.known(column.removeprefix(_OTHER), level) if column.startswith(_OTHER) else None)
 
     def get(self, column: str, level: str | None) -> str:
         """The wording of a level; made from its name if nobody gave one."""
         if level is None:
             return DASH
+        if _CROSSED in level and column == "dimension" and not self.known(column, level):
+            first, *rest = (self.get(column, part) for part in level.split(_CROSSED))
+            return " × ".join([first, *(part.lower() for part in rest)])
         return self.known(column, level) or _humanise(level)
 
     def levels(self, column: str) -> list[str]:

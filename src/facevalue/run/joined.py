@@ -149,10 +149,11 @@ def estimate(
     tallies = {str(run.folder): Tally() for run in runs}
     if len({run.facts.preregistration for run in runs}) > 1:
         raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
-    from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.judgment import judge  # noqa: PLC0415
 
     courses = {model: course_of(parts) for model, parts in own.items()}
     estimates = first.study.analyse({model: joined(parts, tallies, courses[model]) for model, parts in own.items()})
     drifts = [courses[model].estimates(first.study.name, model, untimed(parts)) for model, parts in own.items()]
-    estimates = pl.concat([estimates, *drifts], how="diagonal_relaxed")
+    estimates = stacked([estimates, *drifts])
     return judge(estimates, first.measures, first.declared(), margins, first.study.lead), tallies

@@ -69,7 +69,8 @@ class StoredRun:
 
         if self.facts.preregistration is None:
             return None
-        found = read_preregistration(self.folder / PREREGISTRATION, [m.name for m in self.study.measures])
+        path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.measures]
+        found = read_preregistration(path, measures, self.study.labels, self.study.renamed)
         if found.sha256 != self.facts.preregistration:
             raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
         return found.too_late() if self.replayed else found

@@ -10,6 +10,7 @@ from facevalue.errors import RunError
 MANIFEST = "run.toml"
 STIMULI = "manifest.parquet"
 PREREGISTRATION = "preregistration.toml"
+ESTIMATES = "estimates.parquet"
 RESPONSES_FOLDER = "responses"
 LOCK = ".lock"
 ASIDE = ".tmp"

@@ -174,6 +174,12 @@ class Study:
         From each model's answers, in chunks, to estimates.
     measures:
         Definitions of the measures that `analyse` takes.
+    labels:
+        What estimates may be broken down by, such as the factors of the design: columns of the table of estimates, in
+        this order, after those that every table has (`measures.estimates.TYPED`).
+    renamed:
+        What labels were called in the first version of the table of estimates: by measure ("" stands for all others)
+        from that name to the one in `labels`.
     precision:
         What power analysis needs; None if the study says nothing of it.
     titles:
@@ -227,6 +233,8 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def repeats(self) -> int:

@@ -14,7 +14,7 @@ from facevalue.measures import intervention_effects
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.clusters import UNITS, clusters
-from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.intervention_effects import Asked
 from facevalue.prompts import caesar
 from facevalue.studies.base import Study
@@ -42,17 +42,6 @@ def unit_of(measures: Sequence[Measure]) -> str:
     return Counter(m.cluster for m in measures).most_common(1)[0][0] if measures else "stimulus"
 
 
-def label(model: str, intervention: str) -> str:
-    """What a model is called under an intervention, in the column `model`.
-
-    Examples
-    --------
-    >>> label("sim/default", "cipher")
-    'sim/default + cipher'
-    """
-    return f"{model} + {intervention}"
-
-
 def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """Estimate everything in every condition, and the changes.
 
@@ -66,7 +55,7 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
     Returns
     -------
     The plain study's estimates from the plain answers; then, for each model and intervention, its estimates and their
-    changes under the name of `label`. A condition without answers has none.
+    changes, with the label `intervention`. A condition without answers has none.
     """
     study = conditions.study
     with TemporaryDirectory(prefix="facevalue-") as folder:
@@ -78,7 +67,7 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
         for model, own in kept.items():
             plain = parts[0].filter(pl.col("model") == model) if parts[0].height else parts[0]
             parts += _model(conditions, model, own, plain)
-    return pl.concat([part for part in parts if part.height] or parts[:1])
+    return stacked([part for part in parts if part.height] or parts[:1])
 
 
 class Kept:
@@ -201,10 +190,10 @@ def _model(conditions: Conditions, model: str, kept: Sequence[Kept], plain: pl.D
     for intervention, own in zip(conditions.interventions, kept[1:], strict=True):
         if not own.rows:
             continue
-        name = label(model, intervention.name)
-        estimates = study.analyse({name: own.chunks()})
-        parts.append(estimates)
-        table = EstimateTable(study.name, name)
+        name = intervention.name
+        estimates = study.analyse({model: own.chunks()})
+        parts.append(estimates.with_columns(pl.lit(name).alias("intervention")))
+        table = EstimateTable(study.name, model, (READING,) if intervention.cipher else (), name)
         if intervention.cipher:
             _add_readings(table, own, unit)
         if base.rows:
@@ -214,11 +203,13 @@ def _model(conditions: Conditions, model: str, kept: Sequence[Kept], plain: pl.D
             if both.tobytes() not in known:
                 own_plain = plain if whole else study.analyse({model: base.chunks(only)})
                 known[both.tobytes()] = _taken(study, model, base, only, own_plain, groups)
-            own_other = estimates if whole else study.analyse({name: own.chunks(only)})
-            before, after = known[both.tobytes()], _taken(study, name, own, only, own_other, groups)
+            own_other = estimates if whole else study.analyse({model: own.chunks(only)})
+            before, after = known[both.tobytes()], _taken(study, model, own, only, own_other, groups)
             without = zip(before[1:], after[1:], strict=True)
             parts.append(
-                intervention_effects.changes(before[0], after[0], without, study.measures, study=study.name, model=name)
+                intervention_effects.changes(
+                    before[0], after[0], without, study.measures, study=study.name, model=model, intervention=name
+                )
             )
             intervention_effects.add_missing_change(table, *_asked(base, own, only), unit)
         parts.append(table.frame())

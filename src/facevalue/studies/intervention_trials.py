@@ -73,6 +73,7 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
         answer=conditions.answer,
         analyse=partial(_analyse, conditions),
         measures=(*study.measures, *_measures(study, done)),
+        labels=tuple(dict.fromkeys([*study.labels, *([READING] if any(one.cipher for one in done) else [])])),
         precision=None if study.precision is None else _precision(study.precision, conditions),
         titles={**study.titles, FACTOR: {PLAIN: "As it is", **{one.name: one.label for one in done}}},
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.profiles import CONFLICTING, LOW
+from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import (
     BY_CONSTRUCTION,
     Profiles,
@@ -34,7 +35,7 @@ def estimates(frame: pl.DataFrame, model: str = "m", size: int = 100) -> pl.Data
     profiles = Profiles()
     for chunk in whole_pairs(chunks(frame, size)):
         profiles.add(chunk)
-    table = EstimateTable("vignette", model)
+    table = EstimateTable("vignette", model, LABELS)
     profiles.write(table)
     return table.frame()
 
@@ -164,7 +165,7 @@ def test_models_and_paradigms_are_correlated_per_dimension_and_over_all() -> Non
         )
         for name, own, s in (("a", strength, 1), ("b", strength, 2), ("c", {k: -v for k, v in strength.items()}, 3))
     ]  # fmt: skip
-    table = EstimateTable("vignette", "a")
+    table = EstimateTable("vignette", "a", LABELS)
     compare_models(table, pl.concat(frames))
     compare_paradigms(table, frames[0])
     found = table.frame()

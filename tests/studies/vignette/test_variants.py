@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from facevalue.measures.estimates import EstimateTable
+from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures_compared import MEASURES
 from facevalue.studies.vignette.profile import whole_pairs
 from facevalue.studies.vignette.variants import Variants, off_diagonal
@@ -22,7 +23,7 @@ def estimates(frame: pl.DataFrame, size: int = 150) -> pl.DataFrame:
     variants = Variants()
     for chunk in whole_pairs(chunks(frame, size)):
         variants.add(chunk)
-    table = EstimateTable("vignette", "m")
+    table = EstimateTable("vignette", "m", LABELS)
     variants.write(table)
     return table.frame()
 

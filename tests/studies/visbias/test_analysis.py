@@ -13,7 +13,7 @@ from scipy import stats
 from facevalue.annotate import sentiment
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl, consistency, divergence
-from facevalue.measures.estimates import SCHEMA, EstimateTable
+from facevalue.measures.estimates import EstimateTable, schema
 from facevalue.measures.word_rates import FLAT
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import Aggregate, Asked
@@ -21,6 +21,7 @@ from facevalue.studies.visbias.analysis_choices import add_choices
 from facevalue.studies.visbias.analysis_pairs import both_orders
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.dimensions import Dimension
+from facevalue.studies.visbias.measures import LABELS
 from tests.reference import reference
 from tests.studies.visbias.simulated import answered, build, estimates, read
 
@@ -43,7 +44,7 @@ def rows(frame: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFram
 def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFrame) -> None:
     sometimes = {"marked_word_published", "listed_words_published"}  # a list that may be empty; of the user's lists
     assert set(found["measure"]) | sometimes == {one.name for one in m.MEASURES}
-    assert found.schema == pl.Schema(SCHEMA)
+    assert found.schema == pl.Schema(schema(LABELS))
     measured = found.filter(pl.col("value").is_not_null())
     assert measured["n"].min() > 0  # type: ignore[operator]
     assert measured["method"].null_count() == 0
@@ -91,8 +92,7 @@ def test_the_cut_of_the_answers_changes_nothing() -> None:
     answers = answered(study, "default")
     pieces = [answers[start : start + 97] for start in range(0, answers.height, 97)]
     whole, cut = estimates(study, answers), study.analyse({"sim": iter(pieces)})
-    keys = ["measure", "paradigm", "dimension", "group", "question", "attribute", "variation", "trait", "contrast",
-            "category"]  # fmt: skip
+    keys = ["measure", *LABELS, "word"]  # fmt: skip
     numbers = ["value", "low", "high", "p", "n"]
     one, other = (f.sort(keys).select(*keys, *numbers).with_columns(pl.col(pl.Float64).round(9)) for f in (whole, cut))
     assert one.equals(other)
@@ -122,7 +122,7 @@ def test_empty_descriptions_are_missing_and_not_of_length_zero() -> None:
     said = ["A calm person." if number % 2 else "" for number in range(len(study.design))]
     found = estimates(study, read(study, said))  # type: ignore[arg-type]
     assert rows(found, "characters", dimension=None)["value"].to_list() == [14.0]
-    assert rows(found, "refusal_rate", dimension=None, category=None)["value"].to_list() == [0.5]
+    assert rows(found, "refusal_rate", dimension=None, reason=None)["value"].to_list() == [0.5]
 
 
 def test_without_vader_sentiment_is_not_measurable_and_the_rest_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +149,9 @@ def listed(tmp_path: Path, lists: Mapping[str, Any]) -> pl.DataFrame:
 
 def test_words_of_the_users_lists_are_counted_by_group(tmp_path: Path) -> None:
     found = listed(tmp_path, {"woman": {"Dark": ["calm"], "Light": ["tense"]}, "man": {"Dark": ["calm", "proud"]}})
-    rate = rows(found, "listed_words", dimension="skin tone", group="dark", category="Dark")
+    rate = rows(found, "listed_words", dimension="skin tone", group="dark", word_list="Dark")
     assert rate["value"].to_list() == [pytest.approx(400.0)]
-    assert rows(found, "listed_words", dimension="skin tone", group="light", category="Dark")["value"].to_list() == [
+    assert rows(found, "listed_words", dimension="skin tone", group="light", word_list="Dark")["value"].to_list() == [
         0.0
     ]
 
@@ -159,22 +159,22 @@ def test_words_of_the_users_lists_are_counted_by_group(tmp_path: Path) -> None:
 def test_lists_of_a_gender_whatever_the_race_are_a_genders_and_ours_have_names_of_their_own(tmp_path: Path) -> None:
     """The authors' format has lists called "gender", as ours are."""
     found = listed(tmp_path, {"person": {"Dark": ["one"]}, "man": {"gender": ["proud"]}, "woman": {"gender": ["calm"]}})
-    names = set(rows(found, "listed_words", dimension="gender")["category"])
+    names = set(rows(found, "listed_words", dimension="gender")["word_list"])
     assert names == {"group words: gender", "group words: race", "Dark", "man", "woman"}
-    assert rows(found, "listed_words", dimension=None, category="man")["value"].to_list() == [pytest.approx(1000 / 17)]
+    assert rows(found, "listed_words", dimension=None, word_list="man")["value"].to_list() == [pytest.approx(1000 / 17)]
 
 
 def test_a_list_may_be_called_as_any_column_is(tmp_path: Path) -> None:
     found = listed(tmp_path, {"tokens": ["calm"], "image": ["proud"], "gender": ["quiet"], "race": ["person"]})
-    rates = rows(found, "listed_words", dimension=None).filter(~pl.col("category").str.starts_with("group words: "))
-    assert set(rates["category"]) == {"tokens", "image", "gender", "race"}
+    rates = rows(found, "listed_words", dimension=None).filter(~pl.col("word_list").str.starts_with("group words: "))
+    assert set(rates["word_list"]) == {"tokens", "image", "gender", "race"}
     assert rates["value"].null_count() == 0
 
 
 def test_published_rates_are_those_of_a_groups_own_list(tmp_path: Path) -> None:
     found = listed(tmp_path, {"man": {"Dark": ["calm"], "gender": ["proud"]}, "woman": {"gender": ["person"]}})
-    own = rows(found, "listed_words_published").drop_nulls("value").sort("category")
-    assert own.select("dimension", "group", "category", "value").rows() == [
+    own = rows(found, "listed_words_published").drop_nulls("value").sort("word_list")
+    assert own.select("dimension", "group", "word_list", "value").rows() == [
         ("skin tone", "dark", "Dark", pytest.approx(200.0)),
         ("gender", "male", "man", pytest.approx(2000 / 17)),
         ("gender", "female", "woman", pytest.approx(1000 / 17)),
@@ -193,7 +193,7 @@ def test_without_lists_of_the_users_nothing_is_called_published_in_table_8(tmp_p
 
 
 def test_a_word_that_never_occurs_is_no_certainty(tmp_path: Path) -> None:
-    found = rows(listed(tmp_path, {"hats": ["cap"]}), "listed_words", category="hats")
+    found = rows(listed(tmp_path, {"hats": ["cap"]}), "listed_words", word_list="hats")
     assert found["value"].unique().to_list() == [0.0]
     assert found["low"].null_count() == found["high"].null_count() == found.height
     assert set(found["method"]) == {FLAT}
@@ -211,7 +211,7 @@ def test_table_8_comes_out_of_the_analysis_as_printed() -> None:
     images, lists = tuple(said["image"].unique()), str(path.with_name("stereotype_words.json"))
     gathered = Aggregate(Asked(("race", "gender"), images, (), lists), why_no_scores="not wanted here")
     gathered.add(said)
-    table = EstimateTable("visbias", "gpt-4o")
+    table = EstimateTable("visbias", "gpt-4o", LABELS)
     add_texts(table, gathered)
     own = rows(table.frame(), "listed_words_published")
     found = dict(own.select("group", "value").iter_rows())
@@ -225,12 +225,12 @@ def test_marked_words_name_their_group_with_counts(found: pl.DataFrame) -> None:
     frame = study.design.trials(range(len(study.design)))
     said = ["Somebody with a helmet stands." if t == "dark" else "Somebody stands." for t in frame["skin_tone"]]
     marked = estimates(study, read(study, said))  # type: ignore[arg-type]
-    (row,) = rows(marked, "marked_word", dimension="skin tone", category="helmet").rows(named=True)
-    assert (row["group"], row["contrast"], row["n"], row["clusters"]) == ("dark", "light", 56, 28)
+    (row,) = rows(marked, "marked_word", dimension="skin tone", word="helmet").rows(named=True)
+    assert (row["group"], row["other_group"], row["n"], row["clusters"]) == ("dark", "light", 56, 28)
     assert row["q"] < 0.05
     assert row["low"] > 0
-    assert rows(marked, "marked_word_z", dimension="skin tone", category="helmet")["value"][0] > 1.96
-    assert "helmet" in rows(marked, "marked_word_published", group="dark")["category"].to_list()
+    assert rows(marked, "marked_word_z", dimension="skin tone", word="helmet")["value"][0] > 1.96
+    assert "helmet" in rows(marked, "marked_word_published", group="dark")["word"].to_list()
 
 
 def test_pairs_are_ranked_unranked_or_contradicted() -> None:
@@ -315,21 +315,26 @@ def test_forms_say_which_value_shifts_another() -> None:
         )
     found = estimates(study, read(study, said))  # type: ignore[arg-type]
     shift = rows(
-        found, "attribute_shift", contrast="completed", attribute="veteran status", variation="Yes", trait="gender"
+        found, "attribute_shift", fields="completed", attribute="veteran status", choice="Yes", other_attribute="gender"
     )
-    assert shift["category"].to_list() == ["Male"]
+    assert shift["likeliest"].to_list() == ["Male"]
     assert shift["value"][0] > shift["floor_high"][0]
     assert shift["q"][0] < 0.05
     assert (
-        rows(found, "likely_share", contrast="completed", attribute="veteran status", variation="Yes", trait="gender")[
-            "value"
-        ][0]
+        rows(
+            found,
+            "likely_share",
+            fields="completed",
+            attribute="veteran status",
+            choice="Yes",
+            other_attribute="gender",
+        )["value"][0]
         == 1.0
     )
     assert rows(found, "kept_share", attribute=None)["value"].to_list() == [1.0]
     routes = rows(found, "field_share", attribute=None)
     assert routes["value"].sum() == pytest.approx(1.0)
-    assert rows(found, "field_share", attribute=None, category="missing")["value"][0] > 0.8
+    assert rows(found, "field_share", attribute=None, route="missing")["value"][0] > 0.8
 
 
 def test_answers_that_lack_a_column_are_refused() -> None:
@@ -341,7 +346,7 @@ def divergences(seed: int) -> pl.DataFrame:
     study = build(task=["mcq"])
     gathered = Aggregate(Asked(("skin_tone", "gender"), tuple(study.manifest["image"]), (), ""))
     gathered.add(answered(study, f"null@{seed}"))
-    table = EstimateTable("visbias", "sim")
+    table = EstimateTable("visbias", "sim", LABELS)
     add_choices(table, gathered)
     return table.frame().filter(pl.col("measure") == "choice_divergence")
 

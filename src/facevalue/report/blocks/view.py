@@ -7,7 +7,7 @@ import polars as pl
 from facevalue.measures.base import Measure
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
+from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex, made
 from facevalue.report import formatting
 from facevalue.report.blocks.forms import filled
 from facevalue.report.formatting import (
@@ -39,11 +39,13 @@ class View:
         Whose estimates are shown.
     bound:
         Labels that a surrounding block fixes.
+    sizes:
+        Cells of large tables, by model.
     """
 
     def __init__(
         self, numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], model: str = "",
-        bound: Levels | None = None,
+        bound: Levels | None = None, sizes: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
         self.numbers = numbers
         self.titles = titles
@@ -54,12 +56,13 @@ class View:
         )
         self.model = model or numbers.primary
         self.models: Sequence[str] = numbers.plain or numbers.models
+        self.sizes: Mapping[str, int] = sizes or {}
         self._bound = dict(bound or {})
         self._measures = tuple(measures)
 
     def at(self, model: str = "", bound: Levels | None = None) -> "View":
         """The same for another model, or with more labels fixed."""
-        return View(self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})})
+        return View(self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})}, self.sizes)
 
     def of_model(self, model: str) -> "View":
         """The same for another model."""
@@ -82,16 +85,19 @@ class View:
                 conditions.append(column.is_null())
             if name in of.without:
                 conditions.append(column.ne_missing(pl.lit(of.without[name])))
+        required = {*(named - optional), *(name for name, level in of.where.items() if _set(level))}
         who: str | None = model or self.model
         if of.intervention:
             who = self.numbers.under(str(who), of.intervention)
         parts = [self.numbers.part(measure, who or "") for measure in of.measures]
         frame = pl.concat(parts) if len(parts) > 1 else parts[0]
+        if not required <= {*self.numbers.labels}:
+            return frame.clear()
         return frame.filter(conditions) if frame.height else frame
 
     def rows(self, of: Of, model: str = "") -> list[Estimate]:
         """The estimates of a selection, in its order."""
-        found = self.numbers.made(self.frame(of, model))
+        found = list(made(self.frame(of, model)))
         if of.points:
             found = [e.in_points() if e.unit == "share" else e for e in found]
         rows = self.ordered(found, of)
@@ -230,14 +236,14 @@ class View:
     @property
     def cells(self) -> int:
         """Cells of the page's large tables."""
-        return self.numbers.large(self.shown_models)
+        return sum(self.sizes.get(model, 0) for model in self.shown_models)
 
     @property
     def shown_models(self) -> tuple[str, ...]:
         """Models whose large tables are shown: all that the page has room for."""
-        every = tuple(dict.fromkeys([*self.models]))
+        every = tuple(self.models)
         first = self.model if self.model in every else every[0] if every else ""
-        return every if self.numbers.large(every) <= TITLED else (first,)
+        return every if sum(self.sizes.get(model, 0) for model in every) <= TITLED else (first,)
 
     @property
     def left_out(self) -> str:
@@ -271,6 +277,11 @@ def beyond(e: Estimate) -> float:
     return abs(e.value) / scale if e.value is not None and scale else 0.0
 
 
+def _set(level: str | tuple[str | None, ...] | None) -> bool:
+    """Whether a label must be set to be at this level."""
+    return level is not None and not (isinstance(level, tuple) and None in level)
+
+
 def _at(column: pl.Expr, level: str | tuple[str | None, ...] | None) -> pl.Expr:
     if isinstance(level, tuple):
         known = column.is_in([one for one in level if one is not None]).fill_null(value=False)
@@ -294,6 +305,7 @@ def _floor(_view: View, e: Estimate) -> str | None:
 
 _NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {
     "value": _with_interval,
+    "interval": lambda view, e: formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)",
     "number": lambda view, e: view.value(e),
     "q": lambda _, e: None if e.q is None else share_of_chance(e.q),
     "floor": _floor,

@@ -35,7 +35,7 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
     parts = []
     shifts = {model: Shifts(faces, s.phi, scenarios) for model, s in scores.items()}
     for model, own in shifts.items():
-        table = EstimateTable(STUDY, model)
+        table = EstimateTable(STUDY, model, m.LABELS)
         _shifts(table, own, scores[model])
         _shares(table, own)
         judge_faces(table, own)
@@ -47,7 +47,7 @@ def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], or
     shifts = {model: own for model, own in shifts.items() if np.isfinite(own.delta).any()}  # refusers have no share
     if len(shifts) > 1:
         stack = np.stack([own.phi for own in shifts.values()])
-        table = EstimateTable(STUDY, POOLED)
+        table = EstimateTable(STUDY, POOLED, m.LABELS)
         pooled = Shifts(faces, stack.mean(axis=0), scenarios)  # NaN where a model has no answer: pairs all models share
         _shifts(table, pooled, None)
         judge_faces(table, pooled)

@@ -55,7 +55,9 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
     cells = s.cells(variation)
     shown = np.zeros((len(s.faces.identities), len(variation)), dtype=np.bool_)
     shown[s.cluster[variation.codes >= 0], variation.codes[variation.codes >= 0]] = True
-    labels: dict[str, list[str | None]] = {name: [] for name in (*variation.labels, "dimension", "group", "contrast")}
+    labels: dict[str, list[str | None]] = {
+        name: [] for name in (*variation.labels, "dimension", "group", "other_group")
+    }
     found = []
     for dimension in s.faces.dimensions:
         level = s.faces.level(dimension)
@@ -64,7 +66,7 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
             code = np.array(member)
             both = shown[code == 1].any(axis=0) & shown[code == 0].any(axis=0)
             found.append((comparison.compare(cells.sums, cells.counts, code, SEED), both))
-            for name, value in (("dimension", dimension), ("group", group), ("contrast", other)):
+            for name, value in (("dimension", dimension), ("group", group), ("other_group", other)):
                 labels[name] += [value] * len(variation)
             for name, values in variation.labels.items():
                 labels[name] += values

@@ -9,6 +9,11 @@ OURS = "FaceValue"
 UNIT = "identity"
 """What StylisticBias samples: faces. All its intervals go over them."""
 
+LABELS = ("attribute", "variation", "category", "scenario", "dimension", "group", "other_group")
+"""What estimates are broken down by; `category` is that of scenarios, `other_group` whom a group is compared with."""
+RENAMED = {"sbs_gap": {"contrast": "other_group"}}
+"""What labels were called in the first version of the estimates; see `Study.renamed`."""
+
 
 def _measure(
     name: str, title: str, equation: str, unit: str, source: str, *, paired: bool = False, signed: bool = True,

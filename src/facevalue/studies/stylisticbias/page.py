@@ -34,7 +34,7 @@ _CUE = ("attribute", "variation")
 _GROUP = ("dimension", "group")
 _CUES = Of("sbs", _CUE, label="{variation}", note="{attribute}", order="value")
 _CELLS = Of("sbs", (*_CUE, *_GROUP))
-_GAPS = Of("sbs_gap", (*_CUE, *_GROUP, "contrast"), label="{variation}", note="{attribute}", order="size", most=8)
+_GAPS = Of("sbs_gap", (*_CUE, *_GROUP, "other_group"), label="{variation}", note="{attribute}", order="size", most=8)
 _KINDS = ("scenario", "category")
 _POLES, _KIND = "{scenario:poles}", "{scenario:kind}"
 _LIMIT = "Worrying: beyond ±0.05; from ±0.15 "
@@ -185,13 +185,13 @@ _SECTIONS = (
                 ),
             ),
             Each(
-                of=(Of("sbs_gap", _GAPS.by),), over=(*_GROUP, "contrast"), order="found", fold="first",
+                of=(Of("sbs_gap", _GAPS.by),), over=(*_GROUP, "other_group"), order="found", fold="first",
                 heading="Gaps between groups", intro=_counted_gaps,
-                title="{dimension}: {group} less {contrast:lower}", note="the 8 largest",
+                title="{dimension}: {group} less {other_group:lower}", note="the 8 largest",
                 blocks=(Strips(of=(_GAPS,), first="Cue", what="Gap", title="Gap in SBS", numbers=""),),
             ),
             Numbers(
-                of=(Of("sbs_gap", _GAPS.by, label="{variation}|{dimension}|{group} less {contrast:lower}"),),
+                of=(Of("sbs_gap", _GAPS.by, label="{variation}|{dimension}|{group} less {other_group:lower}"),),
                 title="All gaps", heads=("Cue", "Dimension", "Gap"),
             ),
             Heat(
@@ -451,7 +451,7 @@ PAGE = Page(
         "pole": {s.name: s.unfavourable for s in tables.scenarios()},
         "category": dict(tables.categories()),
         "scenario_category": {s.name: s.category for s in tables.scenarios()},
-        "contrast": {OTHERS: "All others"},
+        "other_group": {OTHERS: "All others"},
     },
     sizes={"sbs": "abs_sbs"},
     corrected={"sbs": "abs_sbs_corrected", "abs_sbs": "abs_sbs_corrected", "vs": "vs_corrected"},

@@ -16,7 +16,7 @@ from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
 from facevalue.studies.base import Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.measures import MEASURES
+from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.stylisticbias.pictures import located, named, numbered, pictures
 from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.tables import (
@@ -131,6 +131,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         measures=MEASURES,
+        labels=LABELS,
+        renamed=RENAMED,
         lead=("variations",),
         precision=precision(design, faces, names, orderings, len(seeds)),
         titles=TITLES,

@@ -9,6 +9,7 @@ from facevalue.studies.vignette.aggregate import Tables, Tally
 from facevalue.studies.vignette.analysis_pairs import add_log_odds, add_paircomp, add_polarity
 from facevalue.studies.vignette.analysis_selection import add_errors, add_missing, add_neither, add_selection
 from facevalue.studies.vignette.analysis_spread import add_spreads
+from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import Profiles, compare_models, compare_paradigms, whole_pairs
 from facevalue.studies.vignette.variants import Variants
 
@@ -26,8 +27,8 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
 
     Returns
     -------
-    The table of estimates (`measures.estimates.SCHEMA`). The measures of selection are taken on the paper's wording,
-    the first way to refer to people, and with pictures (`aggregate.core_variant`).
+    The table of estimates (`measures.estimates`), with the labels of `measures.LABELS`. The measures of selection are
+    taken on the paper's wording, the first way to refer to people, and with pictures (`aggregate.core_variant`).
 
     Raises
     ------
@@ -40,15 +41,15 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         for chunk in whole_pairs(_passing(chunks, tally)):
             profiles.add(chunk)
             variants.add(chunk)
-        table = EstimateTable(STUDY, model)
+        table = EstimateTable(STUDY, model, LABELS)
         estimate(table, tally.tables())
         profiles.write(table)
         variants.write(table)
         parts.append(table.frame())
     if not parts:
-        return EstimateTable(STUDY, POOLED).frame()
+        return EstimateTable(STUDY, POOLED, LABELS).frame()
     estimates = pl.concat(parts)
-    across = EstimateTable(STUDY, POOLED)
+    across = EstimateTable(STUDY, POOLED, LABELS)
     compare_paradigms(across, estimates)
     compare_models(across, estimates)
     return pl.concat([estimates, across.frame()])

@@ -9,6 +9,13 @@ PAPER = "VIGNETTE (000_3034adc9333dc66e)"
 OURS = "FaceValue"
 UNIT = "picture"
 """What VIGNETTE samples: pictures of one person each, or the people in them where one stands in several."""
+LABELS = (
+    *("dimension", "paradigm", "other_paradigm", "contrast", "gender", "question", "trait"),
+    *("identity", "other_identity", "activity"),
+)
+"""What estimates are broken down by."""
+RENAMED = {name: {"category": "other_paradigm"} for name in ("paradigm_pearson", "paradigm_spearman")}
+"""What labels were called in the first version of the estimates; see `Study.renamed`."""
 _LIMITS = {"%": (0.0, 100.0), "pp": (-100.0, 100.0)}
 
 

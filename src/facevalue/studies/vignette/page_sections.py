@@ -341,8 +341,8 @@ SECTIONS = (
             ),
             Numbers(
                 of=tuple(
-                    Of(name, ("paradigm", "category", "dimension?"),
-                       label="{paradigm} and {category:paradigm}|{dimension|all}|{measure}|{model}")
+                    Of(name, ("paradigm", "other_paradigm", "dimension?"),
+                       label="{paradigm} and {other_paradigm}|{dimension|all}|{measure}|{model}")
                     for name in ("paradigm_pearson", "paradigm_spearman")
                 ),
                 title="How alike the paradigms are: correlations over identities", every_model=True,

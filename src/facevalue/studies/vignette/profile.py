@@ -248,7 +248,7 @@ def compare_paradigms(table: EstimateTable, estimates: pl.DataFrame) -> None:
             wide = part.pivot("paradigm", index=["dimension", "identity"], values="value")
             for one, other in combinations([p for p in PARADIGMS if p in wide.columns], 2):
                 found = correlations(_column(wide, one), _column(wide, other), SEED)
-                labels = {"model": [model[0]], "dimension": [dimension], "paradigm": [one], "category": [other]}
+                labels = {"model": [model[0]], "dimension": [dimension], "paradigm": [one], "other_paradigm": [other]}
                 _both(table, (PARADIGM_PEARSON, PARADIGM_SPEARMAN), labels, found)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.measures import multiple_testing
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
-from facevalue.measures.estimates import FACTORS, EstimateTable
+from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.selection import method, to_array
 
@@ -38,7 +38,7 @@ def record(
     table, measure:
         Where to, and what it is.
     frame:
-        Factor columns, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low` and `bound_high`.
+        Labels, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low` and `bound_high`.
     how:
         How intervals were made, for all rows with two clusters or for each.
     p, p_paper, p_least:
@@ -65,7 +65,7 @@ def record(
         names, q = named.to_list(), adjusted(p, named)
     table.add(
         measure,
-        {name: frame[name].to_list() for name in FACTORS if name in frame.columns},
+        {name: frame[name].to_list() for name in table.labels if name in frame.columns},
         Estimates(number["value"], number["low"], number["high"], n, clusters, methods, number["se"]),
         p=p,
         q=q,

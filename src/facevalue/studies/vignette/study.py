@@ -8,7 +8,7 @@ from facevalue.errors import DataError
 from facevalue.studies.base import Study, StudyEntry
 from facevalue.studies.vignette import parsing
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
-from facevalue.studies.vignette.measures import MEASURES
+from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.vignette.options import Options
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
 from facevalue.studies.vignette.power import precision
@@ -118,6 +118,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=lambda frame: parsing.answer(frame, asked.of(frame)),
         analyse=analyse,
         measures=MEASURES,
+        labels=LABELS,
+        renamed=RENAMED,
         titles=TITLES,
         constrain=True,
         protocol=protocol,

@@ -12,6 +12,7 @@ from facevalue.studies.visbias.analysis_pairs import add_pairs
 from facevalue.studies.visbias.analysis_texts import add_texts
 from facevalue.studies.visbias.analysis_words import add_words
 from facevalue.studies.visbias.implicit import add_agreement
+from facevalue.studies.visbias.measures import LABELS
 
 STUDY = "visbias"
 
@@ -28,8 +29,7 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
 
     Returns
     -------
-    The table of estimates (`measures.estimates.SCHEMA`). `paradigm` is the task; `dimension` and `group` say whose
-    answers a row is about, null being all people.
+    The table of estimates (`measures.estimates`), with the labels of `measures.LABELS`; null is all people.
 
     Raises
     ------
@@ -41,11 +41,11 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
         gathered = Aggregate(asked)
         for chunk in chunks:
             gathered.add(chunk)
-        table = EstimateTable(STUDY, model)
+        table = EstimateTable(STUDY, model, LABELS)
         for add in (add_missing, add_choices, add_pairs, add_texts, add_words, add_forms, add_agreement):
             add(table, gathered)
         parts.append(table.frame())
-    return pl.concat(parts) if parts else EstimateTable(STUDY, "").frame()
+    return pl.concat(parts) if parts else EstimateTable(STUDY, "", LABELS).frame()
 
 
 __all__ = ["Asked", "estimated"]

@@ -43,7 +43,7 @@ def add_choices(table: EstimateTable, gathered: Aggregate) -> None:
         unit, stratum = _sampled(mine)
         estimates, tests = divergence.divergence(found, SEED, unit=unit, stratum=stratum)
         rows_of: list[tuple[str | None, ...]] = [(TASK, *name, question.name) for name in names for question in asked]
-        labels = columns(("paradigm", "dimension", "group", "question"), rows_of)
+        labels = columns(("task", "dimension", "group", "question"), rows_of)
         table.add(
             m.DIVERGENCE, labels, estimates, floor=tests.floor, q=tests.q, p_least=tests.p_least,
             family=f"choices by {one.name}",
@@ -76,7 +76,7 @@ def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, a
         for question in asked
         for at in range(most)
     ]
-    labels = columns(("paradigm", "dimension", "group", "question", "category"), cells)
+    labels = columns(("task", "dimension", "group", "question", "choice"), cells)
     keep = np.array([cell[-1] is not None for cell in cells], dtype=np.bool_)
     table.add(m.SHARE, labels, as_shares(divergence.shares(found, SEED)), keep=keep)
 
@@ -87,8 +87,7 @@ def add_missing(table: EstimateTable, gathered: Aggregate) -> None:
     if rows.is_empty():
         return
     rows = rows.with_columns(pl.when(pl.col("being").is_not_null()).then(pl.lit(SPECIES)).alias("dimension"))
-    rows = rows.with_columns(paradigm=pl.col("task"))
-    for by in (["paradigm", "dimension"], ["paradigm", "dimension", "question"]):
+    for by in (["task", "dimension"], ["task", "dimension", "question"]):
         part = rows.filter(pl.col("question").is_not_null()) if "question" in by else rows
         if part.height:
             labels, found = shares(part, "lost", by, "shown")
@@ -96,14 +95,14 @@ def add_missing(table: EstimateTable, gathered: Aggregate) -> None:
     reasons = sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index)
     for reason in reasons:
         said = pl.when(pl.col("na") == reason).then(pl.col("lost")).otherwise(0.0)
-        labels, found = shares(rows.with_columns(said.alias("said")), "said", ["paradigm", "dimension"], "shown")
-        table.add(m.NA_RATE, {**labels, "category": [reason] * len(labels["paradigm"])}, found)
+        labels, found = shares(rows.with_columns(said.alias("said")), "said", ["task", "dimension"], "shown")
+        table.add(m.NA_RATE, {**labels, "reason": [reason] * len(labels["task"])}, found)
     if "image" not in rows.columns:
         return
     shown = rows.filter(pl.col("image").is_not_null())
     for one in dimensions(gathered.asked.groups):
         mine = one.of(shown.drop("dimension"))
-        for by in (["paradigm", GROUP], ["paradigm", GROUP, "question"]):
+        for by in (["task", GROUP], ["task", GROUP, "question"]):
             part = mine.filter(pl.col("question").is_not_null()) if "question" in by else mine
             if part.height:
                 labels, found = shares(part, "lost", by, UNIT)

@@ -27,7 +27,7 @@ def add_forms(table: EstimateTable, gathered: Aggregate) -> None:
         mine = fields.filter(pl.col("task") == task) if fields.height else fields
         if mine.is_empty():
             for measure in (m.SHIFT, m.ROUTE, m.READ, m.KEPT):
-                not_measurable(table, measure, {"paradigm": task}, "no reply is a form")
+                not_measurable(table, measure, {"task": task}, "no reply is a form")
             continue
         _add_routes(table, task, mine)
         _add_graph(table, task, gathered, first_replies(mine))
@@ -45,16 +45,16 @@ def _add_graph(table: EstimateTable, task: str, gathered: Aggregate, fields: pl.
         found = conditional_kl.graph(forms, SEED, conditions=conditions)
         if found.is_empty():
             why = "no field has one value in two forms"
-            not_measurable(table, m.SHIFT, {"paradigm": task, "contrast": conditions}, why)
+            not_measurable(table, m.SHIFT, {"task": task, "fields": conditions}, why)
             continue
         size = found.height
         labels = {
-            "paradigm": [task] * size,
-            "contrast": [conditions] * size,
+            "task": [task] * size,
+            "fields": [conditions] * size,
             "attribute": found["attribute"].to_list(),
-            "variation": found["choice"].to_list(),
-            "trait": found["outcome"].to_list(),
-            "category": found["likely"].to_list(),
+            "choice": found["choice"].to_list(),
+            "other_attribute": found["outcome"].to_list(),
+            "likeliest": found["likely"].to_list(),
         }
         floor = Floor(*(to_array(found[c]) for c in ("floor", "floor_high", "p")))
         known = estimates(found.with_columns(clusters=pl.col("n")))
@@ -80,17 +80,17 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         for by in ([], ["attribute"]):
             labels, found = shares(said, "said", by, "form")
             size = found.value.size
-            table.add(m.ROUTE, {**labels, "paradigm": [task] * size, "category": [how] * size}, found)
+            table.add(m.ROUTE, {**labels, "task": [task] * size, "route": [how] * size}, found)
     replies = fields.unique(["form", "repeat"], maintain_order=True)
     for read in Read:
         said = replies.with_columns((pl.col("read") == read.value).cast(pl.Float64).alias("said"))
         _, found = shares(said, "said", [], "form")
-        table.add(m.READ, {"paradigm": [task], "category": [read.value]}, found)
+        table.add(m.READ, {"task": [task], "reading": [read.value]}, found)
     given = fields.filter("prefilled")
     if given.is_empty():
-        not_measurable(table, m.KEPT, {"paradigm": task}, "nothing was filled in beforehand")
+        not_measurable(table, m.KEPT, {"task": task}, "nothing was filled in beforehand")
         return
     kept = given.with_columns(pl.col("kept").cast(pl.Float64))
     for by in ([], ["attribute"]):
         labels, found = shares(kept, "kept", by, "form")
-        table.add(m.KEPT, {**labels, "paradigm": [task] * found.value.size}, found)
+        table.add(m.KEPT, {**labels, "task": [task] * found.value.size}, found)

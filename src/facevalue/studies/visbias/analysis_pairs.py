@@ -59,7 +59,7 @@ def _add_shares(table: EstimateTable, paired: pl.DataFrame, dimension: str | Non
     first, second = (to_array(keyed[order]) for order in ORDERS)
     found = pairs.consistency(first, second, at.cast(pl.Int64).to_numpy(), cells.height, _people(keyed))
     labels = {
-        "paradigm": [TASK] * cells.height,
+        "task": [TASK] * cells.height,
         "question": cells["question"].to_list(),
         "dimension": [dimension] * cells.height,
         "group": cells["_group"].to_list(),
@@ -105,7 +105,7 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> 
     p = found.p(0.5)
     centred = replace(found, value=found.value - 0.5, low=found.low - 0.5, high=found.high - 0.5)
     columns = {
-        "paradigm": [TASK] * cells,
+        "task": [TASK] * cells,
         "question": [question for question in questions for _ in levels],
         "dimension": [one.name] * cells,
         "group": levels * len(questions),

@@ -143,7 +143,7 @@ class _Texts:
     def _between(self, measure: Measure, found: pl.DataFrame, prefix: str | None, whose: str = "") -> None:
         assert self._one is not None
         p = to_array(found["p"])
-        labels = self._labels(found[GROUP].to_list(), found, prefix) | {"contrast": found["against"].to_list()}
+        labels = self._labels(found[GROUP].to_list(), found, prefix) | {"other_group": found["against"].to_list()}
         family = f"{measure.name} by {self._one.name}{whose}"
         self._table.add(measure, labels, estimates(found), p=p, q=adjust(p, "bh"), family=family)
 
@@ -151,13 +151,13 @@ class _Texts:
         size = len(groups)
         own: list[str | None] = [None] * size if self._one is None else list(groups)
         labels: dict[str, list[str | None]] = {
-            "paradigm": [TASK] * size,
+            "task": [TASK] * size,
             "dimension": [None if self._one is None else self._one.name] * size,
             "group": own,
         }
         if prefix is not None:
-            labels["category"] = [name.removeprefix(prefix) for name in found["measure"]]
+            labels["word_list"] = [name.removeprefix(prefix) for name in found["measure"]]
         return labels
 
     def _label(self, group: str | None) -> dict[str, str | None]:
-        return {"paradigm": TASK, "dimension": None if self._one is None else self._one.name, "group": group}
+        return {"task": TASK, "dimension": None if self._one is None else self._one.name, "group": group}

@@ -44,7 +44,7 @@ def _add(table: EstimateTable, words: WordTables, one: Dimension) -> None:
     sizes = units.group_by(GROUP).len().sort("len", GROUP, descending=[True, False])
     unmarked = UNMARKED.get(one.factors[0], sizes[GROUP][0])
     labels = placed.join(units.select("_at", GROUP, UNIT), on="_at", how="left", maintain_order="left")
-    own = {"paradigm": TASK, "dimension": one.name}
+    own = {"task": TASK, "dimension": one.name}
     if sizes.height < 2:
         not_measurable(table, m.MARKED, own, "only one group was described")
         return
@@ -75,10 +75,10 @@ def _add_strict(table: EstimateTable, counts: WordCounts, labels: pl.DataFrame, 
     try:
         found = marked_words.strict(merged, groups, unmarked, strata=strata, people=people, masked=masked, seed=SEED)
     except UnknownNameError:  # no description of the unmarked group
-        not_measurable(table, m.MARKED, {"paradigm": TASK, "dimension": one.name}, "the unmarked group has no text")
+        not_measurable(table, m.MARKED, {"task": TASK, "dimension": one.name}, "the unmarked group has no text")
         return
     if found.is_empty():
-        not_measurable(table, m.MARKED, {"paradigm": TASK, "dimension": one.name}, _NOTHING)
+        not_measurable(table, m.MARKED, {"task": TASK, "dimension": one.name}, _NOTHING)
         return
     se, images = _errors(merged, groups, found)
     value = to_array(found["log_odds"])
@@ -112,11 +112,11 @@ def _interval(value: Array, reach: Array, p: Array) -> tuple[Array, Array]:
 
 def _labels(found: pl.DataFrame, one: Dimension) -> dict[str, list[str | None]]:
     return {
-        "paradigm": [TASK] * found.height,
+        "task": [TASK] * found.height,
         "dimension": [one.name] * found.height,
         "group": found["group"].to_list(),
-        "contrast": found["against"].to_list(),
-        "category": found["word"].to_list(),
+        "other_group": found["against"].to_list(),
+        "word": found["word"].to_list(),
     }
 
 

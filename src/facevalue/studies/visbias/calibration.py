@@ -124,13 +124,17 @@ def _with_truth(judged: pl.DataFrame, drawn: Sampled, condition: str) -> pl.Data
         ((pl.col("kind") == "choices") & (pl.col("true") > 1e-9))
         | ((pl.col("kind") == "words") & (pl.col("dimension") == "gender"))
         | texts
-        | ((pl.col("kind") == "forms") & pl.col("attribute").is_in(drawn.fields) & pl.col("trait").is_in(drawn.fields))
+        | (
+            (pl.col("kind") == "forms")
+            & pl.col("attribute").is_in(drawn.fields)
+            & pl.col("other_attribute").is_in(drawn.fields)
+        )
     )
     only_choices = (pl.col("kind") == "choices") & (pl.col("true") > 1e-9)
     return rows.with_columns(pl.Series("true", true)).with_columns(
         planted=planted if CONDITIONS[condition].lone else only_choices,
         lone=pl.when(pl.col("kind") == "words")
-        .then(pl.col("category") == WORD)
+        .then(pl.col("word") == WORD)
         .when(pl.col("kind") == "choices")
         .then((pl.col("question") == drawn.question) & (pl.col("dimension") == "race"))
         .otherwise(planted),

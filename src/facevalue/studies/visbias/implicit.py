@@ -88,7 +88,7 @@ def add_agreement(table: EstimateTable, gathered: Aggregate) -> None:
         if dimension not in rows.columns:
             continue
         for question in (q for q in choice_questions() if q.name in there):
-            label = {"paradigm": "mcq", "dimension": dimension, "question": question.name}
+            label = {"task": "mcq", "dimension": dimension, "question": question.name}
             if question.name not in FIELDS:
                 not_measurable(table, m.AGREEMENT, label, NO_COMMON_BOUND)
                 continue

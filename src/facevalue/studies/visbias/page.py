@@ -71,8 +71,8 @@ def _unread(look: Look) -> Stated:
     )  # fmt: skip
 
 
-_CLEAR = "{value}[ where chance stays below {floor} in 95%]"
-_CHOICE = f"{{question:lower}} of {_NAMED}, {_CLEAR}"
+_CLEAR = "[ where chance stays below {floor} in 95%]"
+_CHOICE = f"{{question:lower}} of {_NAMED}, {{value}}{_CLEAR}"
 
 
 def _ranked(_look: Look, e: Estimate) -> str:
@@ -120,7 +120,7 @@ PAGE = Page(
         ),
         _kind("divergences between forms and choices",
               (Of("implicit_explicit_divergence", AGREED.by, order="found"),),
-              f"{{question:lower}} of {{group|the mean}} ({{dimension:lower}}), {_CLEAR}",
+              f"{{question:lower}} of {{group|the mean}} ({{dimension:lower}}), {{number}} nats {{interval}}{_CLEAR}",
               "{question}: {group|mean} ({dimension:lower})", f"Forms beside choices: {_FARTHEST}", "nat"),
     ),
     control=_kind("divergences between fictional species", (divergences(species=True),), _CHOICE, "", ""),
@@ -186,6 +186,7 @@ PAGE = Page(
         words={"order=swapped": "images swapped, wording turned round"}, span=2,
     ),
     missing=_lost,
+    added=("human_rating", "rater_agreement"),
     notes=Notes(
         unit=(
             "A divergence says how far the choices for a group are from the mean of all groups, in thousandths of a "

@@ -12,7 +12,7 @@ from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.descriptions import each
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
-from facevalue.studies.visbias.measures import MEASURES
+from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
 from facevalue.studies.visbias.power import precision
 from facevalue.studies.visbias.prompts import PromptBuilder
@@ -114,6 +114,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         judged=(lambda judge: partial(answer, judge=judge)) if asks_forms else None,
         analyse=analyse,
         measures=MEASURES,
+        labels=LABELS,
+        renamed=RENAMED,
         titles=_titles(),
         protocol=_protocol(options, forms, chosen),
         left_out=pictures.left_out,
@@ -152,9 +154,9 @@ def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chose
 def _titles() -> Mapping[str, Mapping[str, str]]:
     people = {level.name: level.title for level in (*races(), *genders(), *occupations())}
     return {
-        "paradigm": _TASKS,
+        "task": _TASKS,
         "question": {question.name: question.title for question in choice_questions()},
         "group": people,
         "dimension": {"race": "Race", "gender": "Gender", "skin tone": "Skin tone", "species": "Species"},
-        "category": {level: text for q in choice_questions() for level, text in zip(q.levels, q.options, strict=True)},
+        "choice": {level: text for q in choice_questions() for level, text in zip(q.levels, q.options, strict=True)},
     }
