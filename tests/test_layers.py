@@ -22,6 +22,7 @@ ORDER = (
     {"answers"},
     {"annotate"},
     {"measures"},
+    {"protocol"},
     {"studies"},
     {"run"},
     {"report"},

@@ -19,13 +19,14 @@ from facevalue.models import load
 from facevalue.models._request_hash import RequestHashes
 from facevalue.models.replay import ReplayModel
 from facevalue.prompts.interventions import chosen
+from facevalue.protocol.study import Study
 from facevalue.run import RunSettings, run
 from facevalue.run.export import export
 from facevalue.run.requests import draw_seed
 from facevalue.run.stored import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.reader import count_drawn
-from facevalue.studies import Study, build
+from facevalue.studies import build
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Option, OptionValue, Question, Request, Response, Sampling, Status, Stimulus
 from tests.run.tiny import TinyModel, failed, mixed, tiny_study

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
+from facevalue.protocol.study import Study
 from facevalue.run import RunSettings, run
 from facevalue.run.stored import StoredRun, answers
 from facevalue.seals import digest_of
 from facevalue.store import read_manifest, read_responses, write_manifest
 from facevalue.store.schema import FORMAT
 from facevalue.store.shards import shard_paths, write_shard
-from facevalue.studies.base import Study
 from tests.run.tiny import TinyModel, tiny_study
 from tests.store.flipping import flip_a_bit
 

@@ -11,11 +11,11 @@ from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.models import load
 from facevalue.prompts.interventions import Intervention, builtin
+from facevalue.protocol.study import Study
 from facevalue.run import RunSettings, run
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun, answers
 from facevalue.store import read_manifest
-from facevalue.studies import Study
 from facevalue.studies.intervention_trials import intervened
 from tests.run.tiny import TinyModel, keys, tiny_study
 

@@ -15,11 +15,11 @@ from facevalue import studies
 from facevalue.design import Design, Order, units
 from facevalue.models import load
 from facevalue.prompts.interventions import builtin
+from facevalue.protocol.study import Study
 from facevalue.run import RunSettings, run
 from facevalue.run.trials import Index, TrialNumbers
 from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import write_shard
-from facevalue.studies import Study
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
 from tests.design.strategies import designs

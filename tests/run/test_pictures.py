@@ -10,10 +10,10 @@ from PIL import Image
 from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.models import load
+from facevalue.protocol.study import Study
 from facevalue.run import RunSettings, run
 from facevalue.run.pictures import CHANGED, GONE, NOT_NAMED, shown
 from facevalue.run.stored import StoredRun, answers
-from facevalue.studies.base import Study
 
 
 def paint(path: Path, seed: int) -> None:
@@ -34,9 +34,9 @@ def own(place: Path, pictures: int = 40) -> Study:
 
 def again(place: Path) -> Study:
     """The study of what is there now."""
-    entry = studies.entry("stylisticbias")
-    options = {setting.name: setting.default for setting in entry.settings}
-    return entry.build({**options, "manifest": str(place / "list.csv"), "scenarios": ["wealthy"], "seeds": ["1"]})
+    return studies.build(
+        "stylisticbias", {"manifest": str(place / "list.csv"), "scenarios": ["wealthy"], "seeds": ["1"]}
+    )
 
 
 @pytest.fixture

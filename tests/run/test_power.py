@@ -12,11 +12,10 @@ from scipy.special import expit
 from facevalue import studies
 from facevalue.errors import DataError
 from facevalue.models import load
+from facevalue.protocol.study import Spread, Study
 from facevalue.run import RunSettings, run
 from facevalue.run.power import Detection, detection
 from facevalue.run.stored import StoredRun
-from facevalue.studies import Study
-from facevalue.studies.base import Spread
 
 FEW = {"scenarios": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": ["1"]}
 

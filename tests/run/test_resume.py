@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
+from facevalue.protocol.study import Study
 from facevalue.run import RunSettings, SilentProgress, run
 from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import shard_paths
-from facevalue.studies.base import Study
 from facevalue.types import Option
 from tests.run.tiny import OPTIONS, TinyModel, TinySource, fails, for_a_while, tiny_study
 

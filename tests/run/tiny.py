@@ -11,8 +11,8 @@ import polars as pl
 from facevalue.design import Block, Design, Factor, sample
 from facevalue.errors import DataError
 from facevalue.models.base import Capabilities
+from facevalue.protocol.study import Study
 from facevalue.stimuli.base import Kind
-from facevalue.studies.base import Study
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
 

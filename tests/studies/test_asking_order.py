@@ -11,6 +11,7 @@ import pytest
 from facevalue import studies
 from facevalue.design import Order
 from facevalue.models import load
+from facevalue.protocol.study import Study
 from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
 from facevalue.protocol.lookup import EstimateIndex
@@ -18,7 +19,6 @@ from facevalue.run import RunSettings, run
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun
 from facevalue.store.reader import scan_responses
-from facevalue.studies import Study
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "stylisticbias": ({"faces": "20", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"]}, "favourable"),

@@ -11,6 +11,7 @@ from facevalue import studies
 from facevalue.cli.results import write_report
 from facevalue.cli.run import INTERRUPTED, execute
 from facevalue.models import load
+from facevalue.protocol.study import Study
 from facevalue.run import RunSettings
 from facevalue.run.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
@@ -61,7 +62,7 @@ def demo(out: Path) -> int:
     return status
 
 
-def _found(study: studies.Study, estimates: pl.DataFrame) -> Table:
+def _found(study: Study, estimates: pl.DataFrame) -> Table:
     """What was planted in these very pictures, beside what the audit found."""
     from facevalue.models.reference.truth import SCENARIOS  # noqa: PLC0415 - slow to import
     from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415

@@ -10,10 +10,11 @@ from rich.text import Text
 
 from facevalue.cli.study_command import StudyGroup
 from facevalue.prompts.interventions import chosen
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import Precision
 from facevalue.run.plan import IMAGE_TOKENS, Plan
 from facevalue.run.plan import plan as make_plan
-from facevalue.studies import STUDIES, StudyEntry
-from facevalue.studies.base import Precision
+from facevalue.studies import STUDIES
 from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
@@ -45,13 +46,13 @@ def studies() -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("study", style="bold")
     table.add_column("what it asks")
-    for entry in STUDIES.values():
-        table.add_row(entry.name, entry.title)
+    for known in STUDIES.values():
+        table.add_row(known.name, known.title)
     terminal().print(table)
 
 
 def _plan(
-    entry: StudyEntry,
+    protocol: Protocol,
     options: dict[str, OptionValue],
     as_json: bool,
     detect: float | None,
@@ -59,7 +60,7 @@ def _plan(
     interventions: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    study = intervened(entry.build(options), chosen(interventions))
+    study = intervened(protocol.study(options), chosen(interventions))
     made = make_plan(study, **choices)
     found: Detection | None = None
     sampled = choices["sample"] is not None and study.precision is not None

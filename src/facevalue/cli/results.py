@@ -52,8 +52,9 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
     if to is not None:
         _keep(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
+    from facevalue.report.sections import page_of  # noqa: PLC0415
 
-    terminal().print(summary(estimates, opened[0].measures))
+    terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study)))
     return _status(tallies)
 
 

@@ -13,13 +13,14 @@ from facevalue.cli.study_command import StudyGroup
 from facevalue.models import Model, load
 from facevalue.models.registry import ModelOptions
 from facevalue.prompts.interventions import chosen
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import Study
 from facevalue.run import RichProgress, RunSettings, RunSummary
 from facevalue.run import run as start
 from facevalue.run.checks import check_options, check_shown
 from facevalue.run.stored import StoredRun, answers
 from facevalue.run.trials import TrialNumbers
 from facevalue.store.lock import RunLock
-from facevalue.studies import Study, StudyEntry
 from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
@@ -29,7 +30,7 @@ _LARGE = 100_000  # requests: a whole study on a remote model can cost more than
 
 
 def _run(
-    entry: StudyEntry,
+    protocol: Protocol,
     options: dict[str, OptionValue],
     model: str,
     out: Path | None,
@@ -43,13 +44,13 @@ def _run(
     **reach: Any,
 ) -> int:
     done = chosen(interventions)
-    study = intervened(entry.build(options), done)
+    study = intervened(protocol.study(options), done)
     declared = None
     if preregister is not None:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
 
         declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
-    folder = out or default_folder(entry.name, model, [one.name for one in done])
+    folder = out or default_folder(protocol.name, model, [one.name for one in done])
     settings = RunSettings(
         sample=sample, seed=seed, exact=exact, preregistration=declared, price_in=price_in, price_out=price_out
     )

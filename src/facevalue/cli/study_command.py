@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from facevalue.errors import UnknownNameError
-from facevalue.studies import STUDIES, Setting, entry
+from facevalue.protocol.settings import Setting
+from facevalue.studies import STUDIES, protocol
 from facevalue.types import OptionValue
 
 Action = Callable[..., int | None]
@@ -20,7 +20,7 @@ class StudyGroup(click.Group):
     name, help:
         Of the command.
     action:
-        Called with the study's entry, its settings as a dictionary, and the common options.
+        Called with the protocol, its settings as a dictionary, and the common options.
     common:
         Options that the action takes whatever the study.
     """
@@ -36,9 +36,7 @@ class StudyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""
-        if cmd_name not in STUDIES:
-            raise UnknownNameError("study", cmd_name, STUDIES)
-        study = entry(cmd_name)
+        study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
 
         def callback(**values: Any) -> int | None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from facevalue import __version__
+from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
@@ -14,9 +15,8 @@ from facevalue.report.stored.questions import questions
 from facevalue.run.joined import study_of
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
-from facevalue.store.manifest import Session
+from facevalue.store.manifest import STUDY_TEXT, Session
 from facevalue.store.reader import count_drawn
-from facevalue.studies import Study
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {
@@ -38,7 +38,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         As from `facevalue.run.stored.estimate`.
     """
     study = study_of(runs)
-    page = page_of(study.name)
+    page = page_of(study)
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -46,7 +46,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
             study.title,
             study.citation,
             study.content_note,
-            study.options,
+            {name: value for name, value in study.options.items() if name != STUDY_TEXT},
             runs[0].measures,
             tuple((left.what, left.why) for left in study.left_out),
         ),
@@ -61,6 +61,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         ),
         titles=study.titles,
         facevalue_version=__version__,
+        page=page,
     )
 
 

@@ -1,15 +1,21 @@
-"""Pages of studies, by name."""
+"""Pages of studies."""
 
+from facevalue.protocol import Study
 from facevalue.protocol.page import Page
-from facevalue.studies.registry import page
+from facevalue.studies.registry import STUDIES
 
 
-def page_of(study: str) -> Page:
-    """The page of a study; one that shows every measure as charts and tables where it declares none.
+def page_of(study: Study | str) -> Page:
+    """What a study's report shows, or that of a published study by its name; every measure where neither says.
 
     Examples
     --------
     >>> page_of("a study of tomorrow").sections
     ()
     """
-    return page(study) or Page()
+    if isinstance(study, str):
+        known = STUDIES.get(study)
+        make = None if known is None else known.page
+    else:
+        make = study.page
+    return Page() if make is None else make()

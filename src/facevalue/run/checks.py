@@ -8,12 +8,12 @@ import polars as pl
 from facevalue.errors import DataError, ModelError, RunError
 from facevalue.models.base import Capabilities, Model
 from facevalue.parquet import read_table
+from facevalue.protocol.study import Study
 from facevalue.run.completion import Completion
 from facevalue.run.requests import RequestBuilder, stimulus_columns
 from facevalue.run.trials import Index, TrialNumbers
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored
-from facevalue.studies.base import Study
 
 _SPOTS = 200
 _MOST = 200_000  # stimuli looked at again; of more, so many evenly spread

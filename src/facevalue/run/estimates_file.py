@@ -11,8 +11,8 @@ from facevalue.measures.estimates import FIXED, complete, label_columns, schema
 from facevalue.measures.former_labels import converted
 from facevalue.parquet import read_metadata, read_table
 from facevalue.prompts.interventions import stored
+from facevalue.protocol.study import Study
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies import Study
 
 VERSION = 2
 """Of the table: 2 has the labels that the study declares, and a column for interventions; 1 had no version."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from facevalue.errors import RunError
+from facevalue.protocol.study import Study
 from facevalue.run.course import course_of, followed, untimed
 from facevalue.run.stored import ROOT, StoredRun, Tally, rebuilt
-from facevalue.studies import Study
 
 if TYPE_CHECKING:
     from facevalue.measures.drift import Course

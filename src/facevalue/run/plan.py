@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from facevalue.design import Block
 from facevalue.prompts.interventions import stored
+from facevalue.protocol.study import LeftOut, Study
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies import Study
-from facevalue.studies.base import LeftOut
 from facevalue.studies.intervention_trials import FACTOR
 
 IMAGE_TOKENS = 576

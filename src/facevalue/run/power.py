@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from facevalue.errors import DataError
+from facevalue.protocol.study import Precision, Spread, Study
 from facevalue.run.stored import StoredRun, answers
-from facevalue.studies import Study
-from facevalue.studies.base import Precision, Spread
 
 ALPHA, POWER = 0.05, 0.8
 
@@ -126,11 +125,11 @@ def detection(
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
     from facevalue.measures.power import family_level  # noqa: PLC0415
 
-    if effect is not None and not 0 < effect <= 1:
-        raise DataError(f"A shift to detect is a size: above 0 and at most 1, not {effect:g}.")
     plan = study.precision
     if plan is None:
         raise DataError(f"{study.name} does not say what its power analysis would need.")
+    if effect is not None and not 0 < effect <= plan.largest:
+        raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
     spread = plan.default if pilot is None else _pilot(plan, study, pilot)
     clusters, items = plan.clusters, plan.items
     if sample is not None:
@@ -142,7 +141,7 @@ def detection(
     level = family_level(ALPHA * LEAD_SHARE * plan.sure, plan.tests, "holm").guaranteed
     shares = plan.shares or (1.0,) * plan.tests
     reaches = tuple(
-        _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom)
+        _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest)
         for share in sorted(set(shares), reverse=True)
     )
     least = [reach.detectable for reach in reaches if reach.detectable is not None]
@@ -168,7 +167,7 @@ def detection(
 
 def _reach(
     spread: Spread, items: float, clusters: int, share: float, tests: int, level: float, effect: float | None,
-    freedom: int = 1,
+    freedom: int = 1, largest: float = 1.0,
 ) -> Reach:  # fmt: skip
     """What tests that rest on a share of the units detect, and with how many units they detect the effect.
 
@@ -181,25 +180,26 @@ def _reach(
 
     own = int(np.floor(clusters * share + 1e-9))
     if freedom > 1:
-        return _reach_of_square(spread, items, own, share, tests, level, effect, freedom)
+        return _reach_of_square(spread, items, own, share, tests, level, effect, freedom, largest)
     k = float(detectable(1.0, own, level, POWER))
     rest = 1 - (k * spread.growth) ** 2
     reach = k * spread.at(items) / np.sqrt(rest) if rest > 0 else np.nan
     needed = None
     if effect is not None:
         needed = int(np.ceil(float(clusters_needed(spread.at(items, effect), effect, level, POWER)) / share - 1e-9))
-    return Reach(tests, own, float(reach) if reach <= 1 else None, needed)
+    return Reach(tests, own, float(reach) if reach <= largest else None, needed)
 
 
 def _reach_of_square(
-    spread: Spread, items: float, own: int, share: float, tests: int, level: float, effect: float | None, freedom: int
-) -> Reach:
+    spread: Spread, items: float, own: int, share: float, tests: int, level: float, effect: float | None, freedom: int,
+    largest: float = 1.0,
+) -> Reach:  # fmt: skip
     from scipy import special  # noqa: PLC0415 - slow to import
 
     size = float(special.chndtrinc(special.chdtri(freedom, level), freedom, 1 - POWER))
     reach = np.sqrt(size / own) * spread.at(items) if own > 1 else np.nan
     needed = None if effect is None else int(np.ceil(size * (spread.at(items, effect) / effect) ** 2 / share - 1e-9))
-    return Reach(tests, own, float(reach) if reach <= 1 else None, needed)
+    return Reach(tests, own, float(reach) if reach <= largest else None, needed)
 
 
 def _sample(
@@ -212,7 +212,7 @@ def _sample(
     per_item = requests / (clusters * items)
     for k in range(1, int(plan.items) + 1):
         if np.isfinite(spread.at(k)):
-            reach = _reach(spread, k, plan.clusters, share, 1, level, None).detectable
+            reach = _reach(spread, k, plan.clusters, share, 1, level, None, largest=plan.largest).detectable
             if reach is not None and reach <= effect:
                 return int(np.ceil(per_item * plan.clusters * k))
     return None

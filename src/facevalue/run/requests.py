@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from facevalue.design import mix
 from facevalue.hashing import Hashes, combined_hash, conditions_hash, question_hash, stimulus_hash
+from facevalue.protocol.study import Study
 from facevalue.run.trials import Index
-from facevalue.studies.base import Study
 from facevalue.types import Question, Stimulus
 
 _KEPT = 65_536  # questions whose hashes are remembered

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.studies.base import Study
+from facevalue.protocol.study import Study
 
 _OF_RESPONSE = ("trial", "repeat", "status", "text", "probs")
 

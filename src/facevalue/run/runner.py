@@ -16,6 +16,7 @@ from facevalue.design import Order
 from facevalue.errors import FaceValueError, RunError
 from facevalue.hashing import model_hash
 from facevalue.models.base import Model
+from facevalue.protocol.study import Study
 from facevalue.run.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.run.completion import Completion
 from facevalue.run.interrupts import Interrupts
@@ -33,7 +34,6 @@ from facevalue.store.manifest import Counts, RunManifest, Session, differences, 
 from facevalue.store.reader import count_drawn
 from facevalue.store.shards import shard_paths
 from facevalue.store.writer import ShardWriter
-from facevalue.studies.base import Study
 
 _UPDATE = 0.2  # seconds between reports
 

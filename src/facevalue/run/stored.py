@@ -12,13 +12,13 @@ from facevalue.answers.categories import Judge
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.prompts.interventions import stored
+from facevalue.protocol.study import Study
 from facevalue.run.judged import stored_judge
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.reader import collected, scan_stored
-from facevalue.studies import Study
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue
 
@@ -68,7 +68,8 @@ class StoredRun:
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
-            return None
+            own = None if self.study.declared is None else self.study.declared()
+            return None if own is None else own.too_late() if self.replayed else own
         path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.measures]
         found = read_preregistration(path, measures, self.study.labels, self.study.renamed)
         if found.sha256 != self.facts.preregistration:

@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from facevalue.design import Order
 from facevalue.hashing import Hashes
+from facevalue.protocol.study import Study
 from facevalue.run.completion import Completion
 from facevalue.run.requests import Chunk, RequestBuilder, draw_seed
 from facevalue.run.trials import Index
-from facevalue.studies.base import Study
 from facevalue.types import Request
 
 

@@ -17,7 +17,7 @@ from facevalue.measures.clusters import UNITS, clusters
 from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.intervention_effects import Asked
 from facevalue.prompts import caesar
-from facevalue.studies.base import Study
+from facevalue.protocol.study import Study
 from facevalue.studies.intervention_trials import READING, Conditions
 
 SEED = 20260

@@ -14,11 +14,11 @@ from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.prompts import caesar
 from facevalue.prompts.interventions import PLAIN, Intervention, checked
+from facevalue.protocol.study import Precision, Spread, Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.blank import WITHOUT, blanked
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies.base import Precision, Spread, Study
 from facevalue.types import Option, OptionValue, Question, Status, Stimulus
 
 FACTOR = "intervention"

@@ -1,28 +1,53 @@
 """Studies by name."""
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
-from facevalue.errors import UnknownNameError
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol import Protocol, Study, own
+from facevalue.store.manifest import STUDY_TEXT
 from facevalue.studies import stylisticbias, vignette, visbias
-from facevalue.studies.base import Study, StudyEntry
 from facevalue.types import OptionValue
 
-if TYPE_CHECKING:
-    from facevalue.protocol.page import Page
-
-STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY, vignette.ENTRY, visbias.ENTRY)}
+STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL)}
 """Every published protocol that can be run."""
 
-PAGES = {name: f"facevalue.studies.{name}.page" for name in STUDIES}
-"""Modules with what their reports show; imported when a report is made."""
+
+def register(protocol: Protocol) -> Protocol:
+    """Add a protocol of one's own, so that it and its runs are found by its name.
+
+    Raises
+    ------
+    DataError
+        There is another of this name.
+    """
+    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
+        raise DataError(f"There is a study called {protocol.name!r} already.")
+    return protocol
 
 
-def entry(name: str) -> StudyEntry:
-    """Look a study up by its short name.
+def protocol(name: str) -> Protocol:
+    """Look a protocol up by its short name, or read it from a file.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none; the nearest names are suggested.
+    DataError
+        The file is no study.
+    """
+    if name not in STUDIES and own.is_path(name):
+        found = own.read(Path(name), published)
+        if found.text and found.name in STUDIES:
+            raise DataError(f"{name}: a published study is called {found.name!r}. Give yours another name.")
+        return found
+    return published(name)
+
+
+def published(name: str) -> Protocol:
+    """Look a protocol up by its short name.
 
     Raises
     ------
@@ -35,24 +60,15 @@ def entry(name: str) -> StudyEntry:
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build a study; settings that are not given take their defaults.
+    """Build a study; settings that are not given take their defaults. A run of one's own study holds its text.
 
     Raises
     ------
     UnknownNameError
         No such study, or it has no such setting.
     """
-    known = entry(name)
-    defaults = {setting.name: setting.default for setting in known.settings}
-    for option in options:
-        if option not in defaults:
-            raise UnknownNameError(f"setting of {name}", option, defaults)
-    return known.build({**defaults, **options}, manifest)
-
-
-def page(name: str) -> "Page | None":
-    """What a study's report shows; None if it is no published one."""
-    if name not in PAGES:
-        return None
-    found: Page = import_module(PAGES[name]).PAGE
-    return found
+    text = options.get(STUDY_TEXT)
+    if isinstance(text, str):
+        rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
+        return own.parse(text).study(rest, manifest)
+    return protocol(name).study(options, manifest)

@@ -94,8 +94,8 @@ def _fields(one: Content) -> Data:
         case Figure():
             return {"title": one.title, "words": one.words, "rows": list(map(estimate_json, one.rows))}
         case Table():
-            rows = [[_cell(cell) for cell in row] for row in one.rows]
-            return {"title": one.title, "heads": [head.text for head in one.heads], "rows": rows}
+            table = [[_cell(cell) for cell in row] for row in one.rows]
+            return {"title": one.title, "heads": [head.text for head in one.heads], "rows": table}
         case Panels():
             return {
                 "panels": [

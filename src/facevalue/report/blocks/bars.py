@@ -38,8 +38,11 @@ def stacked(block: blocks.Stacked, view: View) -> list[Content]:
     heading: list[Content] = [Text(block.heading, "h4")] if block.heading else []
     lead: list[Content] = [Text(block.lead)] if block.lead else []
     bar = Bars(block.title, tuple(keys.values()) if block.legend else (), made, block.what, block.first, judged)
-    of = block.rows or block.of
-    behind = numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
+    behind = (
+        numbers(blocks.Numbers(of=block.rows or block.of, title=block.numbers, heads=block.heads), view)
+        if block.numbers
+        else []
+    )
     return [*heading, *lead, bar, *behind]
 
 
@@ -93,7 +96,9 @@ _OTHER = ("n2", "n4", "n5", "n3", "n0", "z")
 def one_bar(given: contents.Shares, view: View) -> Bars:
     """Shares of a whole as one bar."""
     order = {name: place for place, name in enumerate(_ROUTES)}
-    keys, parts, others = [], [], 0
+    keys: list[Key] = []
+    parts: list[Drawn] = []
+    others = 0
     for name, e in sorted(given.parts, key=lambda pair: order.get(pair[0], len(order))):
         look = _ROUTES.get(name)
         if look is None:

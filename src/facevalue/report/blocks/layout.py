@@ -49,7 +49,9 @@ class Builder:
     @classmethod
     def of(cls, view: View, examples: Sequence[AnyExample] = ()) -> "Builder":
         """A builder with the sentences among the examples by whom they are of."""
-        quoted = {(e.dimension, e.group, e.word): e for e in examples if isinstance(e, Sentence)}
+        quoted: dict[tuple[str | None, ...], Sentence] = {
+            (e.dimension, e.group, e.word): e for e in examples if isinstance(e, Sentence)
+        }
         return cls(view, examples, quoted)
 
     def sections(self, page: Page) -> list[SectionContent]:

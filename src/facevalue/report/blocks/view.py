@@ -62,7 +62,9 @@ class View:
 
     def at(self, model: str = "", bound: Levels | None = None) -> "View":
         """The same for another model, or with more labels fixed."""
-        return View(self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})}, self.sizes)
+        return View(
+            self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})}, self.sizes
+        )
 
     def of_model(self, model: str) -> "View":
         """The same for another model."""

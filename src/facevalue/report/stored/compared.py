@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.protocol import Study
 from facevalue.protocol.examples import Compared
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -15,7 +16,6 @@ from facevalue.report.stored.replies import said
 from facevalue.run.pictures import shown
 from facevalue.run.stored import StoredRun, first_valid
 from facevalue.store import read_responses
-from facevalue.studies import Study
 from facevalue.types import Image, Option
 
 

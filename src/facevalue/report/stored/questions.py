@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 
+from facevalue.protocol import Study
 from facevalue.protocol.examples import Questions
 from facevalue.report.blocks.forms import filled
 from facevalue.report.data import PromptExample
 from facevalue.report.formatting import Titles
-from facevalue.studies import Study
 
 
 def questions(declared: Questions, study: Study, titles: Titles) -> tuple[PromptExample, ...]:

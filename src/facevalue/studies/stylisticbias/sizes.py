@@ -8,8 +8,9 @@ from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.slicing import Labels
+from facevalue.protocol.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import SEED, Shifts, derived
+from facevalue.studies.stylisticbias.shifts import Shifts
 
 
 def judge_sizes(table: EstimateTable, models: Sequence[Shifts]) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
-from facevalue.studies.base import Study
+from facevalue.protocol.study import Study
 from facevalue.studies.vignette.calibration_drift import Drifting
 from facevalue.studies.vignette.design import DECISIONS
 from facevalue.studies.vignette.settings import SETTINGS

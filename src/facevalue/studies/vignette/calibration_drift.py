@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from facevalue.design import Order
 from facevalue.models.sim import SimModel
-from facevalue.studies.base import Study
+from facevalue.protocol.study import Study
 from facevalue.types import Request
 
 Array = npt.NDArray[np.float64]

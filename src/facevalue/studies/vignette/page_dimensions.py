@@ -1,6 +1,7 @@
 """Dimensions on VIGNETTE's page: who is chosen, identity by activity, polarities, and the paradigms side by side."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -64,6 +65,7 @@ def even(look: Look, paradigm: str | None, question: str | None, contrast: str |
 
 
 def even_words(look: Look, e: Estimate) -> str:
+    """What would be even, where that is not half."""
     level = even(look, e["paradigm"], e["question"], e["contrast"], e["dimension"])
     return "" if level == 50 else f" (even would be {level:.1f}%)"
 
@@ -142,7 +144,7 @@ def activities(paradigm: str, question: str | None, order: Of | None) -> list[Bl
                 test="" if right else "log_odds",
                 test_whole="" if right else "selection_gap",
                 order=order if same else None,
-                even=lambda look, contrast=contrast: even(look, paradigm, question, contrast, None),
+                even=partial(even, paradigm=paradigm, question=question, contrast=contrast, dimension=None),
             )
         )
     return out

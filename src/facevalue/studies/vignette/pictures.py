@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.drawn_people import DrawnPeople
-from facevalue.studies.base import LeftOut
 from facevalue.studies.vignette.design import Cast
 from facevalue.studies.vignette.settings import Selection
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, released_word, wording

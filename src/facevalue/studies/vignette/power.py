@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Block, Design
-from facevalue.studies.base import Precision, Spread
+from facevalue.protocol.study import Precision, Spread
 
 LEADING = ("decision", "perception")
 """Paradigms that the page's answer is about, the first that is asked."""

@@ -1,11 +1,10 @@
 """What the user may choose of VIGNETTE, read and checked."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.settings import Setting, chosen, names, seed_setting, temperature_setting
 from facevalue.stimuli.base import Kind
-from facevalue.studies.base import Setting
 from facevalue.studies.vignette.tables import CONTRASTS, GENDERS, PARADIGMS, activities, dimensions, identities
 from facevalue.types import OptionValue
 
@@ -50,8 +49,8 @@ SETTINGS = (
         PAPER,
         PROMPTS,
     ),
-    Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", ["1"]),
-    Setting("temperature", "Sampling temperature.", 0.7),
+    seed_setting(1),
+    temperature_setting(0.7),
     Setting("shuffle_seed", "Which shuffle of options, sides and wrong options.", 1),
 )
 
@@ -99,57 +98,3 @@ def selection(options: Mapping[str, OptionValue], own: Sequence[str] = (), done:
         references=chosen("reference", names(options, "reference"), REFERENCES) or ("identity",),
         shown=chosen("shown", names(options, "shown"), SHOWN) or ("image",),
     )
-
-
-def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Find names whatever their case and whether hyphens, underscores or spaces stand between words.
-
-    Examples
-    --------
-    >>> chosen("dimension", ["Physical-Traits"], ["age", "physical traits"])
-    ('physical traits',)
-    """
-    wanted = list(wanted)
-    if not known:
-        return tuple(wanted)
-    places = {folded(name): name for name in known}
-    for name in wanted:
-        if folded(name) not in places:
-            raise UnknownNameError(kind, name, known)
-    found = {places[folded(name)] for name in wanted}
-    return tuple(name for name in known if name in found)
-
-
-def folded(name: str) -> str:
-    """A name without its case and separators."""
-    return " ".join(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").split())
-
-
-def names(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    """A setting that is a list of names."""
-    value = options[name]
-    return [str(v) for v in value] if isinstance(value, list) else [part for part in str(value).split(",") if part]
-
-
-def whole(options: Mapping[str, OptionValue], name: str, least: int) -> int:
-    """A setting that is a whole number."""
-    value = options[name]
-    if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < least:
-        raise DataError(f"The setting {name.replace('_', '-')} is a whole number from {least}, not {value!r}.")
-    return int(value)
-
-
-def seeds(options: Mapping[str, OptionValue]) -> tuple[int, ...]:
-    """The sampling seeds."""
-    given = names(options, "seeds")
-    if not given or not all(seed.isdigit() for seed in given) or len(set(given)) != len(given) or len(given) > 80:
-        raise DataError("Seeds are 1 to 80 different whole numbers, such as 1,2,3.")
-    return tuple(int(seed) for seed in given)
-
-
-def temperature(options: Mapping[str, OptionValue]) -> float:
-    """The sampling temperature."""
-    value = options["temperature"]
-    if isinstance(value, (list, str)) or not 0 <= float(value) <= 100:
-        raise DataError(f"The temperature is {value}: it must be 0 (greedy) or more.")
-    return float(value)

@@ -11,6 +11,8 @@ import PIL.Image
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.settings import names, whole
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import default_cache
 from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
@@ -22,9 +24,8 @@ from facevalue.stimuli.pair_source import TEXT, NoPicture, PairSource
 from facevalue.stimuli.pairs import encode
 from facevalue.stimuli.pata import read_pata, read_pata_list
 from facevalue.stimuli.vignette_files import CONTRASTS, Names, read_individuals, read_pairs
-from facevalue.studies.base import LeftOut
 from facevalue.studies.vignette.pictures import drawn, everyone, nothing_drawn, picture_name
-from facevalue.studies.vignette.settings import RELEASED, Selection, names, selection, whole
+from facevalue.studies.vignette.settings import RELEASED, Selection, selection
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, wording
 from facevalue.types import Image, OptionValue, Stimulus
 

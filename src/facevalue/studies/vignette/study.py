@@ -1,11 +1,14 @@
 """The declaration of VIGNETTE: two people in one picture, four questions about them."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.studies.base import Study, StudyEntry
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import seeds, temperature, whole
+from facevalue.protocol.study import Study
 from facevalue.studies.vignette import parsing
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
@@ -14,10 +17,13 @@ from facevalue.studies.vignette.pictures import casts, check_partners, everyone,
 from facevalue.studies.vignette.power import precision
 from facevalue.studies.vignette.prompts import PromptBuilder
 from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased, read_roles, roles
-from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection, seeds, temperature, whole
+from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection
 from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "vignette"
 TITLE = "VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?"
@@ -133,7 +139,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+def _page() -> "Page":
+    from facevalue.studies.vignette.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page)
 
 
 def _check_released(chosen: Selection) -> None:

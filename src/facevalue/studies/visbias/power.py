@@ -7,7 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.studies.base import Precision, Spread
+from facevalue.protocol.study import Precision, Spread
 from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import choice_questions
 

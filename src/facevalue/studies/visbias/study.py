@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.design import Design
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import seeds
+from facevalue.protocol.study import Precision, Study
 from facevalue.stimuli.forms import Form, FormSource
-from facevalue.studies.base import Precision, Study, StudyEntry
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.descriptions import each
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
@@ -16,11 +19,14 @@ from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
 from facevalue.studies.visbias.power import precision
 from facevalue.studies.visbias.prompts import PromptBuilder
-from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, seeds, selection
+from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
 from facevalue.studies.visbias.sources import TaskSource
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
 from facevalue.studies.visbias.word_lists import theirs
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "visbias"
 TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
@@ -127,7 +133,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+def _page() -> "Page":
+    from facevalue.studies.visbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page)
 
 
 def _source(

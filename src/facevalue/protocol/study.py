@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,10 @@ from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.measures.preregistration import Preregistration
+    from facevalue.protocol.page import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class Precision:
         Share of the family's level at which a single effect is sure to be found.
     each:
         Requests of each cluster; None where all requests of the plan are about the clusters.
+    largest:
+        Largest possible effect.
     """
 
     what: str
@@ -109,6 +115,7 @@ class Precision:
     freedom: int = 1
     sure: float = 1.0
     each: float | None = None
+    largest: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +206,10 @@ class Study:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
         asked by itself, at a time drawn by seed.
+    declared:
+        Families and margins that the study itself declares, so that they stand before any answer; None if none.
+    page:
+        Makes what its report shows; every measure by default.
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
@@ -233,6 +244,8 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    declared: "Callable[[], Preregistration] | None" = None
+    page: "Callable[[], Page] | None" = None
     labels: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -240,53 +253,3 @@ class Study:
     def repeats(self) -> int:
         """How often each trial is asked, re-asks not counted."""
         return len(self.seeds)
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A choice that a study offers its user.
-
-    Attributes
-    ----------
-    name:
-        As in `Study.options`; on the command line with hyphens.
-    help:
-        One line for people.
-    default:
-        Its type is the setting's type.
-    choices:
-        Allowed values, if they are few.
-    """
-
-    name: str
-    help: str
-    default: OptionValue
-    choices: tuple[str, ...] = ()
-
-
-class Build(Protocol):
-    """Builds a study from its settings."""
-
-    def __call__(self, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-        """Build the study; with `manifest` (a stored one) no image data set is read or drawn anew."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class StudyEntry:
-    """A study that can be asked for by name.
-
-    Attributes
-    ----------
-    name, title:
-        For the user.
-    settings:
-        What it lets the user choose.
-    build:
-        Makes the declaration.
-    """
-
-    name: str
-    title: str
-    settings: tuple[Setting, ...]
-    build: Build
