@@ -121,11 +121,14 @@ class Column:
         What of a row's estimate: "value" (with interval), "interval", "floor", "verdict", "n", "label"; or a function.
     measure:
         Another measure of the same cell; the row's own by default.
+    quiet:
+        Whether it is less important.
     """
 
     title: str
     what: "str | Callable[[Look, Estimate], str]" = "value"
     measure: str = ""
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,7 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
         said = lead.found[0] if moved else counts[-1] if judged else f"{lead.unfound} beyond chance"
         sentence = f"{view.whose}the one {lead.noun[0]} that could be judged {said}"
     elif not moved and not judged:
-        sentence = f"{view.whose}none of {_of(lead, known)} {lead.found[0]} beyond chance{about}"
+        sentence = f"{view.whose}not one of {_of(lead, known)} {lead.found[0]} beyond chance{about}"
     else:
         sentence = f"{view.whose}of {_of(lead, known)}, {', '.join(counts)}"
     if not judged:
@@ -142,7 +142,9 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
     if still and least is not None and (judged or not moved):
         sentence += f": {_missed(lead, least, unit)} could have been missed"
     sentence = f"{upper(sentence)}."
-    if moved:
+    if moved and size == 1:
+        sentence = f"{sentence[:-1]}: {strongest(lead, view, moved[0])}."
+    elif moved:
         sentence += f" {upper(_strongest(lead, view, moved))}."
     elif still:
         sentence += f" {_PROOF}."
@@ -350,16 +352,18 @@ def _listed(parts: Sequence[str]) -> str:
 
 def why_not(page: Page, view: View) -> str:
     """Why nothing can be judged: no answers, no comparison, or what the estimates say."""
-    rates = [e for rate in page.rates[:1] for e in view.rows(rate.of)]
+    rates = [e for rate in page.rates[:1] for model in view.models for e in view.at(model).rows(rate.of)]
     values = [(e.value or 0.0) / (100 if e.unit == "%" else 1) for e in rates if e.value is not None]
     who = "The model" if len(view.models) == 1 else "The models"
-    if values and min(values) >= 1:
-        return f"{who} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
-    if not view.numbers.frame["value"].is_not_null().any():
-        return f"There are no valid answers: {NOT_MEASURABLE}."
     own = page.missing(view) if page.missing is not None else ""
     if own:
         return own
+    if values and min(values) >= 1:
+        return f"{who} gave no valid answer, so nothing can be compared: {NOT_MEASURABLE}."
+    if not view.numbers.frame.height:
+        return f"There are no answers yet: {NOT_MEASURABLE}."
+    if not view.numbers.frame["value"].is_not_null().any():
+        return f"There are no valid answers: {NOT_MEASURABLE}."
     rows = [e for lead in page.lead for e in rows_of(lead, view)]
     if not rows:
         return "Nothing that was asked compares anything: there is no difference to judge. What was answered is below."

@@ -114,9 +114,10 @@ def count(value: int | None) -> str:
 
 def is_signed(measure: Measure | None) -> bool:
     """Whether values of a measure are written with their sign."""
-    if measure is None or not measure.signed:
+    if measure is None or not measure.signed or measure.limits[0] >= 0:
         return False
-    return measure.paired or measure.unit in _DIFFERENCES or measure.name.endswith("_bias")
+    compared = measure.paired or measure.comparison or measure.unit in _DIFFERENCES
+    return compared or measure.name.endswith("_bias")
 
 
 def interval(estimate: Estimate, *, signed: bool = False) -> str:

@@ -126,7 +126,7 @@ class Builder:
         for key in keys:
             own = view.at(bound=dict(zip(block.over, key, strict=True)))
             shown = self.shown(block.blocks, own)
-            if any(not isinstance(one, Text) or one.how == "empty" for one in shown):
+            if shown:
                 if not block.title:
                     out += shown
                     continue

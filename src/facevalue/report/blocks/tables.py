@@ -48,7 +48,7 @@ def table(block: blocks.Table, view: View) -> list[Content]:
 def _cell(view: View, column: blocks.Column, e: Estimate) -> Cell:
     own = view.beside(column.measure, e) if column.measure else e
     if callable(column.what):
-        return Cell(column.what(view, e))
+        return Cell(column.what(view, e), quiet=column.quiet)
     if own is None:
         return Cell("not defined for the mean over models" if view.model == POOLED else DASH)
     if column.what == "verdict":

@@ -10,9 +10,9 @@ from facevalue.protocol.page import Page
 from facevalue.report.blocks.view import View
 from facevalue.report.data import AnyExample
 from facevalue.report.formatting import Titles
-from facevalue.report.stored.compared import compared
-from facevalue.report.stored.galleries import galleries
-from facevalue.report.stored.wanted import quotes, wanted
+from facevalue.report.stored.compared import find_compared
+from facevalue.report.stored.galleries import find_galleries
+from facevalue.report.stored.wanted import find_quotes, find_wanted
 from facevalue.run.stored import StoredRun
 
 
@@ -23,11 +23,11 @@ def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> 
     view = View(EstimateIndex(estimates, [run.model for run in runs]), titles, runs[0].measures)
     out: list[AnyExample] = []
     if isinstance(page.examples, Compared):
-        out += compared(page.examples, runs, view)
+        out += find_compared(page.examples, runs, view)
     elif page.examples is not None:
-        out += wanted(page.examples, runs, view)
+        out += find_wanted(page.examples, runs, view)
     if page.quoted is not None:
-        out += quotes(page.quoted, runs[0], view)
+        out += find_quotes(page.quoted, runs[0], view)
     if page.gallery is not None:
-        out += galleries(page.gallery, runs[0], titles)
+        out += find_galleries(page.gallery, runs[0], titles)
     return out

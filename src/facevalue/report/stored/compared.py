@@ -19,7 +19,7 @@ from facevalue.store import read_responses
 from facevalue.types import Image, Option
 
 
-def compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> list[Example]:
+def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> list[Example]:
     """The strongest changes, findings first, each at its strongest level within, on the unit closest to the mean.
 
     Parameters

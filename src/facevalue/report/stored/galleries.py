@@ -12,7 +12,7 @@ from facevalue.run.stored import StoredRun
 from facevalue.store.reader import collected, scan_responses
 
 
-def galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Gallery]:
+def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Gallery]:
     """The first unit of each level, with the first stimulus of each level of another factor.
 
     Parameters

@@ -25,7 +25,7 @@ _CHUNKS = 8
 Row = dict[str, object]
 
 
-def wanted(choose: Callable[[Look], list[Wanted]], runs: Sequence[StoredRun], view: View) -> list[PairExample]:
+def find_wanted(choose: Callable[[Look], list[Wanted]], runs: Sequence[StoredRun], view: View) -> list[PairExample]:
     """An answer for each that is wanted, of the first model of which any is."""
     for model in dict.fromkeys(run.model for run in runs):
         own = view.at(model)
@@ -126,7 +126,7 @@ def _beside(parts: Sequence[bytes]) -> bytes | None:
     return out.getvalue()
 
 
-def quotes(declared: Quoted, run: StoredRun, view: View) -> list[Sentence]:
+def find_quotes(declared: Quoted, run: StoredRun, view: View) -> list[Sentence]:
     """A sentence for each of the clearest words of every group."""
     asked = _words(declared, view.at(run.model))
     found: dict[tuple[str, str, str], Sentence] = {}

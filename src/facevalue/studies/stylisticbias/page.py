@@ -27,11 +27,13 @@ def _bases(manifest: pl.DataFrame, levels: Mapping[str, str]) -> list[str]:
 
 
 def _why_not(look: Look) -> str:
-    return (
-        ""
-        if look.rows(CUES) and any(e.value is not None for e in look.rows(CUES))
-        else ("No picture and its base face both have a valid answer to the same question: not measurable.")
-    )
+    """Why there is no shift although there are answers."""
+    if any(e.value is not None for e in look.rows(CUES)):
+        return ""
+    rates = [look.of_model(model).one("na_rate") for model in look.models]
+    if any(e is not None and e.value is not None and e.value < 1 for e in rates):
+        return "No picture and its base face both have a valid answer to the same question: not measurable."
+    return ""
 
 
 _RATES = (

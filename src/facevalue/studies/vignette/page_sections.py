@@ -89,7 +89,7 @@ def _printed(place: int) -> Column:
         found = published.get((e["paradigm"] or "", e["question"]))
         return "–" if found is None else f"{found[place]:g}%"
 
-    return Column("Paper", said)
+    return Column("Paper", said, quiet=True)
 
 
 def _shift(measure: str, heading: str, lead: str) -> Strips:
