@@ -130,8 +130,8 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     source:
         Where the run is, for people.
     """
-    from facevalue.studies.vignette.aggregate import tally  # noqa: PLC0415
-    from facevalue.studies.vignette.aggregate_pictures import CONTROL, balanced  # noqa: PLC0415 - slow to import
+    from facevalue.measures.selection import balanced  # noqa: PLC0415 - slow to import
+    from facevalue.studies.vignette.aggregate import CONTROL, tally  # noqa: PLC0415
 
     rows = balanced(tally(chunks).stimuli).filter(pl.col("n") > 0)
     question = pl.col("question").cast(pl.String)
