@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import UnknownNameError
-from facevalue.studies.vignette.generation import article, generation_prompts, with_article
+from facevalue.prompts.articles import article, with_article
+from facevalue.studies.vignette.generation import generation_prompts
 from facevalue.studies.vignette.roles import roles
 
 AN = [

@@ -10,7 +10,7 @@ from scipy import stats
 from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette.aggregate import SHOWN_AS
-from facevalue.studies.vignette.measures import LABELS, MEASURES
+from facevalue.studies.vignette.measures import LABELS, MEASURES, VISION_MINUS_TEXT
 from facevalue.studies.vignette.variants import Variants
 from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, TERMS, answered, chunks, prefers
 

@@ -1,4 +1,4 @@
-"""Which trials VIGNETTE has: picture pairs x prompts x variants of each prompt, as arithmetic (section 3, Table 8)."""
+"""Trials of VIGNETTE: picture pairs x prompts x variants of each prompt, as arithmetic (section 3, Table 8)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Axis, Block, Design, Factor, Pairs, Permutation, mix
+from facevalue.design import Axis, Block, Design, Factor, Pairs, mix
+from facevalue.design.sampling import sample_equally
 from facevalue.errors import DataError
 from facevalue.studies.vignette.settings import Selection
 from facevalue.studies.vignette.tables import CONTRASTS, Question, overlaps, questions, term_pairs
@@ -171,49 +172,15 @@ class Layout:
         one in a thousand a decision. Estimates are taken within a paradigm and dimension, so each gets an equal share,
         as far as it has so many.
 
-        Parameters
-        ----------
-        size:
-            Requests wanted.
-        seed:
-            Which sample.
-        repeats:
-            Requests per trial.
-
         Raises
         ------
         DataError
             The design is smaller, or the sample too small for one prompt with its variants.
         """
-        design = self.design
-        if size > design.size * repeats:
-            raise DataError(f"A sample of {size:,} cannot be drawn: the design has {design.size * repeats:,} requests.")
-        groups = self._groups()
-        # A group's cost per prompt: its variants, and those of the same pair without its picture.
-        costs = np.array([sum(int(self.variants[i]) for i, _ in places) * repeats for places in groups])
-        sizes = np.array([design.blocks[places[0][0]].stimuli * places[0][1].size for places in groups])
-        wanted = _equal_shares(sizes, costs, size)
-        if not wanted.any():
-            raise DataError(
-                f"A sample of {size:,} is too small: one prompt with its variants takes {int(costs.min()):,} requests."
-            )
-        out = []
-        for number, (places, count) in enumerate(zip(groups, wanted.tolist(), strict=True)):
-            if not count:
-                continue
-            drawn = Permutation(int(sizes[number]), (seed, number))(np.arange(count))
-            stimulus, prompt = np.divmod(drawn, places[0][1].size)
-            for i, own in places:
-                variants = int(self.variants[i])
-                first = stimulus * design.blocks[i].prompts + own[prompt] * variants + int(design.offsets[i])
-                out.append((first[:, None] + np.arange(variants)).ravel())
-        return np.sort(np.concatenate(out))
+        return sample_equally(self.design, self._groups(), self.variants, size, seed, repeats)
 
     def _groups(self) -> list[list[tuple[int, npt.NDArray[np.int64]]]]:
-        """Prompts of one paradigm about the pairs of one block, with pictures and, where asked for, without.
-
-        Each is listed as (block, which of its prompts).
-        """
+        """Prompts of one paradigm about the pairs of one block, with pictures and, where asked for, without."""
         groups: dict[tuple[int, str | None], list[tuple[int, npt.NDArray[np.int64]]]] = {}
         for i, twin in enumerate(self.twins):
             paradigm = next(c.values for c in self.design.blocks[i].prompt[0].columns() if c.name == "paradigm")
@@ -221,30 +188,6 @@ class Layout:
                 own = np.array([code for code, value in enumerate(paradigm) if value == name], dtype=np.int64)
                 groups.setdefault((twin, name), []).append((i, own))
         return list(groups.values())
-
-
-def _equal_shares(sizes: npt.NDArray[np.int64], costs: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
-    """How many to take of each group so that all cost the same, those that have fewer giving their share to the others.
-
-    Examples
-    --------
-    >>> _equal_shares(np.array([2, 50, 50]), np.array([1, 1, 2]), 20).tolist()
-    [2, 10, 4]
-    """
-    taken = np.zeros(sizes.size, dtype=np.int64)
-    left = total
-    while True:
-        open_ = np.flatnonzero((taken < sizes) & (costs <= left))
-        if not open_.size:
-            return taken
-        each = left // open_.size
-        more = np.minimum(each // costs[open_], sizes[open_] - taken[open_])
-        if not more.any():  # too little for all: one each, in turn
-            more = np.zeros_like(more)
-            spent = np.cumsum(costs[open_])
-            more[spent <= left] = 1
-        taken[open_] += more
-        left -= int((more * costs[open_]).sum())
 
 
 def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, released: bool) -> Layout:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from facevalue.studies.vignette.generation import with_article
+from facevalue.prompts.articles import with_article
 from facevalue.studies.vignette.options import LEVELS, POSITIONS, Form, Offered
 from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased
 from facevalue.studies.vignette.tables import questions

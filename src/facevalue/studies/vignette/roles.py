@@ -13,7 +13,7 @@ import numpy as np
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_text, to_json
-from facevalue.studies.vignette.generation import with_article
+from facevalue.prompts.articles import with_article
 from facevalue.studies.vignette.tables import activities, times
 
 TRAITS = ("ability", "sociability", "morality", "agency", "status", "appearance")

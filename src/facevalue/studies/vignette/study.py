@@ -8,10 +8,9 @@ from facevalue.errors import DataError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import seeds, temperature, whole
 from facevalue.protocol.study import Study
-from facevalue.studies.vignette import parsing
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.vignette.options import Options
+from facevalue.studies.vignette.options import Options, answer
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
 from facevalue.studies.vignette.power import precision
 from facevalue.studies.vignette.prompts import PromptBuilder
@@ -117,7 +116,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=source(pictures, options, shuffle),
         ask=lambda frame: said.questions(asked.of(frame)),
         sample=layout.sample,
-        answer=lambda frame: parsing.answer(frame, asked.of(frame)),
+        answer=lambda frame: answer(frame, asked.of(frame)),
         analyse=analyse,
         measures=MEASURES,
         labels=LABELS,

@@ -232,7 +232,7 @@ def _write_shift(
         paper = to_array(joined["p_paper"])
     p, asked = _p(found), found.select(pl.struct(_CELL[:-1]).rank("dense")).to_series()
     family = pl.concat_str(pl.lit(title), "paradigm", "question", "dimension", separator=", ", ignore_nulls=True)
-    scaled = found.with_columns(*(2 * pl.col(name) - 100 for name in ("value", "low", "high")), se=2 * pl.col("se"))
+    scaled = found.with_columns(*(pl.col(name) * 2 - 100 for name in ("value", "low", "high")), se=pl.col("se") * 2)
     table.add(
         measure, {name: found[name].to_list() for name in _CELL}, estimates_of(scaled, selection.method(found)),
         p=p, q=adjusted(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
