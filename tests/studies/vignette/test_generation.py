@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from facevalue.errors import UnknownNameError
 from facevalue.prompts.articles import article, with_article
 from facevalue.studies.vignette.generation import generation_prompts
-from facevalue.studies.vignette.roles import roles
+from facevalue.studies.vignette.prompts import roles
 
 AN = [
     "old man", "Eskimo", "eskimo", "athletic woman", "umpire", "usher", "urban man", "ugly man", "underweight woman",

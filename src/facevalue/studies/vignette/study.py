@@ -11,12 +11,10 @@ from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.vignette.options import Options, answer
-from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
 from facevalue.studies.vignette.power import precision
-from facevalue.studies.vignette.prompts import PromptBuilder
-from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased, read_roles, roles
+from facevalue.studies.vignette.prompts import PromptBuilder, Role, irrelevant, paraphrased, read_roles, roles
 from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection
-from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
+from facevalue.studies.vignette.sources import casts, check_partners, everyone, located, read_pictures, source, words
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
 
@@ -94,7 +92,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
     shuffle = whole(options, "shuffle_seed", 0)
     named = words(pictures.frame, released)
-    asked = Options(layout, named, shuffle, composed=not is_composed(pictures), prompts=str(options["prompts"]))
+    asked = Options(layout, named, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
     said = PromptBuilder(_roles(options, layout, chosen, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
