@@ -61,46 +61,34 @@ class Tables:
     All but the first two hold sums (`selection.SUMS`) by what was sampled (`stratum`: gender; `unit`: a picture or
     person, see `unit`), or moments of pairs. In them, `question` null is over all questions of the paradigm; decision
     and factuality alone have such rows.
-
-    Attributes
-    ----------
-    stimuli:
-        Contrasts identity and portrait, a row per pair and question (and, in factuality, `about`): gender, dimension,
-        contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), t (of
-        option 2; with "both" and "none" among the options, s + t may be less than n), both, asked.
-    terms:
-        Of each question: paradigm, question, trait, pair, valence; null where it has none.
-    selected:
-        gender, dimension, contrast, paradigm, question, identity, activity: the identity was chosen, or the answer
-        about it was right. In the contrast activity: the activity was chosen; its units are people. Activity is the one
-        that was asked about. No unit where that is not what the picture shows: see `own`.
-    own:
-        The same of pairs with two activities, over all activities, by the identity's own picture.
-    pairs:
-        Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all
-        activities; `crossed` if pictures may stand beside several of one identity.
-    preferred_pairs:
-        The same, an answer "both" or "none" counting half for each of the two (`selection.balanced`). All that compares
-        the two with each other rests on such answers.
-    neither, neither_pairs:
-        gender, dimension, contrast, paradigm, question, outcome ("both", "none"): choices between people that name
-        neither of them alone, by either picture; and their pairs.
-    wrong:
-        gender, dimension, contrast, paradigm, question ("who"), outcome, identity, activity.
-    missing:
-        gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s).
     """
 
     stimuli: pl.DataFrame
+    """Contrasts identity and portrait, a row per pair and question (and, in factuality, `about`): gender, dimension,
+    contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), t (of option 2;
+    with "both" and "none" among the options, s + t may be less than n), both, asked."""
     terms: pl.DataFrame
+    """Of each question: paradigm, question, trait, pair, valence; null where it has none."""
     selected: pl.DataFrame
+    """gender, dimension, contrast, paradigm, question, identity, activity: the identity was chosen, or the answer about
+    it was right. In the contrast activity: the activity was chosen; its units are people. Activity is the one that was
+    asked about. No unit where that is not what the picture shows: see `own`."""
     own: pl.DataFrame
+    """The same of pairs with two activities, over all activities, by the identity's own picture."""
     pairs: pl.DataFrame
+    """Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all activities;
+    `crossed` if pictures may stand beside several of one identity."""
     preferred_pairs: pl.DataFrame
+    """The same, an answer "both" or "none" counting half for each of the two (`selection.balanced`). All that compares
+    the two with each other rests on such answers."""
     neither: pl.DataFrame
     neither_pairs: pl.DataFrame
+    """gender, dimension, contrast, paradigm, question, outcome ("both", "none"): choices between people that name
+    neither of them alone, by either picture; and their pairs."""
     wrong: pl.DataFrame
+    """gender, dimension, contrast, paradigm, question ("who"), outcome, identity, activity."""
     missing: pl.DataFrame
+    """gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s)."""
 
 
 class Tally:

@@ -12,7 +12,7 @@ from facevalue.design import Axis, Block, Design, Factor, Pairs, mix
 from facevalue.design.sampling import sample_equally
 from facevalue.errors import DataError
 from facevalue.studies.vignette.settings import Selection
-from facevalue.studies.vignette.tables import CONTRASTS, Question, overlaps, questions, term_pairs
+from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, Question, overlaps, questions, term_pairs
 
 DECISIONS = ("ability", "sociability", "morality", "agency", "status", "appearance")
 """What decisions are asked for (section 4.4)."""
@@ -22,40 +22,23 @@ IRRELEVANT = 3
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt of a block, and what its level means; see the columns of the same names.
-
-    Attributes
-    ----------
-    name:
-        Level of the factor `prompt`.
-    paradigm, question:
-        What is asked.
-    about:
-        "1" or "2" where it asks about one of the two people or activities.
-    trait, valence, pair:
-        Of a term (Table 5) or decision.
-    """
+    """One prompt of a block, and what its level means; see the columns of the same names."""
 
     name: str
+    """Level of the factor `prompt`."""
     paradigm: str
     question: str
+    """What is asked, within its paradigm."""
     about: str | None = None
+    """Of which of the two people or activities it asks, "1" or "2", where it asks about one."""
     trait: str | None = None
     valence: str | None = None
     pair: str | None = None
+    """As `trait` and `valence`: of a term (Table 5) or decision."""
 
 
 def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = False) -> tuple[Prompt, ...]:
-    """What is asked of one picture pair (sections 4.1-4.4).
-
-    Parameters
-    ----------
-    contrast:
-        Kind of the pair.
-    paradigms:
-        Only these; all by default.
-    irrelevant:
-        Whether the control of the released code is asked too.
+    """What is asked of one picture pair (sections 4.1-4.4); with `irrelevant`, the released code's control too.
 
     Examples
     --------
@@ -92,28 +75,19 @@ def _asks_both(question: Question, contrast: str) -> bool:
 
 @dataclass(frozen=True)
 class Cast:
-    """Who and what one block's pairs are made of: pictures of one gender and dimension.
-
-    Attributes
-    ----------
-    gender, dimension:
-        Of all of them.
-    identities:
-        Who has a picture of every activity.
-    portraits:
-        Who has a portrait.
-    activities:
-        What they do.
-    people:
-        Who stands model for all of them, where there are several: pairs are of two identities of one person.
-    """
+    """Who and what one block's pairs are made of: pictures of one gender and dimension."""
 
     gender: str
     dimension: str
+    """As the gender, of all of them."""
     identities: tuple[str, ...]
+    """Who has a picture of every activity."""
     portraits: tuple[str, ...]
+    """Who has a portrait."""
     activities: tuple[str, ...]
+    """What they do."""
     people: tuple[str, ...] = ()
+    """Who stands model for all of them, where there are several: pairs are of two identities of one person."""
 
     def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
         """What is shown in a block of this contrast; None if there is no pair."""
@@ -123,8 +97,8 @@ class Cast:
         doing = Factor("activity", self.activities) if self.activities else None
         if people is None or (doing is None and contrast != "portrait"):
             return None
-        out = tuple(tuple(sorted(pair)) for pair in overlaps(self.dimension)) if drop else ()
-        without = tuple((pair[0], pair[1]) for pair in sorted(out))
+        out = sorted(sorted(pair) for pair in overlaps(self.dimension)) if drop else []
+        without = tuple((one, other) for one, other in out)
         try:
             if contrast == "portrait":
                 return *models, Pairs(people, without=without)
@@ -140,18 +114,12 @@ class Cast:
 
 @dataclass(frozen=True)
 class Layout:
-    """The design, and how its variants hang together.
-
-    Attributes
-    ----------
-    design:
-        Blocks with pictures, then the same pairs without them where text is asked for.
-    twins:
-        For each block the block that shows the same pairs; itself where it shows pictures.
-    """
+    """The design, and how its variants hang together."""
 
     design: Design
+    """Blocks with pictures, then the same pairs without them where text is asked for."""
     twins: tuple[int, ...]
+    """For each block the block that shows the same pairs; itself where it shows pictures."""
 
     @cached_property
     def variants(self) -> npt.NDArray[np.int64]:
@@ -205,12 +173,7 @@ def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, release
 def listed_layout(pairs: pl.DataFrame, chosen: Selection, released: bool) -> Layout:
     """Take the pairs of a list: one block per gender, dimension and contrast.
 
-    Parameters
-    ----------
-    pairs:
-        Columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where a contrast has none.
-    chosen, released:
-        What is asked of them, and whether as the authors' code does.
+    It has the columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where there is none.
     """
     blocks = []
     for key, part in pairs.group_by("gender", "dimension", "contrast", maintain_order=True):
@@ -231,9 +194,8 @@ def _layout(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Se
             contrast = constants["contrast"]
             asked = prompts(contrast, chosen.paradigms, released)
             if medium == "text":  # there is nothing to recognise; the authors' code asks for decisions alone
-                asked = tuple(
-                    p for p in asked if (p.paradigm == "decision" if released else p.paradigm != "factuality")
-                )
+                put = ("decision",) if released else PARADIGMS[1:]
+                asked = tuple(one for one in asked if one.paradigm in put)
             if not asked:
                 continue
             facts = {**constants, **({} if chosen.shown == ("image",) else {"shown": medium})}

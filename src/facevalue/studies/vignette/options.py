@@ -58,27 +58,18 @@ LEVELS: Mapping[Form, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Offered:
-    """The options of each row of a trial frame.
-
-    Attributes
-    ----------
-    frame:
-        The rows: what is shown and asked, with all columns there are.
-    form:
-        Their `Form`.
-    texts:
-        Wording of each role, four columns `role_0` ... `role_3`; null where there are but two.
-    place:
-        Shape (rows, 4): where each role stands in the list; -1 for none.
-    left_first:
-        Whether identity 1 or activity 1 is the left half of the picture.
-    """
+    """The options of each row of a trial frame."""
 
     frame: pl.DataFrame
+    """The rows: what is shown and asked, with all columns there are."""
     form: npt.NDArray[np.int8]
+    """Their `Form`."""
     texts: pl.DataFrame
+    """Wording of each role, four columns `role_0` ... `role_3`; null where there are but two."""
     place: npt.NDArray[np.int8]
+    """Shape (rows, 4): where each role stands in the list; -1 for none."""
     left_first: npt.NDArray[np.bool_]
+    """Whether identity 1 or activity 1 is the left half of the picture."""
 
 
 _COLUMNS = (

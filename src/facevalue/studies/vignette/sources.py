@@ -38,27 +38,18 @@ _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (-
 
 @dataclass(frozen=True)
 class Pictures:
-    """What can be shown.
-
-    Attributes
-    ----------
-    frame:
-        The manifest: one row per picture.
-    chosen:
-        What of it is asked about.
-    pairs:
-        Its pairs where they are a list; None where everyone is paired with everyone.
-    left_out:
-        What of the paper is not there, and why.
-    unshown:
-        Why there is nothing at all; the frame then lists what the paper has.
-    """
+    """What can be shown."""
 
     frame: pl.DataFrame
+    """The manifest: one row per picture."""
     chosen: Selection
+    """What of it is asked about."""
     pairs: pl.DataFrame | None = None
+    """Its pairs where they are a list; None where everyone is paired with everyone."""
     left_out: tuple[LeftOut, ...] = ()
+    """What of the paper is not there, and why."""
     unshown: str = ""
+    """Why there is nothing at all; the frame then lists what the paper has."""
 
     @property
     def composed(self) -> bool:
