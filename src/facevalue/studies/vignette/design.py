@@ -151,7 +151,7 @@ class Layout:
         """Prompts of one paradigm about the pairs of one block, with pictures and, where asked for, without."""
         groups: dict[tuple[int, str | None], list[tuple[int, npt.NDArray[np.int64]]]] = {}
         for i, twin in enumerate(self.twins):
-            paradigm = next(c.values for c in self.design.blocks[i].prompt[0].columns() if c.name == "paradigm")
+            paradigm = paradigms(self.design.blocks[i])
             for name in dict.fromkeys(paradigm):
                 own = np.array([code for code, value in enumerate(paradigm) if value == name], dtype=np.int64)
                 groups.setdefault((twin, name), []).append((i, own))
@@ -229,6 +229,11 @@ def _prompt_axes(asked: Sequence[Prompt], chosen: Selection, contrast: str, medi
     if chosen.references != ("identity",) and medium == "image" and contrast != "activity":
         axes.append(Factor("reference", chosen.references))
     return tuple(axes)
+
+
+def paradigms(block: Block) -> tuple[str | None, ...]:
+    """The paradigm of each prompt of a block."""
+    return tuple(next(c.values for c in block.prompt[0].columns() if c.name == "paradigm"))
 
 
 def _variants(block: Block) -> int:

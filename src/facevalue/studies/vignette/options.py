@@ -82,7 +82,7 @@ class Options:
     """Works out the options of trials.
 
     `words` says what an identity of each gender and dimension is called. With `composed`, pairs are put together by us,
-    on random sides; else identity 1 is on the left. Of `prompts`, "paper" offers both and none, too, of questions
+    on random sides; else identity 1 is on the left. Of `prompts`, "paper" offers both and none, too, to questions
     about people (A.3), "two-options" the two people alone (4.2), "released" these, and wrong activities as the authors'
     code takes them.
     """

@@ -8,6 +8,7 @@ import polars as pl
 
 from facevalue.design import Block, Design
 from facevalue.protocol.study import Precision, Spread
+from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
 """Paradigms that the page's answer is about, the first that is asked."""
@@ -27,8 +28,8 @@ SINGLE = 0.2
 def precision(design: Design) -> Precision | None:
     """Describe the study to the planner; None where two identities are not chosen between in one activity."""
     blocks = [block for block in design.blocks if block.constants.get("contrast") == "identity"]
-    paradigm = next((name for name in LEADING if any(_asked(block, name) for block in blocks)), None)
-    blocks = [block for block in blocks if paradigm is not None and _asked(block, paradigm)]
+    paradigm = next((name for name in LEADING if any(name in paradigms(block) for block in blocks)), None)
+    blocks = [block for block in blocks if paradigm is not None and paradigm in paradigms(block)]
     if paradigm is None or not blocks:
         return None
     levels = [{name: len(values) for name, values in _stimulus(block).items()} for block in blocks]
@@ -58,10 +59,6 @@ def precision(design: Design) -> Precision | None:
         default=DEFAULT,
         advice=lambda found: _advice(found, identities * activities, personal),
     )
-
-
-def _asked(block: Block, paradigm: str) -> bool:
-    return paradigm in next(c.values for c in block.prompt[0].columns() if c.name == "paradigm")
 
 
 def _stimulus(block: Block) -> dict[str, set[str | None]]:

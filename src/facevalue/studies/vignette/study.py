@@ -8,7 +8,7 @@ from facevalue.errors import DataError
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import seeds, temperature, whole
 from facevalue.protocol.study import Study
-from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
+from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.vignette.options import Options, answer
 from facevalue.studies.vignette.power import precision
@@ -59,14 +59,7 @@ FOLLOWED = {
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build the study.
-
-    Parameters
-    ----------
-    options:
-        A value for each of `SETTINGS`.
-    manifest:
-        A stored manifest to use instead of reading or listing pictures anew.
+    """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is.
 
     Raises
     ------
@@ -167,8 +160,7 @@ def _decided(layout: Layout) -> list[str]:
     """Activities that decisions are asked about."""
     found: dict[str, None] = {}
     for block in layout.design.blocks:
-        paradigms = next(c.values for c in block.prompt[0].columns() if c.name == "paradigm")
         columns = [column for axis in block.stimulus for column in axis.columns() if column.name == "activity"]
-        if "decision" in paradigms:
+        if "decision" in paradigms(block):
             found.update(dict.fromkeys(value for column in columns for value in column.values if value is not None))
     return list(found)
