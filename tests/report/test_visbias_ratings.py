@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.report.visbias.ratings import with_kept
+from facevalue.cli.results import _with_ratings as with_kept
 from facevalue.run.ratings import keep
 from facevalue.studies.visbias.questionnaire import items
 from tests.report.test_visbias import frame, row, rows

@@ -14,7 +14,7 @@ from facevalue.models import load
 from facevalue.protocol.study import Study
 from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
-from facevalue.report.estimates import EstimateIndex
+from facevalue.protocol.lookup import EstimateIndex
 from facevalue.run import RunSettings, run
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun

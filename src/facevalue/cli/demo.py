@@ -65,7 +65,7 @@ def demo(out: Path) -> int:
 def _found(study: Study, estimates: pl.DataFrame) -> Table:
     """What was planted in these very pictures, beside what the audit found."""
     from facevalue.models.reference.truth import SCENARIOS  # noqa: PLC0415 - slow to import
-    from facevalue.report.estimates import EstimateIndex  # noqa: PLC0415
+    from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415
     from facevalue.report.formatting import Titles, interval, number  # noqa: PLC0415
     from facevalue.studies.stylisticbias.calibration_population import planted_scores  # noqa: PLC0415
 

@@ -11,6 +11,7 @@ from facevalue.csv_text import write_csv
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.run.joined import estimate
+from facevalue.run.ratings import FOLDER, read_kept
 from facevalue.run.stored import StoredRun, Tally
 from facevalue.store.files import ESTIMATES, write_whole
 from facevalue.terminal import say, terminal
@@ -51,8 +52,9 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
     if to is not None:
         _keep(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
+    from facevalue.report.sections import page_of  # noqa: PLC0415
 
-    terminal().print(summary(estimates, opened[0].measures))
+    terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study)))
     return _status(tallies)
 
 
@@ -84,9 +86,12 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
 )
+@click.option("--json", "data", type=click.Path(path_type=Path, dir_okay=False), help="Also write the page as JSON.")
 @_MARGIN
 @PICTURES
-def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None) -> int:
+def report(
+    runs: tuple[Path, ...], out: Path | None, data: Path | None, margin: tuple[str, ...], pictures: Path | None
+) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
     With several runs of one study, models are compared. Runs of one model that ask different parts of it (VIGNETTE's
@@ -96,24 +101,42 @@ def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pi
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
     opened = [StoredRun.open(folder, pictures=pictures) for folder in runs]
-    return write_report(opened, out or runs[0] / "report.html", _margins(margin))
+    return write_report(opened, out or runs[0] / "report.html", _margins(margin), data)
 
 
-def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:
+def write_report(
+    runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
+) -> int:
     """Measure, gather and write; says where the report is. Returns the exit status."""
-    from facevalue.report import write  # noqa: PLC0415
+    from facevalue.report import write, write_json  # noqa: PLC0415
     from facevalue.report.collect import gather  # noqa: PLC0415
-    from facevalue.report.visbias.ratings import with_kept  # noqa: PLC0415
 
     estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
         _keep(estimates, runs[0].folder / ESTIMATES)
-    shown, said = with_kept(estimates, runs)
+    shown, said = _with_ratings(estimates, runs)
     for line in said:
         say(line)
-    write(out, gather(runs, shown, tallies))
+    made = gather(runs, shown, tallies)
+    write(out, made)
     say(f"Report: {out}")
+    if data is not None:
+        write_json(data, made)
+        say(f"JSON: {data}")
     return _status(tallies)
+
+
+def _with_ratings(estimates: pl.DataFrame, runs: list[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
+    """The estimates with what people said of them, and what is to be said of that."""
+    found = [(run, read_kept(run.folder)) for run in runs]
+    if all(ratings is None for _, ratings in found):
+        return estimates, []
+    from facevalue.studies.visbias.rated import Kept, with_kept  # noqa: PLC0415
+
+    return with_kept(
+        estimates,
+        [Kept(run.model, str(run.folder), str(run.folder / FOLDER), kept) for run, kept in found if kept is not None],
+    )
 
 
 @click.command()

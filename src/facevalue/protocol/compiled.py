@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,7 @@ from facevalue.types import OptionValue, Sampling
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
+    from facevalue.protocol.page import Page
 
 _CARRIED_NOT = ("image", "path", OTHER, "seed")
 _RESERVED = frozenset(FIXED) | frozenset(TYPED)
@@ -95,6 +97,7 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         asked_together=(sets.key,),
         followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         declared=_declared(protocol, parts, asked),
+        page=protocol.page or partial(_page, analysis),
     )
 
 
@@ -215,6 +218,13 @@ class Analysis:
         columns = [*scores, *extra, *([SIDE_SCORE] if self.sides else [])]
         read = {model: collect(chunks, self.axes, columns, np.float64) for model, chunks in answers.items()}
         return analyse(self, read)
+
+
+def _page(analysis: Analysis) -> "Page":
+    """What the report shows where the protocol does not say."""
+    from facevalue.protocol.default_page import taken  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return taken(analysis.protocol.takes, analysis.parts, analysis.ask.reply.scores)
 
 
 def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":

@@ -16,6 +16,7 @@ from facevalue.types import OptionValue, Question, Sampling
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
+    from facevalue.protocol.page import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,8 @@ class Study:
         asked by itself, at a time drawn by seed.
     declared:
         Families and margins that the study itself declares, so that they stand before any answer; None if none.
+    page:
+        Makes what its report shows; every measure by default.
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
@@ -242,6 +245,7 @@ class Study:
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     declared: "Callable[[], Preregistration] | None" = None
+    page: "Callable[[], Page] | None" = None
     labels: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
