@@ -1,4 +1,4 @@
-"""Whose pictures there are: the authors' photographs, the user's own, or drawn workers; and fictional species."""
+"""Pictures of VisBias: the authors' photographs, the user's own, or drawn workers; fictional species; and forms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,31 +11,23 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_species, drawn_workers
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.two_images import two_images
 from facevalue.stimuli.visbias_folders import read_visbias_folders
 from facevalue.studies.visbias import tables
-from facevalue.studies.visbias.design import PEOPLE, SPECIES
+from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
-from facevalue.studies.visbias.tables import Level
-from facevalue.types import OptionValue
+from facevalue.types import OptionValue, Stimulus
 
+_NOT_FACTORS = ("trial", "block")
 _COLUMNS = ("image", "path", "identity", "set")
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """What can be shown.
-
-    Attributes
-    ----------
-    frame:
-        The manifest: one row per image of a person or being; those of beings have a species.
-    groups:
-        Factors that are compared.
-    left_out:
-        What of the paper is not there, and why.
-    """
+    """What can be shown: a row for each image of a person or being, the factors compared, and what is left out."""
 
     frame: pl.DataFrame
     groups: tuple[str, ...]
@@ -54,16 +46,7 @@ class Pictures:
 def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
 ) -> Pictures:
-    """Read the pictures that were chosen, or list those that are drawn.
-
-    Parameters
-    ----------
-    options:
-        The settings, with roots spelled out (`located`).
-    chosen:
-        What of it is wanted.
-    manifest:
-        A stored manifest, used as it is.
+    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
 
     Raises
     ------
@@ -95,16 +78,22 @@ def sources(options: Mapping[str, OptionValue], pictures: Pictures) -> dict[str,
     for who, part in pictures.parts:
         if who == SPECIES:
             own = options["species"] != DRAWN
-            root = Path(str(options["species_root"]))
-            out[who] = FileSource(part, root) if own else drawn_species.species_source()
+            out[who] = FileSource(part, Path(str(options["species_root"]))) if own else drawn_species.species_source()
         elif options["folder"] or options["manifest"]:
             kind = Kind(str(options["kind"]))
-            if options["folder"] and kind is Kind.UNSTATED:
-                kind = Kind.PHOTOGRAPHS
-            out[who] = FileSource(part, Path(str(options["root"])), kind)
+            photographed = options["folder"] and kind is Kind.UNSTATED
+            out[who] = FileSource(part, Path(str(options["root"])), Kind.PHOTOGRAPHS if photographed else kind)
         else:
             out[who] = drawn_workers.worker_source()
     return out
+
+
+def task_source(
+    options: Mapping[str, OptionValue], pictures: Pictures, forms: tuple[Form, ...], chosen: Selection
+) -> "TaskSource":
+    """Everything that the study shows."""
+    beings = next((frozenset(part["image"]) for who, part in pictures.parts if who == SPECIES), frozenset())
+    return TaskSource(sources(options, pictures), beings, FormSource(forms) if forms else None, chosen.composite)
 
 
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -140,7 +129,8 @@ def published() -> pl.DataFrame:
 
 def _people(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     if options["folder"]:
-        known = (_spellings(level) for level in (tables.occupations(), tables.races(), tables.genders()))
+        listed = (tables.occupations(), tables.races(), tables.genders())
+        known = ({level.name: level.folders for level in levels} for levels in listed)
         return read_visbias_folders(Path(str(options["folder"])), *known)
     if options["manifest"]:
         return _own(str(options["manifest"]), str(options["root"]))
@@ -160,10 +150,6 @@ def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
 
 def _own(file: str, root: str) -> pl.DataFrame:
     return read_manifest(Path(file), root=Path(root) if root else None)
-
-
-def _spellings(listed: tuple[Level, ...]) -> dict[str, tuple[str, ...]]:
-    return {level.name: level.folders for level in listed}
 
 
 def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
@@ -205,3 +191,71 @@ _NOT_DRAWN = (
     LeftOut("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."),
 )
 """What of the paper the drawings don't show."""
+
+
+class TaskSource:
+    """Shows what each task needs: one image, two of them, a form, or nothing.
+
+    Pairs are shown in the order in which they are asked about: the image that the question calls the first comes first.
+    The factors of such a stimulus are those of the design, in its order: `image_2` is shown first where the order is
+    swapped.
+
+    Parameters
+    ----------
+    images:
+        Where images of people, and those of species, come from.
+    beings:
+        Names of the images of species.
+    forms:
+        Where forms come from; None if none are asked about.
+    composite:
+        Whether pairs are one picture, side by side, for models that take one image.
+    """
+
+    def __init__(
+        self, images: Mapping[str, Source], beings: frozenset[str], forms: FormSource | None, composite: bool
+    ) -> None:
+        self._images = dict(images)
+        self._beings = beings
+        self._forms = forms
+        self._composite = composite
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of pictures these are: those of people."""
+        return self._images[PEOPLE].kind if PEOPLE in self._images else Kind.ILLUSTRATED
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return what is shown at these levels; nothing is decoded or drawn before it is looked at."""
+        if levels.get("form") is not None:
+            return self._form_source().stimulus(number, levels)
+        if levels.get("image_1") is not None:
+            return self._pair(number, levels)
+        return self._of(levels.get("image")).stimulus(number, levels)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Look at every image and form that a run will show, each once."""
+        shown = {i: None for c in ("image", "image_1", "image_2") for i in levels.get(c, ()) if i is not None}
+        for who, source in self._images.items():
+            images: list[str | None] = [image for image in shown if (image in self._beings) == (who == SPECIES)]
+            if images:
+                source.check({"image": images})
+        forms = [i for i, form in enumerate(levels.get("form", ())) if form is not None]
+        if forms:
+            self._form_source().check({c: [levels[c][i] for i in forms] for c in ("form", "shown") if c in levels})
+
+    def _of(self, image: str | None) -> Source:
+        return self._images[SPECIES if image in self._beings else PEOPLE]
+
+    def _form_source(self) -> FormSource:
+        if self._forms is None:
+            raise DataError("The study has no forms.")
+        return self._forms
+
+    def _pair(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        factors = {name: level for name, level in levels.items() if name not in _NOT_FACTORS}
+        names = [str(levels["image_1"]), str(levels["image_2"])]
+        if levels["order"] == SWAPPED:
+            names.reverse()
+        first, second = ((name, self._of(name).stimulus(number, {"image": name})) for name in names)
+        return two_images(number, factors, first, second, composite=self._composite)

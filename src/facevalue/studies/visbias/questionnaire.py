@@ -19,13 +19,13 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
 from facevalue.measures.cluster_bootstrap import Estimates
 from facevalue.store.files import write_whole
-from facevalue.studies.visbias.analysis_forms import first_replies
-from facevalue.studies.visbias.parsing import decoded
-from facevalue.studies.visbias.recorded import SEED
+from facevalue.studies.visbias.aggregate import SEED
+from facevalue.studies.visbias.implicit import first_replies
 from facevalue.studies.visbias.tables import attributes
 
 SCALE = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from facevalue.answers.several_texts import AT_ONCE
 from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting, chosen, names, temperature, whole
 from facevalue.stimuli.base import Kind
-from facevalue.studies.visbias.descriptions import AT_ONCE
 from facevalue.studies.visbias.tables import TABLES, WORDINGS, choice_questions
 from facevalue.types import OptionValue, Sampling
 

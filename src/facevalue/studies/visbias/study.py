@@ -1,27 +1,26 @@
 """The declaration of VisBias: explicit questions about people in pictures, and tasks that show the same implicitly."""
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 
 import polars as pl
 
+from facevalue.annotate.group_lists import theirs
+from facevalue.answers.several_texts import each
 from facevalue.design import Design
+from facevalue.protocol.choice_precision import choice_precision
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import Precision, Study
-from facevalue.stimuli.forms import Form, FormSource
+from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
-from facevalue.studies.visbias.descriptions import each
-from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
-from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
+from facevalue.studies.visbias.design import PEOPLE, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
-from facevalue.studies.visbias.power import precision
+from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, task_source
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
-from facevalue.studies.visbias.sources import TaskSource
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
-from facevalue.studies.visbias.word_lists import theirs
 from facevalue.types import OptionValue
 
 NAME = "visbias"
@@ -49,6 +48,8 @@ _TASKS = {
     "text-form": "Forms as text",
 }
 
+PLANNED = ("race", "skin_tone", "gender")
+"""Whose groups are planned for: the first of these that is compared."""
 FOLLOWED = {
     "yes": pl.when(pl.col("task") == "yesno").then("weight"),
     "first option": pl.when(pl.col("task") == "mcq").then("weight_1"),
@@ -79,8 +80,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     pictures = read_pictures(options, chosen, manifest)
     fields = attributes(chosen.categories)
     asks_forms = any(task in ("form", "text-form") for task in chosen.tasks)
-    forms = drawn_forms(chosen.categories, chosen.forms, chosen.form_seed) if asks_forms else ()
-    laid = layout(pictures.parts, pictures.groups, filled(forms), chosen)
+    choices = tuple((a.title, a.categories.names) for a in fields)
+    forms = cyclic_forms(choices, chosen.forms, chosen.form_seed) if asks_forms else ()
+    laid = layout(pictures.parts, pictures.groups, _filled(forms), chosen)
     usual = sampling(options, "mcq")
     other = {task: own for task in _TASKS if (own := sampling(options, task)) != usual}
     said = PromptBuilder(chosen, other, forms, fields)
@@ -90,8 +92,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         # Here, as scipy.stats takes a second to import.
-        from facevalue.studies.visbias.analysis import Asked, estimated  # noqa: PLC0415
-        from facevalue.studies.visbias.dimensions import people  # noqa: PLC0415
+        from facevalue.measures.group_dimensions import people  # noqa: PLC0415
+        from facevalue.studies.visbias.aggregate import Asked  # noqa: PLC0415
+        from facevalue.studies.visbias.analysis import estimated  # noqa: PLC0415
 
         words = str(options["stereotype_words"])
         if released:
@@ -109,7 +112,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         design=laid.design,
         seeds=seeds(options),
         sampling=usual,
-        source=_source(options, pictures, forms, chosen),
+        source=task_source(options, pictures, forms, chosen),
         ask=said.questions,
         sample=laid.sample,
         answer=answer,
@@ -132,25 +135,26 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
 
 
-def _source(
-    options: Mapping[str, OptionValue], pictures: Pictures, forms: tuple[Form, ...], chosen: Selection
-) -> TaskSource:
-    beings = next((frozenset(part["image"]) for who, part in pictures.parts if who == SPECIES), frozenset())
-    return TaskSource(sources(options, pictures), beings, FormSource(forms) if forms else None, chosen.composite)
+def _filled(forms: tuple[Form, ...]) -> list[str]:
+    """What is filled in, as one text per form."""
+    return [json.dumps(dict(form.filled)) for form in forms]
 
 
 def _precision(design: Design, pictures: Pictures, chosen: Selection) -> Precision | None:
-    people = next((part for who, part in pictures.parts if who == PEOPLE), None)
-    if people is None or "mcq" not in chosen.tasks:
+    """Choices lead the page, those by the first of `PLANNED` that is compared."""
+    people = next((part for who, part in pictures.parts if who == PEOPLE), pl.DataFrame())
+    factor = next((name for name in PLANNED if name in pictures.groups and name in people.columns), None)
+    if factor is None or "mcq" not in chosen.tasks:
         return None
-    return precision(design, people, pictures.groups, chosen.questions)
+    options = [len(question.levels) for question in choice_questions() if question.name in chosen.questions]
+    return choice_precision(design, people[factor], options, "mcq", parsing.CHOICES)
 
 
 def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chosen: Selection) -> Design | None:
     """The paper's 700 photographs, where drawings show only a part of them."""
     if options["folder"] or options["manifest"] or chosen.races or chosen.genders or chosen.occupations:
         return None
-    return layout([(PEOPLE, published())], ("race", "gender"), filled(forms), chosen).design
+    return layout([(PEOPLE, published())], ("race", "gender"), _filled(forms), chosen).design
 
 
 def _titles() -> Mapping[str, Mapping[str, str]]:

@@ -1,6 +1,6 @@
-"""Which groups are compared, and who was sampled: the person on an image, or its set."""
+"""Dimensions: groups of people that are compared, and who was sampled, the person on an image or its set."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -9,8 +9,6 @@ import polars as pl
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from facevalue.studies.visbias.design import SPECIES
-
 UNIT = "unit"
 PERSON = "person"
 GROUP = "group"
@@ -18,13 +16,7 @@ GROUP = "group"
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Groups that are compared.
-
-    Attributes
-    ----------
-    factors:
-        One factor, or two that are crossed.
-    """
+    """Groups that are compared: the levels of one factor, or of two that are crossed."""
 
     factors: tuple[str, ...]
 
@@ -78,14 +70,13 @@ def people(manifest: pl.DataFrame) -> tuple[str, ...]:
     return tuple(f"person {code}" for code in codes.tolist())
 
 
-def dimensions(groups: Sequence[str]) -> tuple[Dimension, ...]:
-    """Each factor, and each two of them crossed; species, which have no other, by themselves.
+def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dimension, ...]:
+    """Each factor by itself, and each two of them crossed but those that stand `alone`.
 
     Examples
     --------
-    >>> [one.name for one in dimensions(("race", "gender", "species"))]
+    >>> [one.name for one in dimensions(("race", "gender", "species"), alone=("species",))]
     ['race', 'gender', 'species', 'race x gender']
     """
-    people = [name for name in groups if name != SPECIES]
-    single = [Dimension((name,)) for name in groups]
-    return (*single, *(Dimension(pair) for pair in combinations(people, 2)))
+    crossed = combinations((name for name in groups if name not in alone), 2)
+    return (*(Dimension((name,)) for name in groups), *(Dimension(pair) for pair in crossed))
