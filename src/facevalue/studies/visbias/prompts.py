@@ -1,4 +1,4 @@
-"""What is said: the questions of each task, one object for each."""
+"""Prompts: the questions of each task, one object for each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,21 +29,10 @@ _COLUMNS = (*FACTORS, "form")
 
 
 class PromptBuilder:
-    """Asks the questions of trials.
+    """Asks the questions of trials; `sampling` says how replies are drawn of tasks that differ from the study's.
 
     Their factors are those of the design, and for simulators `scenario`, which of two people is `asked_about`, and a
     form's `form_fields`.
-
-    Parameters
-    ----------
-    chosen:
-        What is asked.
-    sampling:
-        How replies are drawn, of the tasks that differ from the study's.
-    forms:
-        The forms.
-    attributes:
-        Their fields.
     """
 
     def __init__(

@@ -4,26 +4,18 @@ Which statements a model's forms imply is found by `measures.conditional_kl.grap
 reasonable inference is for people to say: three raters each, on five points; a mean of 3 or more is a bias.
 """
 
-import base64
-import csv
 import hashlib
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
+from facevalue.annotate import questionnaires
 from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
 from facevalue.measures.cluster_bootstrap import Estimates
-from facevalue.store.files import write_whole
 from facevalue.studies.visbias.aggregate import SEED
 from facevalue.studies.visbias.implicit import first_replies
 from facevalue.studies.visbias.tables import attributes
@@ -37,7 +29,7 @@ MOST = 20
 
 
 def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFrame:
-    """Return what the forms of a run associate: Algorithm 1 as the study takes it.
+    """Return what the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task.
 
     Parameters
     ----------
@@ -45,11 +37,6 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
         A model's answers in chunks.
     categories:
         Which table of categories the run has ("paper", "released").
-
-    Returns
-    -------
-    Rows of `conditional_kl.graph` on the fields that the model filled in, with `task` before them ("form" or
-    "text-form").
 
     Raises
     ------
@@ -78,21 +65,10 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
 def chosen(
     graph: pl.DataFrame, least: float = conditional_kl.THRESHOLD, most: int | None = None
 ) -> tuple[pl.DataFrame, bool]:
-    """Choose the pairs that raters are asked about.
+    """Choose the pairs that raters are asked about: those above `least` nats, the strongest first, and whether any is.
 
-    Parameters
-    ----------
-    graph:
-        As `associations` returns it.
-    least:
-        A pair passes with a greater divergence, in nats; the paper takes those above 1.
-    most:
-        Largest number of pairs, the strongest first. None for all that pass.
-
-    Returns
-    -------
-    One row per different pair, and whether they pass. Where none does, they are the `most` (20 by default) that are
-    furthest above the 95th percentile of their noise floor; there may be none.
+    Where none is, they are the `most` (20 by default) that are furthest above the 95th percentile of their noise floor;
+    there may be none.
     """
     passing = graph.filter(pl.col("value") > least).sort("value", descending=True, maintain_order=True)
     if passing.height:
@@ -104,17 +80,10 @@ def chosen(
 
 
 def items(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return what raters are asked.
+    """Return what raters are asked of rows of `conditional_kl.graph`, in an order that says nothing about their size.
 
-    Parameters
-    ----------
-    pairs:
-        Rows of `conditional_kl.graph`, such as those that are `above` its threshold: the columns `PAIR` at least.
-
-    Returns
-    -------
-    One row per different pair: `item` (its id, which follows from the pair alone), `PAIR`, and `statement` as the paper
-    words it. In the order of the ids, which says nothing about the size of a shift.
+    Each different pair is an `item` (its id, which follows from the pair alone), with `PAIR`, and `statement` as the
+    paper words it.
 
     Raises
     ------
@@ -149,46 +118,13 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def export_csv(pairs: pl.DataFrame, path: Path) -> None:
-    """Write a questionnaire for spreadsheets: `rater`, `item`, `statement`, and `rating` to be filled in.
-
-    The rater's name may be left empty; it then is the name of the file.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As `items`.
-    RunError
-        The file cannot be written.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(("rater", "item", "statement", "rating"))
-    writer.writerows(("", item, statement, "") for item, statement in items(pairs).select("item", "statement").rows())
-    write_whole(path, text.getvalue().encode("utf-8-sig"))  # with a mark, by which spreadsheets know UTF-8
+    """Write a questionnaire for spreadsheets. A rater's name may be left empty; it then is the name of the file."""
+    questionnaires.write_table(items(pairs), path)
 
 
 def export_html(pairs: pl.DataFrame, path: Path) -> None:
-    """Write a questionnaire as one page that needs no network, and works on a phone and on paper.
-
-    Nothing a rater chooses leaves the page; a small script of ours saves the ratings as a file for `read_ratings`. Only
-    that script may run, whatever a statement says.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As `items`.
-    RunError
-        The file cannot be written.
-    """
-    style, script = _asset("questionnaire.css"), _asset("questionnaire.js")
-    page = _environment().get_template("questionnaire.html").render(
-        items=items(pairs).to_dicts(),
-        scale=SCALE,
-        style=Markup(style),  # noqa: S704 our own files
-        script=Markup(script),  # noqa: S704 our own files
-        policy=_policy(style, script),
-    )  # fmt: skip
-    write_whole(path, page.encode())
+    """Write a questionnaire as one page, which saves the ratings as a file for `read_ratings`."""
+    questionnaires.write_page(items(pairs), SCALE, __package__, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +146,7 @@ class Judged:
 
 
 def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = rater_agreement.RATERS) -> Judged:
-    """Join ratings to the pairs that they are about.
-
-    Parameters
-    ----------
-    graph:
-        Rows of `conditional_kl.graph`, also such as were not rated.
-    ratings:
-        As `read_ratings` returns them.
-    seed:
-        Of the resampling.
-    least:
-        Fewest raters for a verdict; the paper has three for each item.
+    """Join ratings, as `read_ratings` returns them, to the pairs that they are about.
 
     Raises
     ------
@@ -229,56 +154,13 @@ def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = r
         As `items`; or a rating of an item that is no pair of the graph.
     """
     rows = items(graph)
-    place = {item: at for at, item in enumerate(rows["item"])}
-    strange = sorted(set(ratings["item"]) - place.keys())
-    if strange:
-        raise DataError(f"{len(strange):,} rated items are no pair of these forms, such as {strange[0]}.")
-    people = {rater: at for at, rater in enumerate(ratings["rater"].unique(maintain_order=True))}
-    table = np.full((max(len(people), 1), len(place)), np.nan)
-    of, about = ([known[name] for name in ratings[column]] for column, known in (("rater", people), ("item", place)))
-    table[of, about] = ratings["rating"].to_numpy()
-    found = rater_agreement.mean_ratings(table, seed, raters=least)
-    verdict = pl.Series("flagged", found.biased, pl.Float64).fill_nan(None).cast(pl.Boolean)
-    columns = [
-        pl.Series("raters", (~np.isnan(table)).sum(axis=0), pl.Int64),
-        *(pl.Series(name, getattr(found.means, key), pl.Float64).fill_nan(None) for name, key in _MEANS.items()),
-        verdict,
-    ]
-    judgments = rows.select("item", *PAIR).with_columns(columns)
+    found, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=least)
+    judgments = pl.concat([rows.select("item", *PAIR), found.drop("item")], how="horizontal")
     joined = graph.rename({"low": "low_kl", "high": "high_kl"}, strict=False).with_columns(
         pl.col(name).cast(pl.String) for name in PAIR
     )
-    whole = joined.join(judgments, on=list(PAIR), how="left", maintain_order="left")
-    return Judged(whole, rater_agreement.alpha(table, seed))
-
-
-_MEANS = {"mean": "value", "low": "low", "high": "high"}
+    return Judged(joined.join(judgments, on=list(PAIR), how="left", maintain_order="left"), agreement)
 
 
 def _id(pair: Sequence[str]) -> str:
     return "q-" + hashlib.blake2b("\x1f".join(pair).encode(), digest_size=5).hexdigest()
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("facevalue.studies.visbias"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def _asset(name: str) -> str:
-    return files("facevalue.studies.visbias").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """A policy under which only our own style and script run, and nothing is fetched or sent."""
-    own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
-    return (
-        f"default-src 'none'; style-src 'sha256-{own[0]}'; script-src 'sha256-{own[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )

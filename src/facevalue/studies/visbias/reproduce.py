@@ -16,6 +16,7 @@ from facevalue.annotate.counts import WordCounter
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl, divergence, marked_words
+from facevalue.protocol.released_tables import fold
 from facevalue.studies.reproduction import Cell, Reproduction, number, words
 from facevalue.studies.visbias import released_answers as released
 from facevalue.studies.visbias import reproduce_forms
@@ -121,11 +122,11 @@ class _Reproducer:
 
     def _named(self, found: Mapping[str, T], where: str) -> dict[str, T]:
         """Keyed by the paper's models; others are left out."""
-        known = {released.fold(name): name for name in _printed()["models"]}
+        known = {fold(name): name for name in _printed()["models"]}
         out = {}
         for name, value in found.items():
-            if released.fold(name) in known:
-                out[known[released.fold(name)]] = value
+            if fold(name) in known:
+                out[known[fold(name)]] = value
             else:
                 self.notices.append(f"{name} in {where} is left out: the paper prints nothing of it.")
         return out

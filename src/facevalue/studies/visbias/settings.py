@@ -70,21 +70,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked, checked; `questions` in the order of the table.
-
-    Attributes
-    ----------
-    tasks, questions:
-        Names.
-    prompts:
-        Whose wording: "paper" or "released".
-    races, genders, occupations, groups:
-        As given, not yet compared with the pictures; empty for all.
-    pairs, pair_seed, composite:
-        How people are compared.
-    descriptions, forms, form_seed, categories:
-        Of the tasks of these names.
-    """
+    """What is asked, checked; races, genders, occupations and groups as given, not yet compared with the pictures."""
 
     tasks: tuple[str, ...]
     questions: tuple[str, ...]
