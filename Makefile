@@ -5,6 +5,8 @@ BIN := .venv/bin
 BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
 # Compile once while installing: otherwise the first start of every command pays for it.
 export UV_COMPILE_BYTECODE = 1
+# And our own modules, where the shell says otherwise: each process that a test starts would compile them anew.
+export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
 # uv is fast; pip installs the same pinned, hashed packages where uv is missing or cannot reach an index.
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \

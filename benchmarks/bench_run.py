@@ -19,7 +19,7 @@ from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_m
 from facevalue.design import Block, Design, Factor, sample
 from facevalue.models.base import Capabilities
 from facevalue.protocol.study import Study
-from facevalue.run import RunSettings, run
+from facevalue.runs import RunSettings, run
 from facevalue.stimuli.base import Kind
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
     {"errors", "types", "parquet", "printable"},
-    {"given", "seals", "csv_text", "terminal"},
+    {"given", "seals", "csv_text", "terminal", "plugins"},
     {"design"},
     {"hashing"},
     {"prompts", "stimuli"},
@@ -25,9 +25,10 @@ ORDER = (
     {"measures"},
     {"protocol"},
     {"studies"},
-    {"run"},
+    {"runs"},
     {"report"},
     {"view"},
+    {"api"},
     {"cli"},
 )
 LAYER = {name: level for level, names in enumerate(ORDER) for name in names}
@@ -55,6 +56,11 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
                 yield f"{node.module}.{alias.name}", node.lineno
 
 
+def for_types(node: ast.AST) -> bool:
+    """Whether it is `if TYPE_CHECKING`."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
 def wrong_imports(own: str, tree: ast.AST) -> list[str]:
     """Imports that run against the order, or are relative, or heavy where they may not be."""
     if own not in LAYER | {"__init__": 0}:
@@ -64,6 +70,10 @@ def wrong_imports(own: str, tree: ast.AST) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.level
     ]
+    if own == "__init__":  # what type checkers see of the package's names is imported when it is first used
+        tree = ast.Module(
+            [node for node in ast.iter_child_nodes(tree) if isinstance(node, ast.stmt) and not for_types(node)], []
+        )
     for name, line in imports(tree):
         parts = name.split(".")
         if parts[0] in HEAVY and own != "models":
@@ -138,6 +148,29 @@ def wrong() -> Wrong:
     return found
 
 
+STUDIES = ("stylisticbias", "vignette", "visbias")
+
+
+def named_studies(source: str) -> list[str]:
+    """Names of studies in strings and identifiers; docstrings and the papers' own titles are no code."""
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    said = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            said.append((node.lineno, node.value))
+        elif isinstance(node, ast.Name):
+            said.append((node.lineno, node.id))
+    return [f"line {line}: {text}" for line, text in said if any(name in text for name in STUDIES)]
+
+
+def test_nothing_below_studies_knows_one_by_name() -> None:
+    below = [path for path in MODULES if LAYER.get(layer(path), len(ORDER)) < LAYER["studies"]]
+    found = {str(path.relative_to(ROOT)): named_studies(path.read_text()) for path in below}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+    assert named_studies("x = 'vignette'") == ["line 1: vignette"]
+
+
 def test_there_are_files_to_look_at() -> None:
     assert {"__init__", "store", "models", "cli"} <= {layer(path) for path in MODULES}
 
@@ -169,11 +202,11 @@ def test_texts_of_strangers_reach_terminals_and_spreadsheets_in_one_way(wrong: W
         ("design", "from facevalue.store import x", "design imports store"),
         ("prompts", "from facevalue.stimuli.base import Source", "prompts imports stimuli"),
         ("errors", "import facevalue.types", "errors imports types"),
-        ("measures", "def f():\n    from facevalue.run import x", "measures imports run"),
+        ("measures", "def f():\n    from facevalue.runs import x", "measures imports runs"),
         ("design", "from facevalue import store", "design imports store"),
-        ("run", "import torch.nn", "models/ only"),
-        ("run", "from . import x", "relative"),
-        ("run", "from facevalue.runner import x", "runner has no place"),
+        ("runs", "import torch.nn", "models/ only"),
+        ("runs", "from . import x", "relative"),
+        ("runs", "from facevalue.runner import x", "runner has no place"),
         ("runner", "import json", "runner has no place"),
         ("__init__", "from facevalue.design import Design", "__init__ imports design"),
     ],
@@ -188,6 +221,7 @@ def test_the_check_allows_what_is_right() -> None:
         ("design", right + "from facevalue.design.axes import Axis"),
         ("models", "import torch\nfrom facevalue.stimuli.base import Source"),
         ("cli", "from facevalue.view import app"),
+        ("__init__", "if TYPE_CHECKING:\n    from facevalue.api.run import Run"),
     ):
         assert wrong_imports(own, ast.parse(source)) == []
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.cli.run import default_folder
 from facevalue.report import Example, Gallery
 from facevalue.report.stylisticbias.examples import examples
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.prepared import default_folder
+from facevalue.runs.stored import StoredRun, answers
 from tests.cli.conftest import Command
 
 SMALL = ("--faces", "4", "--scenarios", "wealthy,polite", "--attributes", "eyewear,makeup,facial_hair", "--seeds", "1")

@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 from facevalue.cli import main
-from facevalue.run.requests import stimulus_columns
-from facevalue.run.stored import StoredRun
+from facevalue.runs.requests import stimulus_columns
+from facevalue.runs.stored import StoredRun
 from facevalue.store import scan_responses
 from tests.models.misbehaving import Exchange, Json, Misbehaving
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from facevalue.errors import FaceValueError
-from facevalue.run import RunSettings, run
-from facevalue.run.stored import StoredRun, answers
-from tests.run.tiny import TinyModel, tiny_study
+from facevalue.runs import RunSettings, run
+from facevalue.runs.stored import StoredRun, answers
+from tests.runs.tiny import TinyModel, tiny_study
 from tests.store.flipping import flip_a_bit
 
 STUDY = tiny_study(faces=40, prompts=5, seeds=(1, 2))

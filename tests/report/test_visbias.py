@@ -21,9 +21,8 @@ from facevalue.report.visbias.bars import Part, bar
 from facevalue.report.visbias.forms import drawing
 from facevalue.report.visbias.panels import Panels, histogram
 from facevalue.report.visbias.quoted import LONGEST, Sentence, sentence
-from facevalue.report.visbias.ratings import with_ratings
 from facevalue.studies.visbias.measures import LABELS, MEASURES
-from facevalue.studies.visbias.questionnaire import items
+from facevalue.studies.visbias.questionnaire import items, with_ratings
 from tests.report import made
 from tests.report.test_html import ids, page
 

@@ -11,9 +11,9 @@ from facevalue.report.collect import gather
 from facevalue.report.data import PairExample
 from facevalue.report.pictures import MOST_BYTES
 from facevalue.report.visbias.quoted import Sentence
-from facevalue.run.joined import estimate
-from facevalue.run.pictures import Shown
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.runs.joined import estimate
+from facevalue.runs.pictures import Shown
+from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
 

@@ -15,9 +15,9 @@ from facevalue.protocol.study import Study
 from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
 from facevalue.report.estimates import EstimateIndex
-from facevalue.run import RunSettings, run
-from facevalue.run.joined import estimate
-from facevalue.run.stored import StoredRun
+from facevalue.runs import RunSettings, run
+from facevalue.runs.joined import estimate
+from facevalue.runs.stored import StoredRun
 from facevalue.store.reader import scan_responses
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from facevalue import studies
 from facevalue.models import load
-from facevalue.run.requests import RequestBuilder
+from facevalue.runs.requests import RequestBuilder
 from facevalue.types import Request
 
 STUDIES: dict[str, Mapping[str, Any]] = {

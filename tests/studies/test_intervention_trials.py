@@ -19,7 +19,7 @@ from facevalue.prompts.interventions import Intervention, builtin
 from facevalue.protocol.study import Study
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue, Question
-from tests.run.tiny import TinySource, tiny_study
+from tests.runs.tiny import TinySource, tiny_study
 
 JUDGE = Intervention("judge", before="Act as a judge.")
 NO_IMAGE, BLANK, CIPHER = (builtin()[name] for name in ("no-image", "blank-image", "cipher"))
@@ -353,9 +353,9 @@ def test_readings_are_counted() -> None:
     study = intervened(averaged(), [CIPHER])
     found = study.analyse({"m": iter(answered(study, {"plain": 0.5, "cipher": 0.5}, 6))})
     shares = found.filter(pl.col("measure") == "reading_share")
-    assert shares["category"].to_list() == [kind.value for kind in caesar.Kind]
+    assert shares["reading"].to_list() == [kind.value for kind in caesar.Kind]
     assert shares["value"].sum() == pytest.approx(100)
-    assert shares.filter(pl.col("category") == "plain")["value"][0] == 100
+    assert shares.filter(pl.col("reading") == "plain")["value"][0] == 100
     assert {m.name for m in study.measures} >= {"share", "change: share", "change: missing answers", "reading_share"}
 
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from facevalue.errors import UnknownNameError
+from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting
-from facevalue.studies import STUDIES, protocol
+from facevalue.studies import available, protocol
+from facevalue.studies import names as study_names
 from facevalue.types import OptionValue
 
 Action = Callable[..., int | None]
@@ -33,14 +34,24 @@ class StudyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every study."""
-        return list(STUDIES)
+        return study_names()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List studies with their titles, and why one is not to be had."""
+        found, missing = available()
+        lines = [(name, one.title) for name, one in found.items()]
+        with formatter.section("Studies"):
+            formatter.write_dl([*lines, *missing.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""
-        if cmd_name not in STUDIES:
-            raise UnknownNameError("study", cmd_name, STUDIES)
         study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
+        for param in self._common:
+            if param.name in names or any(option.lstrip("-").replace("-", "_") in names for option in param.opts):
+                raise DataError(
+                    f"No factor can be called {param.name!r}, which is an option of {self.name}. Rename it."
+                )
 
         def callback(**values: Any) -> int | None:
             options: dict[str, OptionValue] = {name: values.pop(name) for name in names}

@@ -88,6 +88,31 @@ def filled(replies: Replies, pole: float) -> Array:
     return replies.sums + pole * np.maximum(replies.asked - replies.valid, 0.0)
 
 
+def phi_bounds(replies: Replies, poles: tuple[float, float] = (0.0, 1.0)) -> Bounds:
+    """Bounds of the mean of each cell.
+
+    Parameters
+    ----------
+    replies:
+        Of shape (clusters, cells).
+    poles:
+        Smallest and largest value of an answer.
+
+    Equation
+    --------
+    low = (S + a M)/A, high = (S + b M)/A, M = A - V; S sum of weights, V valid mass, A asked, a and b the poles
+    (Manski 1989, "Anatomy of the selection problem"). The observed S/V lies between.
+
+    Examples
+    --------
+    >>> bounds = phi_bounds(Replies(np.array([[3.0]]), np.array([[4.0]]), np.array([[10.0]])))
+    >>> bounds.value.item(), bounds.low.item(), bounds.high.item(), bounds.missing.item()
+    (0.75, 0.3, 0.9, 0.6)
+    """
+    _check(replies, poles)
+    return _bounds(replies, np.ones_like(replies.asked), poles)
+
+
 def shift_bounds(
     base: Replies, variant: Replies, poles: tuple[float, float] = (0.0, 1.0), *, paired: bool = True
 ) -> Bounds:

@@ -5,10 +5,14 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from facevalue.errors import UnknownNameError
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.asks import Ask
+from facevalue.protocol.offers import Extras
 from facevalue.protocol.page import Page
-from facevalue.protocol.settings import Setting
+from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
+from facevalue.protocol.stimuli import Stimuli
 from facevalue.protocol.study import Study
+from facevalue.protocol.takes import Take
 from facevalue.types import OptionValue
 
 Build = Callable[[Mapping[str, OptionValue], pl.DataFrame | None], Study]
@@ -17,25 +21,65 @@ Build = Callable[[Mapping[str, OptionValue], pl.DataFrame | None], Study]
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """A study that can be asked for.
+    """A study that can be asked for: what is shown, asked and taken, or how to build it where that does not say it.
 
     Attributes
     ----------
-    name, title:
-        For the user.
+    name, title, version:
+        For the user; results of different versions are not mixed.
+    citation, content_note:
+        The paper it is from, if any; what readers should be prepared to see.
     settings:
-        What it lets the user choose.
+        What it lets the user choose. Without `build` they follow from the declaration.
+    stimuli, ask, takes:
+        What is shown, what is asked about it, what is measured of the answers.
+    seeds, temperature, max_tokens:
+        How replies are drawn, by default.
+    titles:
+        Wording of levels for people, by factor.
     page:
         What its report shows.
+    extras:
+        What it offers beside.
+    text:
+        The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
-        Makes the study.
+        Makes the study, where stimuli, ask and takes do not say it.
     """
 
     name: str
     title: str
+    version: int = 1
+    citation: str = ""
+    content_note: str = ""
     settings: tuple[Setting, ...] = ()
+    stimuli: Stimuli | None = None
+    ask: Ask | None = None
+    takes: tuple[Take, ...] = ()
+    seeds: tuple[int, ...] = (1,)
+    temperature: float = 1.0
+    max_tokens: int = 16
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     page: Page = field(default_factory=Page)
-    build: Build
+    extras: Extras = field(default_factory=Extras)
+    text: str = ""
+    build: Build | None = None
+
+    def __post_init__(self) -> None:
+        if self.build is not None:
+            return
+        if self.stimuli is None or self.ask is None:
+            raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
+        if not self.takes:
+            raise DataError(f"The study {self.name!r} takes no measure.")
+        if not self.settings:
+            own = (Setting(name, f"Only these levels of {name}.", []) for name in self.ask.slots)
+            drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))
+            object.__setattr__(self, "settings", (*self.stimuli.settings, *own, *drawn))
+        names = [setting.name for setting in self.settings]
+        for name in self.ask.slots:
+            if names.count(name) > 1:
+                raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others.
@@ -65,5 +109,12 @@ class Protocol:
         ------
         UnknownNameError
             There is no such setting.
+        DataError
+            The pictures or settings don't make a study.
         """
-        return self.build(self.options(given or {}), manifest)
+        options = self.options(given or {})
+        if self.build is not None:
+            return self.build(options, manifest)
+        from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module
+
+        return compiled(self, options, manifest)

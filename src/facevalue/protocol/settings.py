@@ -1,7 +1,9 @@
 """Settings: what a study lets its user choose, and readers of the choices that check them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.types import OptionValue
@@ -9,6 +11,7 @@ from facevalue.types import OptionValue
 Options = Mapping[str, OptionValue]
 MOST_SEEDS = 80
 HOTTEST = 100.0
+_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +107,56 @@ def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str,
 def folded(name: str) -> str:
     """A name without its case and separators."""
     return " ".join(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").split())
+
+
+def typed(setting: Setting, value: object) -> OptionValue:
+    """A value given in Python as the setting's type: numbers may stand for text, a text with commas for a list.
+
+    Raises
+    ------
+    UnknownNameError
+        It is none of the choices.
+    DataError
+        It is of another type.
+
+    Examples
+    --------
+    >>> typed(Setting("seeds", "Sampling seeds.", ["1"]), [1, 2]), typed(Setting("race", "Only these.", []), "a,b")
+    (['1', '2'], ['a', 'b'])
+    """
+    default = setting.default
+    if setting.choices and value not in setting.choices:
+        raise UnknownNameError(setting.name, str(value), setting.choices)
+    if isinstance(default, list):
+        parts = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
+        return [str(part).strip() for part in parts if str(part).strip()]
+    if isinstance(default, bool) is isinstance(value, bool):
+        if isinstance(default, str) and isinstance(value, str | int | float | PathLike):
+            return str(value)
+        if isinstance(value, int) and isinstance(default, int | float):
+            return value if isinstance(default, int) else float(value)
+        if isinstance(value, float) and isinstance(default, float):
+            return value
+    kind = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}[type(default)]
+    raise DataError(f"The setting {setting.name} is {kind}, not {value!r}.")
+
+
+def face_counts(text: str) -> dict[str, int]:
+    """Read how many faces of each gender are wanted.
+
+    Examples
+    --------
+    >>> face_counts("274M,226F"), face_counts("5")
+    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
+    """
+    text = text.replace(" ", "")
+    if text.isdigit() and len(text) <= 6:
+        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
+    else:
+        match = _FACES.fullmatch(text)
+        if not match:
+            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
+        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
+    if not sum(counts.values()):
+        raise DataError("No faces asked for: nothing to judge.")
+    return {gender: count for gender, count in counts.items() if count}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,9 @@ from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.measures.preregistration import Preregistration
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class Precision:
         Share of the family's level at which a single effect is sure to be found.
     each:
         Requests of each cluster; None where all requests of the plan are about the clusters.
+    largest:
+        Largest possible effect.
     """
 
     what: str
@@ -108,6 +114,7 @@ class Precision:
     freedom: int = 1
     sure: float = 1.0
     each: float | None = None
+    largest: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +205,10 @@ class Study:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
         asked by itself, at a time drawn by seed.
+    compared:
+        The measure that two runs are compared by, where the protocol offers no other; empty for that of the lead.
+    declared:
+        Families and margins that the study itself declares, so that they stand before any answer; None if none.
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
@@ -232,6 +243,8 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    compared: str = ""
+    declared: "Callable[[], Preregistration] | None" = None
     labels: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

@@ -9,10 +9,10 @@ from facevalue import __version__
 from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.sections import page_of
-from facevalue.run.joined import study_of
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.runs.joined import study_of
+from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
-from facevalue.store.manifest import Session
+from facevalue.store.manifest import STUDY_TEXT, Session
 from facevalue.store.reader import count_drawn
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
@@ -32,7 +32,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
     runs:
         One per model, or one per model and part of the study.
     estimates, tallies:
-        As from `facevalue.run.stored.estimate`.
+        As from `facevalue.runs.stored.estimate`.
     """
     study = study_of(runs)
     page = page_of(study.name)
@@ -43,7 +43,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
             study.title,
             study.citation,
             study.content_note,
-            study.options,
+            {name: value for name, value in study.options.items() if name != STUDY_TEXT},
             runs[0].measures,
             tuple((left.what, left.why) for left in study.left_out),
         ),

@@ -11,7 +11,7 @@ from facevalue.report.data import AnyExample, PromptExample, ReportData
 from facevalue.report.estimates import Estimate, EstimateIndex, Reading
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline
-from facevalue.run.stored import StoredRun
+from facevalue.runs.stored import StoredRun
 
 
 @dataclass(frozen=True, slots=True)

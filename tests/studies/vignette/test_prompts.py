@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import Study
-from facevalue.run.plan import plan
+from facevalue.runs.plan import plan
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
 from facevalue.studies.vignette.tables import activities, similar_activities

@@ -11,7 +11,7 @@ import polars as pl
 from facevalue import studies
 from facevalue.models.sim import SimModel
 from facevalue.protocol.study import Study
-from facevalue.run.requests import draw_seed, stimulus_columns
+from facevalue.runs.requests import draw_seed, stimulus_columns
 from facevalue.studies.visbias import tables
 from facevalue.types import Request
 

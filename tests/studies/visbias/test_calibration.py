@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from facevalue.cli.calibrate import calibrate
 from facevalue.measures.divergence import Choices, divergence
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
-from facevalue.run.power import _reach_of_square
+from facevalue.runs.power import _reach_of_square
 from facevalue.studies.visbias import calibration, calibration_answers
 from tests.studies.visbias.simulated import answered, build
 
@@ -78,7 +78,7 @@ def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
                     share += (0.3 if group == 0 else -0.075) * np.array([1, -0.2, -0.2, -0.2, -0.2, -0.2])
                 weights[group * size : (group + 1) * size, question, :options] = rng.multinomial(1, share, size=size)
         choices = Choices(weights, np.ones((5 * size, 4)), np.repeat(np.arange(5), size), 5)
-        hits += divergence(choices, audit)[1].q.reshape(5, 4)[0, 0] < 0.04
+        hits += divergence(choices, audit, 999)[1].q.reshape(5, 4)[0, 0] < 0.04
     assert 0.62 < hits / 40 <= 0.95  # planned .75 to .90, and two standard errors of 40 audits below
 
 

@@ -13,8 +13,8 @@ from facevalue.report.formatting import Titles
 from facevalue.report.stored_examples import said
 from facevalue.report.stylisticbias.gallery import PLAIN, galleries
 from facevalue.report.stylisticbias.titles import wording
-from facevalue.run.pictures import shown
-from facevalue.run.stored import StoredRun, first_valid
+from facevalue.runs.pictures import shown
+from facevalue.runs.stored import StoredRun, first_valid
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.store import read_responses
 from facevalue.studies.stylisticbias.aggregate import Faces

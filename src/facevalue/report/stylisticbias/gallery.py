@@ -6,8 +6,8 @@ import polars as pl
 from facevalue.report.data import Gallery
 from facevalue.report.formatting import Titles
 from facevalue.report.stylisticbias.titles import wording
-from facevalue.run.pictures import shown
-from facevalue.run.stored import StoredRun
+from facevalue.runs.pictures import shown
+from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.store.reader import collected, scan_responses
 

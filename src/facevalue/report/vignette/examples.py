@@ -13,8 +13,8 @@ from facevalue.report.formatting import Titles, number, share_of_chance
 from facevalue.report.pictures import smaller
 from facevalue.report.stored_examples import said
 from facevalue.report.vignette import gaps
-from facevalue.run.pictures import shown
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.pictures import shown
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
 
 MOST = 8

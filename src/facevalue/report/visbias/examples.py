@@ -16,8 +16,8 @@ from facevalue.report.pictures import smaller
 from facevalue.report.stored_examples import said
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.quoted import Sentence, sentence
-from facevalue.run.pictures import shown
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs.pictures import shown
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.types import Image
 

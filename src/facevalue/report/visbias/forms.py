@@ -13,9 +13,9 @@ from facevalue.report.markup import tag
 from facevalue.report.verdict import SHORT, verdict_of
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.bars import Key, Part, bar
-from facevalue.report.visbias.ratings import AGREEMENT, RATING
 from facevalue.report.visbias.texts import Texts
 from facevalue.report.visbias.view import BarRow
+from facevalue.studies.visbias.questionnaire import AGREEMENT, RATING
 
 MOST_FOUND, MOST_OTHERS, MOST_DRAWN = 150, 20, 14
 """Associations in the table, found and not, and in the drawing."""

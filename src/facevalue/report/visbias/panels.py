@@ -12,7 +12,7 @@ from facevalue.report.markup import tag
 from facevalue.report.visbias import findings
 from facevalue.report.visbias.bars import Key, classes
 from facevalue.report.visbias.forms import PAIR, Forms
-from facevalue.report.visbias.ratings import RATING
+from facevalue.studies.visbias.questionnaire import RATING
 
 _FULL = 3.0
 """KL, in nats, from which marks grow no more."""

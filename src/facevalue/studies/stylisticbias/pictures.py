@@ -1,6 +1,5 @@
 """Which pictures are judged: faces drawn, the authors' folders, or anyone's own, cut down to the grid."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol import settings
+from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
 from facevalue.stimuli.manifest import read_manifest
@@ -20,7 +20,6 @@ from facevalue.stimuli.stylisticbias_folders import (
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
 
-_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 _WHY = {
     "plausibility": "Dropped by the paper's plausibility pass",
     "curation": "Dropped by the paper's curation pass",
@@ -177,24 +176,3 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if not cues:
         raise DataError("The manifest has base images only: no variation, so no shift to measure.")
     return frame
-
-
-def face_counts(text: str) -> dict[str, int]:
-    """Read how many faces of each gender are wanted.
-
-    Examples
-    --------
-    >>> face_counts("274M,226F"), face_counts("5")
-    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
-    """
-    text = text.replace(" ", "")
-    if text.isdigit() and len(text) <= 6:
-        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
-    else:
-        match = _FACES.fullmatch(text)
-        if not match:
-            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
-        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
-    if not sum(counts.values()):
-        raise DataError("No faces asked for: nothing to judge.")
-    return {gender: count for gender, count in counts.items() if count}

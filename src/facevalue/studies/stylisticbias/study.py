@@ -8,11 +8,12 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA_DTYPE, from_probs, parse_column
-from facevalue.design import Block, Design, Factor, Permutation
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.design import Block, Design, Factor
+from facevalue.errors import UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.protocol.study import Study
 from facevalue.stimuli.base import Kind, Source
@@ -20,6 +21,7 @@ from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.stylisticbias.offers import EXTRAS
 from facevalue.studies.stylisticbias.pictures import located, pictures
 from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.tables import (
@@ -49,6 +51,7 @@ TITLES = {
 LEVELS = ("favourable", "unfavourable")
 TOGETHER = ("identity",)
 """A base and its variations are compared, so that all pictures of a face are asked together."""
+WHOLE = "one face in one scenario, with all its variations"
 LEAST_MASS = 0.01
 """Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
 
@@ -130,7 +133,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sampling=Sampling(temperature=settings.temperature(options), top_p=1.0, max_tokens=16),
         source=_source(options, frame),
         ask=_ask(questions, names, orderings),
-        sample=lambda size, seed, repeats: _sample(design, faces, size, seed, repeats),
+        sample=WholeUnits(design, faces, len(names), len(orderings), WHOLE, "Choose fewer variations, or fewer seeds."),
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         measures=MEASURES,
@@ -145,7 +148,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
 
 
 def _scenarios(names: list[str]) -> tuple[Scenario, ...]:
@@ -229,41 +232,3 @@ def _answer(
         )
 
     return answer
-
-
-def _sample(design: Design, faces: Faces, size: int, seed: int, repeats: int) -> npt.NDArray[np.int64]:
-    """Whole (face, scenario) units: the base and every variation of a face, in all orderings.
-
-    A shift needs its base, and all variations of a face share it; so this is the cheapest unit that measures every
-    variation. Faces take turns, so that a small sample still has as many clusters as it can; so do scenarios, so
-    that all are asked about as often.
-    """
-    identities = len(faces.identities)
-    questions = [len(axis) for axis in design.blocks[0].prompt]
-    costs = np.bincount(faces.identity, minlength=identities) * questions[1] * repeats
-    turns = Permutation(identities, seed)(np.arange(identities))
-    asked = Permutation(questions[0], seed + 1)(np.arange(questions[0]))
-    spent, units = 0, []
-    for unit in range(identities * questions[0]):
-        place, turn = unit % identities, unit // identities
-        who = int(turns[place])
-        if spent + costs[who] <= size:
-            spent += int(costs[who])
-            units.append((who, int(asked[(place + turn) % questions[0]])))
-        elif spent + costs.min() > size:
-            break
-    if not units:
-        raise DataError(
-            f"A sample of {size:,} requests is too small: one face in one scenario, with all its variations, takes "
-            f"{int(costs.min()):,}. Choose fewer variations, or fewer seeds."
-        )
-    wanted = np.zeros((identities, questions[0]), dtype=bool)
-    wanted[tuple(np.array(units).T)] = True
-    places = {name: i for i, name in enumerate(faces.identities)}
-    numbers = []
-    for block, offset in zip(design.blocks, design.offsets, strict=False):
-        column = next(c for c in block.stimulus[0].columns() if c.name == "identity")
-        image, scenario = np.nonzero(wanted[[places[str(name)] for name in column.values]])
-        first = offset + (image * questions[0] + scenario) * questions[1]
-        numbers.append((first[:, None] + np.arange(questions[1])).ravel())
-    return np.sort(np.concatenate(numbers))

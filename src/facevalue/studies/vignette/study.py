@@ -11,6 +11,7 @@ from facevalue.protocol.study import Study
 from facevalue.studies.vignette import parsing
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.vignette.offers import EXTRAS
 from facevalue.studies.vignette.options import Options
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
 from facevalue.studies.vignette.power import precision
@@ -135,7 +136,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
 
 
 def _check_released(chosen: Selection) -> None:

@@ -17,7 +17,7 @@ from facevalue.annotate.tokens import Tokeniser
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl, divergence, marked_words
 from facevalue.protocol.released_tables import fold
-from facevalue.studies.reproduction import Cell, Reproduction, number, words
+from facevalue.protocol.reproduction import Cell, Reproduction, number, words
 from facevalue.studies.visbias import released_answers as released
 from facevalue.studies.visbias import reproduce_forms
 

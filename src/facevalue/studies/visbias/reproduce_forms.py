@@ -9,7 +9,7 @@ from facevalue.answers.categories import words as folded
 from facevalue.errors import DataError
 from facevalue.measures import conditional_kl, divergence
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.studies.reproduction import Cell, number, word
+from facevalue.protocol.reproduction import Cell, number, word
 from facevalue.studies.visbias import implicit
 from facevalue.studies.visbias.tables import attributes, choice_questions
 

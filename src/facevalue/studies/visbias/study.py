@@ -17,6 +17,7 @@ from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
+from facevalue.studies.visbias.offers import EXTRAS
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, task_source
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
@@ -132,7 +133,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
 
 
 def _filled(forms: tuple[Form, ...]) -> list[str]:
