@@ -20,7 +20,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
 from facevalue.measures.estimates import complete, stacked
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.studies.visbias.aggregate import SEED
-from facevalue.studies.visbias.implicit import first_replies
+from facevalue.studies.visbias.analysis import first_replies
 from facevalue.studies.visbias.measures import SHIFT
 from facevalue.studies.visbias.tables import attributes
 from facevalue.types import OptionValue

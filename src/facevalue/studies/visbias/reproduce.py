@@ -14,12 +14,15 @@ import polars as pl
 from facevalue.annotate import lexicon, sentiment, tokens
 from facevalue.annotate.counts import WordCounter
 from facevalue.annotate.tokens import Tokeniser
+from facevalue.answers.categories import words as folded
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl, divergence, marked_words
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.protocol.released_tables import fold
-from facevalue.protocol.reproduction import Cell, Reproduction, number, words
+from facevalue.protocol.reproduction import Cell, Reproduction, number, word, words
+from facevalue.studies.visbias import analysis
 from facevalue.studies.visbias import released_answers as released
-from facevalue.studies.visbias import reproduce_forms
+from facevalue.studies.visbias.tables import attributes, choice_questions
 
 DESCRIPTIONS, PAIRS, FORMS, ANSWERS = 11_200, 70, 400, 2_800
 """What the paper divides by, or says there is of each model (sections 3.1 to 3.4)."""
@@ -52,6 +55,15 @@ _NO_FORMS_CODE = (
 )
 _FEWER_DIGITS = "all other cells of the table have two decimals: a digit is lost in the scan, or was never printed"
 
+Completed = Sequence[Mapping[str, Sequence[str]]]
+
+LEAST = 2
+"""Forms of a condition: "after excluding cases with only one sample" (section 3.4)."""
+_SAID_TOGETHER = "the paper says it of its models together, not of each"
+_OUR_MATCH = "which categories of the form and options correspond is not stated: ours give another value"
+_QUESTIONS = {"Income": "income", "Education": "education", "Political Leaning": "politics", "Religion": "religion"}
+_RELEASED_NAMES = {"hispanic": "latino", "middle eastern": "ME"}  # of groups, in the released answers
+
 T = TypeVar("T")
 
 
@@ -61,16 +73,7 @@ def _printed() -> dict[str, Any]:
 
 
 def reproduce(folder: Path) -> Reproduction:
-    """Recompute the published tables from released answers.
-
-    Parameters
-    ----------
-    folder:
-        With any of the files that `released_answers` reads, of any of the paper's models.
-
-    Returns
-    -------
-    The cells of all models that are there; tables whose file is missing are left out, and a notice says so.
+    """Recompute the published tables from released answers: whatever of them a folder holds (`released_answers`).
 
     Raises
     ------
@@ -216,16 +219,14 @@ class _Reproducer:
         for model, found in self._forms.items():
             said = "the release has another number of forms"
             yield number("3.4", "forms", model, str(FORMS), len(found), note=said)
-            forms = weighed[model] = reproduce_forms.gathered(found)
-            yield from reproduce_forms.associations(model, forms, _printed()["association"])
-            yield from reproduce_forms.strongest(model, forms, _printed()["strongest"].get(model, []))
+            forms = weighed[model] = _gathered(found)
+            yield from _associations(model, forms, _printed()["association"])
+            yield from _strongest(model, forms, _printed()["strongest"].get(model, []))
         if self._forms:
             yield number("3.4", "attribute pairs with KL > 1", "all models", "370", None, note=_NO_FORMS_CODE)
         for model, factors in _printed()["implicit_explicit"].items():
             if model in weighed or model in self._answered:
-                yield from reproduce_forms.implicit_explicit(
-                    model, weighed.get(model), self._answered.get(model), factors
-                )
+                yield from _implicit_explicit(model, weighed.get(model), self._answered.get(model), factors)
 
     def _refused(self) -> Iterator[Cell]:
         """Table 3: the release holds the conditions in which a model answered, and no others."""
@@ -322,3 +323,113 @@ def _stereotyped(model: str, frame: pl.DataFrame, lists: lexicon.Lexicon) -> Ite
         fewer = _FEWER_DIGITS if len(printed.partition(".")[2]) < 2 else None
         note = fewer if total else "no texts"
         yield number("8", model, group, printed, value, slack=_STEREOTYPE_SLACK, note=note)
+
+
+def _gathered(completed: Completed) -> conditional_kl.Forms:
+    """Released forms as weights."""
+    table = attributes("released")
+    own = {key: attribute for attribute in table for key in (attribute.title, *attribute.keys)}
+    rows: list[tuple[int, str, list[str]]] = [
+        (form, own[key].name, [own[key].categories.forms.get(folded(value), value) for value in values])
+        for form, fields in enumerate(completed)
+        for key, values in fields.items()
+        if key in own
+    ]
+    if not rows:
+        raise DataError("The forms of form.jsonl have none of the paper's fields.")
+    frame = pl.DataFrame(rows, schema=["form", "attribute", "categories"], orient="row")
+    return conditional_kl.gather(frame, [(a.name, a.categories.names) for a in table])
+
+
+def _associations(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
+    """The likeliest category of one attribute where another has a given one."""
+    titles = {attribute.name: attribute.title for attribute in attributes("released")}
+    for claim in claims:
+        met, base, outcome = _condition(forms, claim["attribute"], claim["outcome"])
+        counts = base[met[:, _place(forms, claim["attribute"], claim["choice"])] > 0].sum(axis=0)
+        likely = outcome[int(counts.argmax())] if counts.any() else None
+        row, column = f"{titles[claim['attribute']]} = {claim['choice']}", f"{model}/{titles[claim['outcome']]}"
+        yield word("3.4", row, column, claim["likely"], likely, _SAID_TOGETHER if likely else "no form has this choice")
+
+
+def _strongest(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
+    """The choice of an attribute that shifts another most, and by how much (Figure 3; the sizes are not printed)."""
+    titles = {attribute.name: attribute.title for attribute in attributes("released")}
+    for claim in claims:
+        met, votes, _ = _condition(forms, claim["attribute"], claim["outcome"])
+        there = (met > 0) & (votes.sum(axis=1) > 0)[:, None]
+        counts = np.stack([votes[own].sum(axis=0) for own in there.T])
+        shifts = np.where(there.sum(axis=0) >= LEAST, conditional_kl.kl(votes.sum(axis=0), counts), np.nan)
+        row, outcome = titles[claim["attribute"]], titles[claim["outcome"]]
+        most = None if np.isnan(shifts).all() else int(np.nanargmax(shifts))
+        names = forms.choices[forms.attributes.index(claim["attribute"])]
+        yield word(
+            "F3",
+            f"{row}: what shifts {outcome} most",
+            model,
+            claim["choice"],
+            names[most] if most is not None else None,
+        )
+        if most is not None:
+            note = "the figure prints no number; smoothed as docs/forms.md says"
+            yield number("F3", f"{row} = {names[most]}: KL of {outcome}", model, None, float(shifts[most]), note=note)
+
+
+def _implicit_explicit(
+    model: str,
+    forms: conditional_kl.Forms | None,
+    answered: pl.DataFrame | None,
+    printed: Mapping[str, Mapping[str, str]],
+) -> Iterator[Cell]:
+    """Mean divergence, over genders or races, of what forms say from what choices say (section 4.3).
+
+    Categories are matched as the study's own measure does (`analysis`): what only one of the lists has is left out.
+    """
+    for factor, averages in printed.items():
+        for name, value in averages.items():
+            column, question = f"{model}/{factor}", _QUESTIONS[name]
+            if question not in analysis.FIELDS:
+                yield number("4.3", name, column, value, None, note=f"cannot be recomputed: {analysis.NO_COMMON_BOUND}")
+            elif forms is None or answered is None:
+                missing = "form.jsonl" if forms is None else "mcq.csv or mcq_counts.csv"
+                yield number("4.3", name, column, value, None, note=f"the model's answers are not in {missing}")
+            else:
+                found = _between(forms, answered, factor, question)
+                note = _OUR_MATCH if found is not None else "no group has both forms and choices"
+                yield number("4.3", name, column, value, found, note=note)
+
+
+def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, question: str) -> float | None:
+    (levels,) = (q.levels for q in choice_questions() if q.name == question)
+    members, votes, names = _condition(forms, factor, analysis.FIELDS[question])
+    matched = np.zeros((len(names), len(levels)))
+    for at, name in enumerate(names):
+        if name in analysis.LEVELS[question]:
+            matched[at, levels.index(analysis.LEVELS[question][name])] = 1.0
+    found = []
+    for group in sorted(set(analysis.GROUPS[factor].values())):
+        own = [at for at, name in enumerate(_choices(forms, factor)) if analysis.GROUPS[factor].get(name) == group]
+        told = votes[members[:, own].sum(axis=1) > 0].sum(axis=0) @ matched
+        chosen = answered.filter(
+            pl.col("question") == question,
+            pl.col(factor) == _RELEASED_NAMES.get(group, group),
+            pl.col("choice").is_not_null(),
+        )
+        counts = np.bincount(chosen["choice"].to_numpy(), chosen["count"].to_numpy(), len(levels))
+        if told.sum() > 0 and counts.sum() > 0:
+            found.append(float(divergence.js(told / told.sum(), counts / counts.sum())))
+    return float(np.mean(found)) if found else None
+
+
+def _choices(forms: conditional_kl.Forms, attribute: str) -> tuple[str, ...]:
+    return forms.choices[forms.attributes.index(attribute)]
+
+
+def _place(forms: conditional_kl.Forms, attribute: str, choice: str) -> int:
+    return _choices(forms, attribute).index(choice)
+
+
+def _condition(forms: conditional_kl.Forms, attribute: str, outcome: str) -> tuple[Array, Array, tuple[str, ...]]:
+    """Weights of one attribute, and those of another with its categories."""
+    given, other = forms.attributes.index(attribute), forms.attributes.index(outcome)
+    return forms.weights[given], forms.weights[other], forms.choices[other]

@@ -1,8 +1,9 @@
 """The declaration of VisBias: explicit questions about people in pictures, and tasks that show the same implicitly."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import polars as pl
 
@@ -10,14 +11,25 @@ from facevalue.annotate.group_lists import theirs
 from facevalue.answers.several_texts import each
 from facevalue.design import Design
 from facevalue.protocol.choice_precision import choice_precision
+from facevalue.protocol.offers import (
+    Beside,
+    Calibrated,
+    Calibration,
+    CalibrationRequest,
+    Compared,
+    Extras,
+    Questionnaire,
+    Rated,
+    Recomputed,
+)
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.reproduction import Reproduction
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import Precision, Study
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.visbias.offers import EXTRAS
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, task_source
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
@@ -133,6 +145,59 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
+def _reproduce(data: Path | None) -> Reproduction:
+    from facevalue.studies.visbias.reproduce import reproduce  # noqa: PLC0415 - imported when asked for
+
+    assert data is not None
+    return reproduce(data)
+
+
+def _calibrate(asked: CalibrationRequest) -> Calibrated:
+    from facevalue.studies.visbias.calibration_tables import audited  # noqa: PLC0415 - slow to import
+
+    return audited(asked)
+
+
+def _statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    from facevalue.studies.visbias.questionnaire import statements  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return statements(answers, options)
+
+
+def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
+    from facevalue.studies.visbias.questionnaire import export  # noqa: PLC0415
+
+    return export(graph, to, least, most)
+
+
+def _read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
+    from facevalue.studies.visbias.questionnaire import read  # noqa: PLC0415
+
+    return read(graph, paths)
+
+
+def _beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
+    from facevalue.studies.visbias.questionnaire import beside  # noqa: PLC0415
+
+    return beside(estimates, ratings, folder)
+
+
+COMPARED = Compared(
+    measure="choice_share",
+    cells=("dimension", "group", "question", "choice"),
+    within=("dimension",),
+    unit=("dimension", "group", "question"),
+    who=("group",),
+    asked=("question", "choice"),
+)
+"""What is chosen of a group, question by question (section 3.1)."""
+EXTRAS = Extras(
+    reproduce=Recomputed(_reproduce, released=True),
+    calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, _calibrate),
+    questionnaire=Questionnaire("forms", _statements, _export, _read, _beside),
+    judge="forms",
+    compare=COMPARED,
+)
 PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
 
 
