@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 from scipy.sparse import csgraph
+
+from facevalue.measures.table_entries import codes
 
 UNIT = "unit"
 PERSON = "person"
@@ -66,8 +69,8 @@ def people(manifest: pl.DataFrame) -> tuple[str, ...]:
             links.append(first.to_numpy())
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.int64)
     graph = sparse.coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(size, size))
-    _, codes = csgraph.connected_components(graph, directed=False)
-    return tuple(f"person {code}" for code in codes.tolist())
+    _, numbers = csgraph.connected_components(graph, directed=False)
+    return tuple(f"person {code}" for code in numbers.tolist())
 
 
 def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dimension, ...]:
@@ -80,3 +83,26 @@ def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dime
     """
     crossed = combinations((name for name in groups if name not in alone), 2)
     return (*(Dimension((name,)) for name in groups), *(Dimension(pair) for pair in crossed))
+
+
+def sampled(rows: pl.DataFrame, by: str = "occupation") -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+    """Who each unit is, and its stratum where every group has the same share of each; in the order of units' names.
+
+    Then strata make no difference between groups, and what they do to answers is no noise of these either.
+
+    Examples
+    --------
+    >>> rows = {"unit": ["a", "b", "c", "d"], "group": ["f", "m", "f", "m"], "occupation": ["cook"] * 2 + ["nurse"] * 2}
+    >>> [found.tolist() for found in sampled(pl.DataFrame(rows))]
+    [[1, 2, 3, 4], [0, 0, 1, 1]]
+    """
+    kept = [c for c in (UNIT, PERSON, GROUP, by) if c in rows.columns]
+    units = rows.select(kept).unique(UNIT, keep="first").sort(UNIT)
+    person = codes(units[PERSON].fill_null("") if PERSON in kept else units[UNIT]) + 1
+    if by not in kept or units[by].null_count():
+        return person, None
+    stratum, group = (codes(units[c]) for c in (by, GROUP))
+    counts = np.zeros((stratum.max() + 1, group.max() + 1))
+    np.add.at(counts, (stratum, group), 1)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return person, stratum if np.allclose(shares, shares[0]) else None

@@ -1,12 +1,15 @@
 """Tables of answers that authors released, read with a sentence for whatever is wrong with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+
+T = TypeVar("T")
 
 
 def fold(name: str) -> str:
@@ -18,6 +21,20 @@ def fold(name: str) -> str:
     True
     """
     return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def of_models(found: Mapping[str, T], known: Iterable[str], where: str) -> tuple[dict[str, T], list[str]]:
+    """What was found of the models that a paper prints, by their names there, and what is said of others.
+
+    Examples
+    --------
+    >>> of_models({"gpt4v": 1, "x": 2}, ["GPT-4V"], "a.csv")
+    ({'GPT-4V': 1}, ['x in a.csv is left out: the paper prints nothing of it.'])
+    """
+    names = {fold(name): name for name in known}
+    own = {names[fold(name)]: value for name, value in found.items() if fold(name) in names}
+    others = [name for name in found if fold(name) not in names]
+    return own, [f"{name} in {where} is left out: the paper prints nothing of it." for name in others]
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> pl.DataFrame:

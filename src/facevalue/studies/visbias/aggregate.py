@@ -7,12 +7,13 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotate import group_lists
-from facevalue.annotate.counts import WordCounter, WordCounts
+from facevalue.annotate.counts import WordCounter
 from facevalue.annotate.text_statistics import statistics
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError
 from facevalue.measures.group_dimensions import PERSON
+from facevalue.protocol.marked_estimates import WordTables
 from facevalue.studies.visbias.design import SPECIES
 from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import Attribute
@@ -37,19 +38,6 @@ class Asked:
     attributes: tuple[Attribute, ...]
     words: str
     people: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class WordTables:
-    """Words of the descriptions by image, cut as in the released code and in our way.
-
-    `images` says in the same order who is shown: `image`, `person`, the groups, `occupation`; null where nothing is
-    described.
-    """
-
-    published: WordCounts
-    strict: WordCounts
-    images: pl.DataFrame
 
 
 @dataclass

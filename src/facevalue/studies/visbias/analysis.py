@@ -12,7 +12,7 @@ from facevalue.measures import conditional_kl, consistency, divergence, dyads
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions
+from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
 from facevalue.measures.multiple_testing import adjust
 from facevalue.measures.rankings import rankings
 from facevalue.measures.shared_divergence import Votes, divergences
@@ -124,30 +124,13 @@ def add_choices(table: EstimateTable, gathered: Aggregate) -> None:
         found, groups = divergence.from_answers(mine, [GROUP], counts, item=UNIT, answer="selected")
         names: Names = [(one.name, group) for (group,) in groups]
         _add_shares(table, found, names, asked)
-        unit, stratum = _sampled(mine)
+        unit, stratum = sampled(mine)
         estimates, tests = divergence.divergence(found, SEED, unit=unit, stratum=stratum)
         cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in asked]
         labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
         family = f"choices by {one.name}"
         found_by_chance = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
         enter(table, m.DIVERGENCE, labels, estimates, **found_by_chance)
-
-
-def _sampled(rows: pl.DataFrame) -> tuple[divergence.Codes, divergence.Codes | None]:
-    """Who each unit is, and its occupation where every group has the same share of each; in the order of units' names.
-
-    Then occupations make no difference between groups, and what they do to answers is no noise of these either.
-    """
-    kept = [c for c in (UNIT, PERSON, GROUP, "occupation") if c in rows.columns]
-    units = rows.select(kept).unique(UNIT, keep="first").sort(UNIT)
-    person = codes(units[PERSON].fill_null("") if PERSON in kept else units[UNIT]) + 1
-    if "occupation" not in kept or units["occupation"].null_count():
-        return person, None
-    stratum, group = (codes(units[c]) for c in ("occupation", GROUP))
-    counts = np.zeros((stratum.max() + 1, group.max() + 1))
-    np.add.at(counts, (stratum, group), 1)
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    return person, stratum if np.allclose(shares, shares[0]) else None
 
 
 def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, asked: Sequence[ChoiceQuestion]) -> None:

@@ -14,14 +14,13 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.two_images import two_images
+from facevalue.stimuli.mixed import MixedSource
 from facevalue.stimuli.visbias_folders import read_visbias_folders
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
-from facevalue.types import OptionValue, Stimulus
+from facevalue.types import OptionValue
 
-_NOT_FACTORS = ("trial", "block")
 _COLUMNS = ("image", "path", "identity", "set")
 
 
@@ -72,28 +71,25 @@ def read_pictures(
     return Pictures(frame, _groups(frame, chosen), left_out)
 
 
-def sources(options: Mapping[str, OptionValue], pictures: Pictures) -> dict[str, Source]:
-    """Where images of people, and those of species, come from."""
-    out: dict[str, Source] = {}
-    for who, part in pictures.parts:
-        if who == SPECIES:
-            own = options["species"] != DRAWN
-            out[who] = FileSource(part, Path(str(options["species_root"]))) if own else drawn_species.species_source()
-        elif options["folder"] or options["manifest"]:
-            kind = Kind(str(options["kind"]))
-            photographed = options["folder"] and kind is Kind.UNSTATED
-            out[who] = FileSource(part, Path(str(options["root"])), Kind.PHOTOGRAPHS if photographed else kind)
-        else:
-            out[who] = drawn_workers.worker_source()
-    return out
-
-
-def task_source(
+def source(
     options: Mapping[str, OptionValue], pictures: Pictures, forms: tuple[Form, ...], chosen: Selection
-) -> "TaskSource":
-    """Everything that the study shows."""
-    beings = next((frozenset(part["image"]) for who, part in pictures.parts if who == SPECIES), frozenset())
-    return TaskSource(sources(options, pictures), beings, FormSource(forms) if forms else None, chosen.composite)
+) -> MixedSource:
+    """Where all that the study shows comes from."""
+    images = [(frozenset(part["image"]), _images(options, who, part)) for who, part in pictures.parts]
+    kind = images[0][1].kind if pictures.parts[0][0] == PEOPLE else Kind.ILLUSTRATED
+    shown = FormSource(forms) if forms else None
+    return MixedSource(images, kind, shown, composite=chosen.composite, swapped=SWAPPED)
+
+
+def _images(options: Mapping[str, OptionValue], who: str, part: pl.DataFrame) -> Source:
+    if who == SPECIES:
+        own = options["species"] != DRAWN
+        return FileSource(part, Path(str(options["species_root"]))) if own else drawn_species.species_source()
+    if options["folder"] or options["manifest"]:
+        kind = Kind(str(options["kind"]))
+        photographed = options["folder"] and kind is Kind.UNSTATED
+        return FileSource(part, Path(str(options["root"])), Kind.PHOTOGRAPHS if photographed else kind)
+    return drawn_workers.worker_source()
 
 
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -191,71 +187,3 @@ _NOT_DRAWN = (
     LeftOut("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."),
 )
 """What of the paper the drawings don't show."""
-
-
-class TaskSource:
-    """Shows what each task needs: one image, two of them, a form, or nothing.
-
-    Pairs are shown in the order in which they are asked about: the image that the question calls the first comes first.
-    The factors of such a stimulus are those of the design, in its order: `image_2` is shown first where the order is
-    swapped.
-
-    Parameters
-    ----------
-    images:
-        Where images of people, and those of species, come from.
-    beings:
-        Names of the images of species.
-    forms:
-        Where forms come from; None if none are asked about.
-    composite:
-        Whether pairs are one picture, side by side, for models that take one image.
-    """
-
-    def __init__(
-        self, images: Mapping[str, Source], beings: frozenset[str], forms: FormSource | None, composite: bool
-    ) -> None:
-        self._images = dict(images)
-        self._beings = beings
-        self._forms = forms
-        self._composite = composite
-
-    @property
-    def kind(self) -> Kind:
-        """What kind of pictures these are: those of people."""
-        return self._images[PEOPLE].kind if PEOPLE in self._images else Kind.ILLUSTRATED
-
-    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        """Return what is shown at these levels; nothing is decoded or drawn before it is looked at."""
-        if levels.get("form") is not None:
-            return self._form_source().stimulus(number, levels)
-        if levels.get("image_1") is not None:
-            return self._pair(number, levels)
-        return self._of(levels.get("image")).stimulus(number, levels)
-
-    def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Look at every image and form that a run will show, each once."""
-        shown = {i: None for c in ("image", "image_1", "image_2") for i in levels.get(c, ()) if i is not None}
-        for who, source in self._images.items():
-            images: list[str | None] = [image for image in shown if (image in self._beings) == (who == SPECIES)]
-            if images:
-                source.check({"image": images})
-        forms = [i for i, form in enumerate(levels.get("form", ())) if form is not None]
-        if forms:
-            self._form_source().check({c: [levels[c][i] for i in forms] for c in ("form", "shown") if c in levels})
-
-    def _of(self, image: str | None) -> Source:
-        return self._images[SPECIES if image in self._beings else PEOPLE]
-
-    def _form_source(self) -> FormSource:
-        if self._forms is None:
-            raise DataError("The study has no forms.")
-        return self._forms
-
-    def _pair(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        factors = {name: level for name, level in levels.items() if name not in _NOT_FACTORS}
-        names = [str(levels["image_1"]), str(levels["image_2"])]
-        if levels["order"] == SWAPPED:
-            names.reverse()
-        first, second = ((name, self._of(name).stimulus(number, {"image": name})) for name in names)
-        return two_images(number, factors, first, second, composite=self._composite)

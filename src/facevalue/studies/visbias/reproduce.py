@@ -17,8 +17,7 @@ from facevalue.annotate.tokens import Tokeniser
 from facevalue.answers.categories import words as folded
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl, divergence, marked_words
-from facevalue.measures.cluster_bootstrap import Array
-from facevalue.protocol.released_tables import fold
+from facevalue.protocol.released_tables import of_models
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word, words
 from facevalue.studies.visbias import analysis
 from facevalue.studies.visbias import released_answers as released
@@ -124,15 +123,9 @@ class _Reproducer:
         yield from self._refused()
 
     def _named(self, found: Mapping[str, T], where: str) -> dict[str, T]:
-        """Keyed by the paper's models; others are left out."""
-        known = {fold(name): name for name in _printed()["models"]}
-        out = {}
-        for name, value in found.items():
-            if fold(name) in known:
-                out[known[fold(name)]] = value
-            else:
-                self.notices.append(f"{name} in {where} is left out: the paper prints nothing of it.")
-        return out
+        own, said = of_models(found, _printed()["models"], where)
+        self.notices += said
+        return own
 
     def _by_model(self, frame: pl.DataFrame | None, where: str) -> dict[str, pl.DataFrame]:
         if frame is None:
@@ -345,9 +338,9 @@ def _associations(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapp
     """The likeliest category of one attribute where another has a given one."""
     titles = {attribute.name: attribute.title for attribute in attributes("released")}
     for claim in claims:
-        met, base, outcome = _condition(forms, claim["attribute"], claim["outcome"])
-        counts = base[met[:, _place(forms, claim["attribute"], claim["choice"])] > 0].sum(axis=0)
-        likely = outcome[int(counts.argmax())] if counts.any() else None
+        (met, names), (base, outcomes) = forms.of(claim["attribute"]), forms.of(claim["outcome"])
+        counts = base[met[:, names.index(claim["choice"])] > 0].sum(axis=0)
+        likely = outcomes[int(counts.argmax())] if counts.any() else None
         row, column = f"{titles[claim['attribute']]} = {claim['choice']}", f"{model}/{titles[claim['outcome']]}"
         yield word("3.4", row, column, claim["likely"], likely, _SAID_TOGETHER if likely else "no form has this choice")
 
@@ -356,20 +349,14 @@ def _strongest(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping
     """The choice of an attribute that shifts another most, and by how much (Figure 3; the sizes are not printed)."""
     titles = {attribute.name: attribute.title for attribute in attributes("released")}
     for claim in claims:
-        met, votes, _ = _condition(forms, claim["attribute"], claim["outcome"])
+        (met, names), (votes, _) = forms.of(claim["attribute"]), forms.of(claim["outcome"])
         there = (met > 0) & (votes.sum(axis=1) > 0)[:, None]
         counts = np.stack([votes[own].sum(axis=0) for own in there.T])
         shifts = np.where(there.sum(axis=0) >= LEAST, conditional_kl.kl(votes.sum(axis=0), counts), np.nan)
         row, outcome = titles[claim["attribute"]], titles[claim["outcome"]]
         most = None if np.isnan(shifts).all() else int(np.nanargmax(shifts))
-        names = forms.choices[forms.attributes.index(claim["attribute"])]
-        yield word(
-            "F3",
-            f"{row}: what shifts {outcome} most",
-            model,
-            claim["choice"],
-            names[most] if most is not None else None,
-        )
+        strongest = names[most] if most is not None else None
+        yield word("F3", f"{row}: what shifts {outcome} most", model, claim["choice"], strongest)
         if most is not None:
             note = "the figure prints no number; smoothed as docs/forms.md says"
             yield number("F3", f"{row} = {names[most]}: KL of {outcome}", model, None, float(shifts[most]), note=note)
@@ -401,14 +388,14 @@ def _implicit_explicit(
 
 def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, question: str) -> float | None:
     (levels,) = (q.levels for q in choice_questions() if q.name == question)
-    members, votes, names = _condition(forms, factor, analysis.FIELDS[question])
+    (members, groups), (votes, names) = forms.of(factor), forms.of(analysis.FIELDS[question])
     matched = np.zeros((len(names), len(levels)))
     for at, name in enumerate(names):
         if name in analysis.LEVELS[question]:
             matched[at, levels.index(analysis.LEVELS[question][name])] = 1.0
     found = []
     for group in sorted(set(analysis.GROUPS[factor].values())):
-        own = [at for at, name in enumerate(_choices(forms, factor)) if analysis.GROUPS[factor].get(name) == group]
+        own = [at for at, name in enumerate(groups) if analysis.GROUPS[factor].get(name) == group]
         told = votes[members[:, own].sum(axis=1) > 0].sum(axis=0) @ matched
         chosen = answered.filter(
             pl.col("question") == question,
@@ -419,17 +406,3 @@ def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, q
         if told.sum() > 0 and counts.sum() > 0:
             found.append(float(divergence.js(told / told.sum(), counts / counts.sum())))
     return float(np.mean(found)) if found else None
-
-
-def _choices(forms: conditional_kl.Forms, attribute: str) -> tuple[str, ...]:
-    return forms.choices[forms.attributes.index(attribute)]
-
-
-def _place(forms: conditional_kl.Forms, attribute: str, choice: str) -> int:
-    return _choices(forms, attribute).index(choice)
-
-
-def _condition(forms: conditional_kl.Forms, attribute: str, outcome: str) -> tuple[Array, Array, tuple[str, ...]]:
-    """Weights of one attribute, and those of another with its categories."""
-    given, other = forms.attributes.index(attribute), forms.attributes.index(outcome)
-    return forms.weights[given], forms.weights[other], forms.choices[other]

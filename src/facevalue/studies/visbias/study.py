@@ -30,7 +30,7 @@ from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, task_source
+from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, source
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
@@ -125,7 +125,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         design=laid.design,
         seeds=seeds(options),
         sampling=usual,
-        source=task_source(options, pictures, forms, chosen),
+        source=source(options, pictures, forms, chosen),
         ask=said.questions,
         sample=laid.sample,
         answer=answer,
