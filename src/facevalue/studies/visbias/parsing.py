@@ -17,7 +17,6 @@ from facevalue.answers.form_fields import parse_forms
 from facevalue.answers.several_texts import parted
 from facevalue.studies.visbias.design import ORDERS, SWAPPED
 from facevalue.studies.visbias.tables import Attribute, choice_questions, comparisons
-from facevalue.types import Option
 
 LEAST_MASS = 0.01
 """Probability that must be on the options together. Estimates count by this mass, so that little is needed of it."""
@@ -79,13 +78,7 @@ def _complete(part: pl.DataFrame) -> pl.DataFrame:
 def _choices(frame: pl.DataFrame) -> pl.DataFrame:
     known = choice_questions()
     asked = frame["question"].cast(pl.String)
-    options = {
-        q.name: tuple(
-            Option(chr(ord("A") + at), text, level)
-            for at, (text, level) in enumerate(zip(q.options, q.levels, strict=True))
-        )
-        for q in known
-    }
+    options = {q.name: q.lettered for q in known}
     found = parse_column(frame.with_columns(asked.alias("question")), "text", "question", options)
     names = CHOICES[: max(len(q.levels) for q in known)]
     chosen = pl.DataFrame(

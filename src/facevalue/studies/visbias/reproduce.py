@@ -54,8 +54,6 @@ _NO_FORMS_CODE = (
 )
 _FEWER_DIGITS = "all other cells of the table have two decimals: a digit is lost in the scan, or was never printed"
 
-Completed = Sequence[Mapping[str, Sequence[str]]]
-
 LEAST = 2
 """Forms of a condition: "after excluding cases with only one sample" (section 3.4)."""
 _SAID_TOGETHER = "the paper says it of its models together, not of each"
@@ -141,10 +139,8 @@ class _Reproducer:
             if printed is None:
                 continue
             for column, question in enumerate(released.QUESTIONS):
-                found = {
-                    **_divergences(own, question, "gender", list(released.GENDERS)),
-                    **_divergences(own, question, "race", list(released.RACES)),
-                }
+                genders = _divergences(own, question, "gender", list(released.GENDERS))
+                found = genders | _divergences(own, question, "race", list(released.RACES))
                 for row, group, values in zip(ROWS, GROUPS, printed, strict=True):
                     value = found[group]
                     slack = _SECOND_ROUNDING if value is not None and value < 10 else 0.0
@@ -318,7 +314,7 @@ def _stereotyped(model: str, frame: pl.DataFrame, lists: lexicon.Lexicon) -> Ite
         yield number("8", model, group, printed, value, slack=_STEREOTYPE_SLACK, note=note)
 
 
-def _gathered(completed: Completed) -> conditional_kl.Forms:
+def _gathered(completed: Sequence[Mapping[str, Sequence[str]]]) -> conditional_kl.Forms:
     """Released forms as weights."""
     table = attributes("released")
     own = {key: attribute for attribute in table for key in (attribute.title, *attribute.keys)}
@@ -363,11 +359,9 @@ def _strongest(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping
 
 
 def _implicit_explicit(
-    model: str,
-    forms: conditional_kl.Forms | None,
-    answered: pl.DataFrame | None,
+    model: str, forms: conditional_kl.Forms | None, answered: pl.DataFrame | None,
     printed: Mapping[str, Mapping[str, str]],
-) -> Iterator[Cell]:
+) -> Iterator[Cell]:  # fmt: skip
     """Mean divergence, over genders or races, of what forms say from what choices say (section 4.3).
 
     Categories are matched as the study's own measure does (`analysis`): what only one of the lists has is left out.
@@ -397,11 +391,8 @@ def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, q
     for group in sorted(set(analysis.GROUPS[factor].values())):
         own = [at for at, name in enumerate(groups) if analysis.GROUPS[factor].get(name) == group]
         told = votes[members[:, own].sum(axis=1) > 0].sum(axis=0) @ matched
-        chosen = answered.filter(
-            pl.col("question") == question,
-            pl.col(factor) == _RELEASED_NAMES.get(group, group),
-            pl.col("choice").is_not_null(),
-        )
+        shown = {"question": question, factor: _RELEASED_NAMES.get(group, group)}
+        chosen = answered.filter(**shown).drop_nulls("choice")
         counts = np.bincount(chosen["choice"].to_numpy(), chosen["count"].to_numpy(), len(levels))
         if told.sum() > 0 and counts.sum() > 0:
             found.append(float(divergence.js(told / told.sum(), counts / counts.sum())))

@@ -6,7 +6,7 @@ what the authors' code asks, verbatim.
 """
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import inf
@@ -15,6 +15,7 @@ from typing import Any
 from facevalue.answers.categories import Categories, Range
 from facevalue.answers.yes_no import Claim
 from facevalue.errors import UnknownNameError
+from facevalue.types import Option
 
 WORDINGS = ("paper", "released")
 """Whose words: the paper's, with ours where it prints none, or those of the authors' released code."""
@@ -44,6 +45,11 @@ class ChoiceQuestion:
     options: tuple[str, ...]
     levels: tuple[str, ...]
     source: str
+
+    @property
+    def lettered(self) -> tuple[Option, ...]:
+        """The options, lettered from A."""
+        return tuple(Option(chr(ord("A") + at), text, self.levels[at]) for at, text in enumerate(self.options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +146,11 @@ D: University-Doctorate
             prompt = tables["released"]["choice"].format(question=row["released"])
             out.append(ChoiceQuestion(name, title, prompt, tuple(row["released_options"]), levels, wording))
             continue
-        letters = [chr(ord("A") + i) for i in range(len(row["options"]))]
-        listed = ", ".join(f"{letter}: {text}" for letter, text in zip(letters, row["options"], strict=True))
-        prompt = tables["format"]["choice"].format(last=letters[-1], question=row["question"], options=listed)
-        out.append(ChoiceQuestion(name, title, prompt, tuple(row["options"]), levels, row["source"]))
+        question = ChoiceQuestion(name, title, "", tuple(row["options"]), levels, row["source"])
+        listed = ", ".join(f"{option.label}: {option.text}" for option in question.lettered)
+        last = question.lettered[-1].label
+        prompt = tables["format"]["choice"].format(last=last, question=row["question"], options=listed)
+        out.append(replace(question, prompt=prompt))
     return tuple(out)
 
 
