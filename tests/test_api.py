@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 import subprocess
 import sys
 import textwrap
@@ -375,3 +376,23 @@ def test_notebooks_show_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -
 
 def test_frames_are_polars(first: fv.Run) -> None:
     assert all(isinstance(frame, pl.DataFrame) for frame in (first.answers(1), first.estimates(), first.study.pictures))
+
+
+# -- the notebook ------------------------------------------------------------------------------------------------------
+
+
+def test_the_notebook_runs_and_shows_what_it_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    from tools.notebook import executed
+
+    stored = json.loads((ROOT / "docs" / "notebooks" / "audit.ipynb").read_text())
+    monkeypatch.chdir(tmp_path)
+    for before, now in zip(stored["cells"], executed(stored)["cells"], strict=True):
+        kinds = [[sorted(output.get("data", ())) for output in cell.get("outputs", ())] for cell in (before, now)]
+        assert kinds[0] == kinds[1], before["id"]
+        texts = [
+            [output.get("data", {}).get("text/plain") for output in cell.get("outputs", ())] for cell in (before, now)
+        ]
+        assert texts[0] == texts[1], before["id"]
+    last = stored["cells"][-1]["outputs"][-1]["data"]
+    assert len(last["image/png"]) * 3 / 4 < 100_000, "ends with a plot"

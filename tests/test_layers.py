@@ -1,6 +1,7 @@
 """The one-way order of the folders, and what no module does, read from the source itself."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -186,6 +187,42 @@ def test_no_data_becomes_code(wrong: Wrong) -> None:
 def test_no_module_is_too_long() -> None:
     lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in MODULES}
     assert {name: many for name, many in lines.items() if many > MOST_LINES} == {}
+
+
+PUBLISHED = re.compile(r"(?<![A-Za-z])(stylisticbias|vignette|visbias)(?![A-Za-z])")
+"""Short names of published studies, as code would look them up; papers are cited by their titles."""
+KNOWS_STUDIES = ("report/sections.py", "report/stylisticbias/", "report/vignette/", "report/visbias/")
+"""Pages of published studies, until they are declared as data."""
+
+
+def studies_named(source: str) -> list[str]:
+    """Published studies by name, in strings and imports; docstrings may show examples."""
+    tree = ast.parse(source)
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [
+        (node.value, node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    ]
+    return [f"line {line}: {text}" for text, line in (*texts, *imports(tree)) if PUBLISHED.search(text)]
+
+
+def test_no_module_but_studies_knows_a_study_by_name() -> None:
+    found = {
+        name: named
+        for path in MODULES
+        if not (name := path.relative_to(ROOT).as_posix()).startswith(KNOWS_STUDIES)
+        and layer(path) != "studies"
+        and (named := studies_named(path.read_text()))
+    }
+    assert found == {}
+
+
+def test_the_check_sees_names_of_studies() -> None:
+    assert studies_named("from facevalue.studies.vignette import PROTOCOL")
+    assert studies_named("from facevalue.report.visbias.page import PAGE")
+    assert studies_named("def f(run):\n    return run.study.name == 'visbias'")
+    assert not studies_named('"""facevalue plan vignette"""\nsource = "VIGNETTE, Table 12"')
 
 
 SPEAKS = {"terminal.py", "csv_text.py", "cli/calibrate.py"}

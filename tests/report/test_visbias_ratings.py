@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.runs.ratings import keep, with_ratings
+from facevalue.studies.visbias.offers import EXTRAS
 from facevalue.studies.visbias.questionnaire import items
 from tests.report.test_visbias import frame, row, rows
 
@@ -18,7 +19,8 @@ def test_ratings_kept_in_a_run_count_for_its_models_and_those_of_other_statement
     ann = {"rater": ["ann"] * 3, "item": [one, two, "q-0000000000"], "rating": [5, 1, 4]}
     alike = {"rater": ["di"] * 2, "item": [one, two], "rating": [3, 3]}
     keep(tmp_path / "a", pl.concat([pl.DataFrame(ann), pl.DataFrame(alike)]))
-    runs: Any = [SimpleNamespace(folder=tmp_path / name, model=f"model-{name}") for name in ("a", "b")]
+    study = SimpleNamespace(extras=EXTRAS)
+    runs: Any = [SimpleNamespace(folder=tmp_path / name, model=f"model-{name}", study=study) for name in ("a", "b")]
     everyone = frame([*rows(), *({**one, "intervention": "cipher"} for one in rows()), *rows("model-b")])
     found, said = with_ratings(everyone, runs)
     rated = found.filter(pl.col("measure") == "human_rating").drop_nulls("value")

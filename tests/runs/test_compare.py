@@ -13,7 +13,7 @@ from scipy import stats
 from facevalue.errors import DataError, RunError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import schema
-from facevalue.protocol.offers import Compared
+from facevalue.protocol.offers import Compared, Extras
 from facevalue.protocol.study import Study
 from facevalue.runs import compare
 from facevalue.runs.compare import Agreement, comparable, compare_runs, differences
@@ -146,9 +146,7 @@ def run(
     folder: str, study: str = "vignette", measure: str = "selection_frequency", model: str = "m", **options: Any
 ) -> Any:
     """A run without answers."""
-    declared = SimpleNamespace(
-        name=study, compared=None, measures=(SimpleNamespace(name=measure),), options=options, version=1
-    )
+    declared = SimpleNamespace(name=study, measures=(SimpleNamespace(name=measure),), options=options, version=1)
     made = SimpleNamespace(folder=Path(folder), study=declared, model=model, facts=Facts())
     return cast(StoredRun, made)
 
@@ -186,13 +184,15 @@ def shifts(*values: float, se: float | None = 0.02, **more: Any) -> pl.DataFrame
     return pl.DataFrame([common | row | more for row in rows], schema=schema(["cue", "other"]), strict=False)
 
 
-def own(*measures: Measure, lead: tuple[str, ...] = ("cues",)) -> Study:
-    return cast(Study, SimpleNamespace(name="own", measures=measures, lead=lead))
+def own(*measures: Measure, lead: tuple[str, ...] = ("cues",), compared: str = "") -> Study:
+    return cast(
+        Study, SimpleNamespace(name="own", measures=measures, lead=lead, extras=Extras(compare=Compared(compared)))
+    )
 
 
 def test_a_study_is_compared_by_what_leads_its_page_and_all_labels_that_has() -> None:
     first, second = shifts(0.1, 0.2, -0.1), shifts(0.1, 0.5, -0.1)
-    asked, how = comparable(own(measure("shift", limits=(-1.0, 1.0))), Compared(), (first, second))
+    asked, how = comparable(own(measure("shift", limits=(-1.0, 1.0))), (first, second))
     assert (asked.name, how.cells, how.families) == ("shift", ("cue",), ("cues",))
     found = compare.compare_estimates(first, second, asked, how)
     assert found.unit == "probability"
@@ -230,9 +230,9 @@ def test_where_nothing_differs_the_floor_is_the_mean_error() -> None:
 def test_declared_measures_come_before_those_of_the_lead() -> None:
     other = shifts(0.4, 0.6, measure="share", unit="share", family=None)
     tables = (pl.concat([shifts(0.1), other]),) * 2
-    known = own(measure("shift"), measure("share", "share", limits=(0.0, 1.0)))
-    assert comparable(known, Compared("share"), tables)[0].name == "share"
-    assert comparable(known, Compared("share"), (tables[0], shifts(0.1)))[0].name == "shift"
+    known = own(measure("shift"), measure("share", "share", limits=(0.0, 1.0)), compared="share")
+    assert comparable(known, tables)[0].name == "share"
+    assert comparable(known, (tables[0], shifts(0.1)))[0].name == "shift"
 
 
 @pytest.mark.parametrize(
@@ -246,4 +246,11 @@ def test_declared_measures_come_before_those_of_the_lead() -> None:
 )
 def test_a_study_without_a_measure_to_compare_is_refused(table: pl.DataFrame, known: Study) -> None:
     with pytest.raises(RunError, match=r"own have no measure with a direction and a standard error in common"):
-        comparable(known, Compared(), (table, table))
+        comparable(known, (table, table))
+
+
+def test_a_measure_without_labels_is_one_cell() -> None:
+    one, two = (shifts(value).filter(pl.col("family") == "overall") for value in (0.1, 0.2))
+    known = own(measure("shift"), lead=("overall",))
+    found = compare.compare_estimates(one, two, *comparable(known, (one, two)))
+    assert found.matched.cells.select("measure", pl.col("delta").round(6)).rows() == [("shift", 0.1)]

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from facevalue import studies
 from facevalue.cli.results import PICTURES
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
@@ -179,7 +178,7 @@ def _paired(levels: Mapping[str, object]) -> list[str]:
 
 def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
     """Return who is on the left and on the right, where the study's answers say so."""
-    column = studies.extras_of(run.study).left_first
+    column = run.study.extras.left_first
     if not pair or not column:
         return "", ""
     said = read_responses(run.folder, number, number).select("repeat", "status", "text", "probs")

@@ -127,10 +127,11 @@ def _by_cell(cells: pl.DataFrame, found: Agreement, digits: int) -> Table:
         for name, labels in columns.items()
         if labels
     )
-    heads = [(who[-1], "who"), *([("asked", "asked")] if asked else [])]
+    named = how.who[-1] if how.who else ", ".join(who)
+    heads = [(named, "who"), *([("asked", "asked")] if asked else [])]
     levels = cells[beside].unique(maintain_order=True).to_list() if beside else []
     side_by_side = 0 < len(levels) <= _COLUMNS
-    title = f"By {who[-1]}: first → second (delta), * q < 0.05"
+    title = f"By {named}: first → second (delta), * q < 0.05"
     if not side_by_side:
         title += f"; the {min(_LISTED, cells.height)} largest of {cells.height:,}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from facevalue import studies
 from facevalue.cli.offering import lacking
 from facevalue.errors import DataError
 from facevalue.models import load
@@ -30,7 +29,7 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     doubts = Doubts()
     opened = StoredRun.open(run, doubts.judge)
     if opened.study.judged is None:
-        what = studies.extras_of(opened.study).judge
+        what = opened.study.extras.judge
         if not what:
             raise DataError(f"{run}: {lacking(opened.study.name, 'judge', 'replies that a judge may sort')}")
         raise DataError(f"{run} ({opened.study.name}) has no {what}; a judge sorts what these say, and nothing else.")

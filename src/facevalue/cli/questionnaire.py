@@ -11,7 +11,6 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from facevalue import studies
 from facevalue.cli.offering import lacking
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
@@ -67,7 +66,7 @@ def questionnaire(
 def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:
     """What is offered, and the statements that a run's answers imply, asked without interventions."""
     stored = StoredRun.open(folder).plain()
-    offer = studies.extras_of(stored.study).questionnaire
+    offer = stored.study.extras.questionnaire
     if offer is None:
         raise DataError(f"{folder}: {lacking(stored.study.name, 'questionnaire', 'questionnaire')}")
     return offer, offer.statements(answers(stored), stored.study.options)

@@ -47,11 +47,9 @@ class StudyGroup(click.Group):
         """Make the study's command."""
         study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
-        for param in self._common:
-            if param.name in names or any(option.lstrip("-").replace("-", "_") in names for option in param.opts):
-                raise DataError(
-                    f"No factor can be called {param.name!r}, which is an option of {self.name}. Rename it."
-                )
+        options = {option.lstrip("-").replace("-", "_") for param in self._common for option in param.opts}
+        if taken := sorted(names & options):
+            raise DataError(f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it.")
 
         def callback(**values: Any) -> int | None:
             options: dict[str, OptionValue] = {name: values.pop(name) for name in names}

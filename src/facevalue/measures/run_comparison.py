@@ -140,11 +140,11 @@ def match(
             f"The two have no cell in common: {_example(one, keys)} in the first, {_example(two, keys)} in the second."
         )
     compared = _compared(both.rename({name: f"{name}_first" for name in _NUMBERS}), within, scale)
-    only = [
+    alone = (
         mine.join(other, on=list(keys), how="anti", nulls_equal=True, maintain_order="left").select(keys)
         for mine, other in ((one, two), (two, one))
-    ]
-    return Matched(tuple(keys), compared, only[0], only[1], scale)
+    )
+    return Matched(tuple(keys), compared, next(alone), next(alone), scale)
 
 
 def _table(frame: pl.DataFrame, keys: Sequence[str], scale: Scale) -> pl.DataFrame:

@@ -93,7 +93,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
 def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:
     factory = plugin.load()
     if not callable(factory):
-        raise plugin.wrong(f"makes no models: it is a {type(factory).__name__}")
+        raise plugin.wrong(f"makes no models: it is of type {type(factory).__name__}")
     model: Model = factory(spec, options)
     return model
 

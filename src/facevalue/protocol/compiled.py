@@ -18,6 +18,7 @@ from facevalue.protocol import settings as given
 from facevalue.protocol.aggregate import Axes, collect
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, margins, measure_name, measures
+from facevalue.protocol.offers import Compared
 from facevalue.protocol.planning import precision
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import FIRST, LETTER, Options
@@ -97,7 +98,7 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         titles=protocol.titles,
         asked_together=(sets.key,),
         followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
-        compared=_compared(protocol, parts, asked),
+        extras=replace(protocol.extras, compare=_compared(protocol, parts, asked)),
         declared=_declared(protocol, parts, asked),
     )
 
@@ -228,15 +229,18 @@ class Analysis:
         return analyse(self, read)
 
 
-def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> str:
-    """The first mean of an answer on a scale."""
+def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> Compared:
+    """What is declared, or the first mean of an answer on a scale."""
+    declared = protocol.extras.compare
+    if declared.measure:
+        return declared
     scores = ask.reply.scores
     means = [take for take in protocol.takes if take.measure == MEAN]
     for take in means:
         for score in scores:
             if score.span is not None and (not take.scores or score.name in take.scores):
-                return measure_name(take, parts, score, scores)
-    return ""
+                return replace(declared, measure=measure_name(take, parts, score, scores))
+    return declared
 
 
 def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
@@ -257,11 +261,8 @@ def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], P
             for score in own:
                 levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(parts.factors)
                 levels |= dict.fromkeys(take.by, ("*",))
-                levels |= (
-                    {DIMENSION: (take.of,)}
-                    if take.measure == SPREAD
-                    else dict.fromkeys([take.of] * bool(take.of), ("*",))
-                )
+                if take.of:
+                    levels |= {DIMENSION: (take.of,)} if take.measure == SPREAD else {take.of: ("*",)}
                 name = take.named() if len(own) == 1 else f"{take.named()} ({score.name})"
                 measure = measure_name(take, parts, score, scores)
                 families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))

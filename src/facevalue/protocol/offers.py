@@ -269,6 +269,8 @@ class Compared:
         Labels that a cell must have.
     families:
         Families of tests that cells are of; any where it is empty.
+    deepest:
+        Whether only what is broken down by as many labels as anything is a cell.
     within:
         Labels whose levels are summarised, and corrected for several tests, each by itself.
     kinds, finer, pooled:
@@ -288,6 +290,7 @@ class Compared:
     cells: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
+    deepest: bool = False
     within: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     finer: tuple[str, ...] = ()

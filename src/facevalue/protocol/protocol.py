@@ -1,7 +1,7 @@
 """Protocol: a published or own study before its user's choices, and how it becomes a `Study`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -39,12 +39,12 @@ class Protocol:
         Wording of levels for people, by factor.
     page:
         What its report shows.
-    extras:
-        What it offers beside.
     text:
         The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
         Makes the study, where stimuli, ask and takes do not say it.
+    extras:
+        What it offers beside.
     """
 
     name: str
@@ -61,9 +61,9 @@ class Protocol:
     max_tokens: int = 16
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     page: Page = field(default_factory=Page)
-    extras: Extras = field(default_factory=Extras)
     text: str = ""
     build: Build | None = None
+    extras: Extras = field(default_factory=Extras)
 
     def __post_init__(self) -> None:
         if self.build is not None:
@@ -114,7 +114,7 @@ class Protocol:
         """
         options = self.options(given or {})
         if self.build is not None:
-            return self.build(options, manifest)
+            return replace(self.build(options, manifest), extras=self.extras)
         from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module
 
         return compiled(self, options, manifest)

@@ -11,6 +11,7 @@ import polars as pl
 from facevalue.answers.categories import Judge
 from facevalue.design import Design
 from facevalue.measures.base import Measure
+from facevalue.protocol.offers import Extras
 from facevalue.stimuli.base import Source
 from facevalue.types import OptionValue, Question, Sampling
 
@@ -205,8 +206,8 @@ class Study:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
         asked by itself, at a time drawn by seed.
-    compared:
-        The measure that two runs are compared by, where the protocol offers no other; empty for that of the lead.
+    extras:
+        What is offered beside (`Protocol.extras`).
     declared:
         Families and margins that the study itself declares, so that they stand before any answer; None if none.
     followed:
@@ -243,7 +244,7 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
-    compared: str = ""
+    extras: Extras = field(default_factory=Extras)
     declared: "Callable[[], Preregistration] | None" = None
     labels: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

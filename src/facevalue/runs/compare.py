@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from facevalue import studies
 from facevalue.errors import RunError
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import label_columns
@@ -101,22 +100,18 @@ def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreemen
         if not any(tally.valid for tally in tallies.values()):
             raise RunError(f"{run.folder} has no valid answer to compare.")
         tables.append(found)
-    offered = studies.extras_of(first.study).compare
-    compared = offered if offered.measure else replace(offered, measure=first.study.compared)
-    measure, compared = comparable(first.study, compared, (tables[0], tables[1]))
+    measure, compared = comparable(first.study, (tables[0], tables[1]))
     notes = differences(first, second)
     return compare_estimates(tables[0], tables[1], measure, compared, seed, notes, first.study.titles)
 
 
-def comparable(study: Study, compared: Compared, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:
+def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:
     """Say which measure two runs are compared by, and which labels name its cells.
 
     Parameters
     ----------
     study:
         Of both runs.
-    compared:
-        As it declares it.
     tables:
         Estimates of each run.
 
@@ -130,7 +125,7 @@ def comparable(study: Study, compared: Compared, tables: tuple[pl.DataFrame, pl.
     RunError
         There is none.
     """
-    measures = {one.name: one for one in study.measures}
+    measures, compared = {one.name: one for one in study.measures}, study.extras.compare
     if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
         return measures[compared.measure], _named(compared, tables)
     known = [table.filter(pl.col("se").is_not_null() & pl.col("value").is_not_null()) for table in tables]
@@ -150,15 +145,20 @@ def _named(compared: Compared, tables: Sequence[pl.DataFrame]) -> Compared:
     """The same with the labels that name a cell: those declared, or all that a cell has."""
     if compared.cells:
         return compared
+    compared = replace(compared, deepest=True)
     own = pl.concat([_own(table, compared) for table in tables], how="diagonal")
     cells = tuple(name for name in label_columns(own) if own[name].null_count() < own.height)
-    return replace(compared, cells=cells)
+    return replace(compared, cells=cells or ("measure",))
 
 
 def _own(table: pl.DataFrame, compared: Compared) -> pl.DataFrame:
     """The rows of what is compared."""
     own = table.filter(pl.col("measure") == compared.measure, *(pl.col(name).is_not_null() for name in compared.needs))
-    return own.filter(pl.col("family").is_in(compared.families)) if compared.families else own
+    own = own.filter(pl.col("family").is_in(compared.families)) if compared.families else own
+    if not compared.deepest:
+        return own
+    depth = pl.sum_horizontal(pl.col(name).is_not_null() for name in label_columns(own))
+    return own.filter(depth == depth.max())
 
 
 def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
@@ -219,9 +219,7 @@ def compare_estimates(
 
 def _scale(measure: Measure) -> Scale:
     low, high = measure.limits
-    if measure.unit in ("%", "share") and low == 0.0 and high in (1.0, 100.0):
-        return Scale(low, high, share=True)
-    return Scale(low, high)
+    return Scale(low, high, share=low == 0.0 and high in (1.0, 100.0))
 
 
 def _finest(first: pl.DataFrame, second: pl.DataFrame, compared: Compared) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue import studies
 from facevalue.errors import DataError, RunError
 from facevalue.measures.estimates import stacked
 from facevalue.parquet import read_metadata, read_table
@@ -89,7 +88,7 @@ def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl
     RunError
         The ratings of a run are damaged.
     """
-    offer = studies.extras_of(runs[0].study).questionnaire
+    offer = runs[0].study.extras.questionnaire
     said: list[str] = []
     for run in runs:
         ratings = read_kept(run.folder) if offer is not None else None

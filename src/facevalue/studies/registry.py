@@ -8,26 +8,13 @@ import polars as pl
 from facevalue import plugins
 from facevalue.errors import DataError, PluginError, UnknownNameError
 from facevalue.plugins import Plugin
-from facevalue.protocol import Extras, Protocol, Study, own
+from facevalue.protocol import Protocol, Study, own
 from facevalue.store.manifest import STUDY_TEXT
 from facevalue.studies import stylisticbias, vignette, visbias
 from facevalue.types import OptionValue
 
 STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL)}
 """Every published protocol that can be run."""
-
-
-def register(protocol: Protocol) -> Protocol:
-    """Add a protocol of one's own, so that it and its runs are found by its name.
-
-    Raises
-    ------
-    DataError
-        There is another of this name.
-    """
-    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
-        raise DataError(f"There is a study called {protocol.name!r} already.")
-    return protocol
 
 
 def names() -> list[str]:
@@ -44,6 +31,19 @@ def available() -> tuple[dict[str, Protocol], dict[str, str]]:
         except PluginError as error:
             missing[name] = str(error)
     return {**found, **STUDIES}, missing
+
+
+def register(protocol: Protocol) -> Protocol:
+    """Add a protocol of one's own, so that it and its runs are found by its name.
+
+    Raises
+    ------
+    DataError
+        There is another of this name.
+    """
+    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
+        raise DataError(f"There is a study called {protocol.name!r} already.")
+    return protocol
 
 
 def protocol(name: str) -> Protocol:
@@ -82,15 +82,10 @@ def published(name: str) -> Protocol:
     return _loaded(others[name])
 
 
-def extras_of(study: Study) -> Extras:
-    """What a study offers beside its measures."""
-    return asked(study.name, study.options).extras
-
-
 def _loaded(plugin: Plugin) -> Protocol:
     found = plugin.load()
     if not isinstance(found, Protocol):
-        raise plugin.wrong(f"is no study but a {type(found).__name__}")
+        raise plugin.wrong(f"is no study: it is of type {type(found).__name__}")
     if found.name != plugin.name:
         raise plugin.wrong(f"calls itself {found.name}: an entry point has the name of its study")
     return found
