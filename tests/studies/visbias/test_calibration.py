@@ -20,7 +20,7 @@ def test_one_audit_of_lone_effects_is_judged_as_any_models_answers_are() -> None
     assert row.measurable == 1
     assert (row.found_word, row.found_association) == (1, 1)
     own = audit.estimates
-    word = own.filter(measure="marked_word", category=calibration_answers.WORD, dimension="gender")
+    word = own.filter(measure="marked_word", word=calibration_answers.WORD, dimension="gender")
     assert word["verdict"].to_list() == ["difference found"]
     assert {"choices", "comparisons", "words", "forms", "texts"} == set(own["kind"])
     assert own.filter(measure="choice_divergence", dimension="gender")["true"].max() < 1e-9  # type: ignore[operator]
