@@ -21,7 +21,7 @@ from facevalue.store.files import ASIDE, RESPONSES_FOLDER, sync_folder, write_wh
 from facevalue.store.schema import FORMAT, RESPONSES, TIMED
 
 _NUMBERED = re.compile(r"\.?part-(\d+)(?:-[0-9a-f]{16})?\.parquet")
-_VERSION, _ROWS, _RUN = "facevalue.responses", "facevalue.rows", "facevalue.runs"
+_VERSION, _ROWS, _RUN = "facevalue.responses", "facevalue.rows", "facevalue.run"
 
 
 UNREADABLE = (DataError, pl.exceptions.PolarsError)
