@@ -5,4 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Page:
-    """The report of a study."""
+    """The report of a study.
+
+    Examples
+    --------
+    >>> page = Page()
+    """
