@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from facevalue.report.stylisticbias.examples import examples
 
 from facevalue.report import Example, Gallery
-from facevalue.report.stylisticbias.examples import examples
 from facevalue.runs.prepared import default_folder
 from facevalue.runs.stored import StoredRun, answers
 from tests.cli.conftest import Command

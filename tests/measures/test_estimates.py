@@ -3,6 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
+from facevalue.report.estimates import EstimateIndex
+from facevalue.report.generic import GenericView, label_of
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
@@ -11,9 +13,7 @@ from facevalue.measures.estimates import FIXED, TYPED, EstimateTable, condition,
 from facevalue.measures.intervention_effects import changes, reduced
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
-from facevalue.report.estimates import EstimateIndex
 from facevalue.report.formatting import Titles
-from facevalue.report.generic import GenericView, label_of
 
 GAP = Measure("gap", "Gap", "a - b", "pp", "face", "", comparison=True)
 DESCRIPTORS = ["old", "young"]

@@ -112,7 +112,7 @@ def test_an_example_without_its_picture_says_so(
     finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
-    monkeypatch.setattr("facevalue.report.vignette.examples.shown", lambda run, trial: Shown((), "no picture: lost"))
+    monkeypatch.setattr("facevalue.report.stored.wanted.shown", lambda run, trial: Shown((), "no picture: lost"))
     strong = all_found(frame, "log_odds")
     data = gather([run], strong, tallies)
     assert all(isinstance(e, PairExample) and e.image is None for e in data.examples)

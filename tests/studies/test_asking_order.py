@@ -11,10 +11,10 @@ import pytest
 from facevalue import studies
 from facevalue.design import Order
 from facevalue.models import load
+from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.study import Study
 from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
-from facevalue.report.estimates import EstimateIndex
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun

@@ -50,8 +50,9 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
     if to is not None:
         write_estimates(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
+    from facevalue.report.sections import page_of  # noqa: PLC0415
 
-    terminal().print(summary(estimates, opened[0].measures))
+    terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study)))
     return _status(tallies)
 
 
@@ -83,9 +84,12 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
 )
+@click.option("--json", "data", type=click.Path(path_type=Path, dir_okay=False), help="Also write the page as JSON.")
 @_MARGIN
 @PICTURES
-def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None) -> int:
+def report(
+    runs: tuple[Path, ...], out: Path | None, data: Path | None, margin: tuple[str, ...], pictures: Path | None
+) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
     With several runs of one study, models are compared. Runs of one model that ask different parts of it are put
@@ -94,17 +98,21 @@ def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pi
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
     opened = [StoredRun.open(folder, pictures=pictures) for folder in runs]
-    return write_report(opened, out or runs[0] / "report.html", _margins(margin))
+    return write_report(opened, out or runs[0] / "report.html", _margins(margin), data)
 
 
-def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:
+def write_report(
+    runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
+) -> int:
     """Write the report and say where it is. Returns the exit status."""
     from facevalue.report.of_runs import report as write  # noqa: PLC0415
 
-    written = write(runs, out, margins)
+    written = write(runs, out, margins, data)
     for line in written.said:
         say(line)
     say(f"Report: {out}")
+    if data is not None:
+        say(f"JSON: {data}")
     return _status(written.tallies)
 
 

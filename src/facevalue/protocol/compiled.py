@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,7 @@ from facevalue.types import OptionValue, Sampling
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
+    from facevalue.protocol.page import Page
 
 _CARRIED_NOT = ("image", "path", OTHER, "seed")
 _RESERVED = frozenset(FIXED) | frozenset(TYPED)
@@ -100,6 +102,7 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         extras=replace(protocol.extras, compare=_compared(protocol, parts, asked)),
         declared=_declared(protocol, parts, asked),
+        page=protocol.page or partial(_page, analysis),
     )
 
 
@@ -241,6 +244,13 @@ def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> Compared:
             if score.span is not None and (not take.scores or score.name in take.scores):
                 return replace(declared, measure=measure_name(take, parts, score, scores))
     return declared
+
+
+def _page(analysis: Analysis) -> "Page":
+    """What the report shows where the protocol does not say."""
+    from facevalue.protocol.default_page import taken  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return taken(analysis.protocol.takes, analysis.parts, analysis.ask.reply.scores)
 
 
 def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.offers import Extras
-from facevalue.protocol.page import Page
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.protocol.stimuli import Stimuli
 from facevalue.protocol.study import Study
 from facevalue.protocol.takes import Take
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 Build = Callable[[Mapping[str, OptionValue], pl.DataFrame | None], Study]
 """From a value for each setting, and perhaps a stored table of stimuli, to the study."""
@@ -38,9 +41,7 @@ class Protocol:
     titles:
         Wording of levels for people, by factor.
     page:
-        What its report shows.
-    extras:
-        What it offers beside.
+        Makes what its report shows; by default that follows from `takes`, or is every measure.
     text:
         The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
@@ -77,7 +78,7 @@ class Protocol:
     temperature: float = 1.0
     max_tokens: int = 16
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    page: Page = field(default_factory=Page)
+    page: "Callable[[], Page] | None" = None
     text: str = ""
     build: Build | None = None
     extras: Extras = field(default_factory=Extras)
@@ -131,7 +132,7 @@ class Protocol:
         """
         options = self.options(given or {})
         if self.build is not None:
-            return replace(self.build(options, manifest), extras=self.extras)
+            return replace(self.build(options, manifest), extras=self.extras, page=self.page)
         from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module
 
         return compiled(self, options, manifest)

@@ -17,6 +17,7 @@ from facevalue.types import OptionValue, Question, Sampling
 
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
+    from facevalue.protocol.page import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,8 @@ class Study:
         What is offered beside (`Protocol.extras`).
     declared:
         Families and margins that the study itself declares, so that they stand before any answer; None if none.
+    page:
+        Makes what its report shows; every measure by default.
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
@@ -273,6 +276,7 @@ class Study:
     parts: tuple[str, ...] = ()
     extras: Extras = field(default_factory=Extras)
     declared: "Callable[[], Preregistration] | None" = None
+    page: "Callable[[], Page] | None" = None
     labels: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

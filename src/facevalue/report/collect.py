@@ -8,7 +8,10 @@ import polars as pl
 from facevalue import __version__
 from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
+from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
+from facevalue.report.stored import examples
+from facevalue.report.stored.questions import questions
 from facevalue.runs.joined import study_of
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
@@ -35,7 +38,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         As from `facevalue.runs.stored.estimate`.
     """
     study = study_of(runs)
-    page = page_of(study.name)
+    page = page_of(study)
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -52,12 +55,13 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
-        prompts=page.prompts(study),
+        prompts=questions(page.questions, study, Titles(page.titles, study.titles)),
         examples=tuple(
-            page.examples([run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
+            examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
         ),
         titles=study.titles,
         facevalue_version=__version__,
+        page=page,
     )
 
 

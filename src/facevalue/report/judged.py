@@ -9,9 +9,9 @@ from markupsafe import Markup
 from facevalue.measures.multiple_testing import ALPHA, Family
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.components import verdict_icon
+from facevalue.protocol.lookup import Estimate, EstimateIndex
+from facevalue.report.blocks.intervals import verdict_icon
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.estimates import Estimate, EstimateIndex
 from facevalue.report.formatting import number, when_declared
 from facevalue.report.verdict import MEANINGS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from facevalue.report.collect import gather
-from facevalue.report.html import write
+from facevalue.report.html import write, write_json
 from facevalue.runs.estimates_file import write_estimates
 from facevalue.runs.joined import estimate
 from facevalue.runs.ratings import with_ratings
@@ -28,7 +28,9 @@ class Written(NamedTuple):
     said: Sequence[str]
 
 
-def report(runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> Written:
+def report(
+    runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
+) -> Written:
     """Measure, gather and write; the estimates of a single run are kept in its folder.
 
     Parameters
@@ -39,10 +41,15 @@ def report(runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | 
         An HTML file.
     margins:
         Largest differences that would not matter, by measure, if chosen after the run.
+    data:
+        A JSON file for the same page; none if not given.
     """
     estimates, tallies = estimate(runs, margins)
     if len(runs) == 1:
         write_estimates(estimates, runs[0].folder / ESTIMATES)
     shown, said = with_ratings(estimates, runs)
-    write(out, gather(runs, shown, tallies))
+    made = gather(runs, shown, tallies)
+    write(out, made)
+    if data is not None:
+        write_json(data, made)
     return Written(tallies, said)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ from facevalue.studies.stylisticbias.tables import (
     scenarios,
 )
 from facevalue.types import Option, OptionValue, Question, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
@@ -148,7 +152,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
+def _page() -> "Page":
+    from facevalue.studies.stylisticbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _scenarios(names: list[str]) -> tuple[Scenario, ...]:

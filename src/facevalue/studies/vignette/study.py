@@ -1,6 +1,7 @@
 """The declaration of VIGNETTE: two people in one picture, four questions about them."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,6 +22,9 @@ from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection
 from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "vignette"
 TITLE = "VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?"
@@ -136,7 +140,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
+def _page() -> "Page":
+    from facevalue.studies.vignette.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _check_released(chosen: Selection) -> None:

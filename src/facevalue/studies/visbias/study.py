@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,6 +25,9 @@ from facevalue.studies.visbias.sources import TaskSource
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
 from facevalue.studies.visbias.word_lists import theirs
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "visbias"
 TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
@@ -130,7 +134,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
+def _page() -> "Page":
+    from facevalue.studies.visbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _source(
