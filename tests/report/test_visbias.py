@@ -28,8 +28,7 @@ from facevalue.report.sections import page_of
 from facevalue.report.sentences import LONGEST, sentence
 from facevalue.studies.visbias.measures import LABELS, MEASURES
 from facevalue.studies.visbias.page_forms import forms
-from facevalue.studies.visbias.questionnaire import items
-from facevalue.studies.visbias.rated import with_ratings
+from facevalue.studies.visbias.questionnaire import items, with_ratings
 from tests.report import made
 from tests.report.test_html import ids, page
 

@@ -255,6 +255,32 @@ def _beside(found: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Se
     return (joined["variance"] + joined["_more"].fill_null(0.0)).alias("variance")
 
 
+def balanced(rows: pl.DataFrame) -> pl.DataFrame:
+    """Choices between two, an answer that names both or none counting half for each: s + t = n, s - t as it was.
+
+    Parameters
+    ----------
+    rows:
+        With `n`, `s` (of it, what chose the one) and `t` (what chose the other).
+    """
+    n, s, t = pl.col("n"), pl.col("s"), pl.col("t")
+    return rows.with_columns(s=(n + s - t) / 2, t=(n - s + t) / 2)
+
+
+def sides(pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What `either_side` needs: sums by unit, on whichever side of a pair it is, and moments of pairs.
+
+    Parameters
+    ----------
+    pairs:
+        A row per pair: `by`, `SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
+    by, unit:
+        What names a cell, and a unit.
+    """
+    both = pairs.with_columns(unit="unit_1"), pairs.filter("pair").with_columns(unit="unit_2")
+    return pl.concat([add(side, (*by, *unit)) for side in both]), moments(pairs, [*by, "pair"])
+
+
 def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Shares of answers that are about both pictures of a pair alike, with their interval over pictures.
 

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from facevalue.cli.calibrate import calibrate
 from facevalue.measures.divergence import Choices, divergence
+from facevalue.protocol.choice_precision import choice_precision, pilot_spread
 from facevalue.runs.power import _reach_of_square
 from facevalue.studies.visbias import calibration, calibration_answers
-from facevalue.studies.visbias.power import pilot_spread, precision
 from tests.studies.visbias.simulated import answered, build
 
 
@@ -20,7 +20,7 @@ def test_one_audit_of_lone_effects_is_judged_as_any_models_answers_are() -> None
     assert row.measurable == 1
     assert (row.found_word, row.found_association) == (1, 1)
     own = audit.estimates
-    word = own.filter(measure="marked_word", category=calibration_answers.WORD, dimension="gender")
+    word = own.filter(measure="marked_word", word=calibration_answers.WORD, dimension="gender")
     assert word["verdict"].to_list() == ["difference found"]
     assert {"choices", "comparisons", "words", "forms", "texts"} == set(own["kind"])
     assert own.filter(measure="choice_divergence", dimension="gender")["true"].max() < 1e-9  # type: ignore[operator]
@@ -56,9 +56,9 @@ def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
 def test_a_study_that_compares_no_choices_has_no_such_plan() -> None:
     assert build(task=["form"], forms=1).precision is None
     assert build(task=["mcq"], gender=["female"], group=["gender"]).precision is None
-    assert np.isnan(pilot_spread(iter([])))
+    assert np.isnan(pilot_spread(iter([]), ("weight_1",)))
     study = build(task=["mcq"])
-    assert precision(study.design, study.manifest, (), ("income",)) is None
+    assert choice_precision(study.design, pl.Series("race", ["asian", None]), [6], "mcq", ("weight_1",)) is None
 
 
 def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:

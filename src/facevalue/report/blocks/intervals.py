@@ -66,7 +66,10 @@ def numbers(block: blocks.Numbers, view: View) -> list[Content]:
     if not pairs:
         return []
     heads = block.heads or _heads(block.of[0], pairs[0][0])
-    return [lines(view, block.title, heads, pairs[: block.most])]
+    width = max(len(heads), *(len(texts) for texts, _ in pairs))
+    heads = (*heads, *[""] * (width - len(heads)))
+    rows = [((*texts, *[""] * (width - len(texts))), e) for texts, e in pairs[: block.most]]
+    return [lines(view, block.title, heads, rows)]
 
 
 def labels(view: View, of: Of, e: Estimate) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from facevalue.protocol import blocks
+from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import POOLED, Estimate
 from facevalue.report.blocks.content import Cell, Content, Head, Table, Text
-from facevalue.report.blocks.intervals import labels, said_verdict
+from facevalue.report.blocks.intervals import said_verdict
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import DASH, count, number
 from facevalue.report.verdict import verdict_of
@@ -26,7 +27,7 @@ def table(block: blocks.Table, view: View) -> list[Content]:
             for e in own.rows(of):
                 shown.append(e)
                 who = [Cell(model)] if named else []
-                texts = [Cell(text) for text in labels(own, of, e)] if block.label else []
+                texts = _labels(own, of, e, len(block.label))
                 rows.append((*who, *texts, *(_cell(own, column, e) for column in block.columns)))
                 strong += [len(rows) - 1] if model == POOLED else []
     if not shown or all(e.value is None for e in shown):
@@ -43,6 +44,13 @@ def table(block: blocks.Table, view: View) -> list[Content]:
         Table(block.title, tuple(heads), rows, tall=len(rows) > 12, strong=tuple(strong)),
         *([Text(block.note, "small")] if block.note else []),
     ]
+
+
+def _labels(view: View, of: Of, e: Estimate, columns: int) -> list[Cell]:
+    """What a row is of, in so many columns; its note stands beside the first."""
+    text, note = view.row_label(of, e), view.said(of.note, e) if of.note else ""
+    texts = (text.split("|") + [""] * columns)[:columns]
+    return [Cell(said, note if not place else "") for place, said in enumerate(texts)]
 
 
 def _cell(view: View, column: blocks.Column, e: Estimate) -> Cell:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.answers import NA_DTYPE, from_probs, parse_column
+from facevalue.answers import parse_column
+from facevalue.answers.exact import exact_or_drawn
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
@@ -56,8 +57,6 @@ LEVELS = ("favourable", "unfavourable")
 TOGETHER = ("identity",)
 """A base and its variations are compared, so that all pictures of a face are asked together."""
 WHOLE = "one face in one scenario, with all its variations"
-LEAST_MASS = 0.01
-"""Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
 
 SETTINGS = (
     Setting("faces", "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.", "274M,226F"),
@@ -226,19 +225,15 @@ def _answer(
         coded = frame.with_columns(pl.Series("question", codes.astype(np.uint16)))
         place = pl.Series("place", favourable[codes])
         parsed = parse_column(coded, "text", "question", options)
-        weight = (parsed["choice"] == place).cast(pl.Float64)
-        mass = parsed["choice"].is_not_null().cast(pl.Float64)
-        na = parsed["na"]
-        if frame["probs"].null_count() < frame.height:
-            exact = from_probs(coded, "probs", minimum=LEAST_MASS)
-            share = exact["weights"].list.get(place)
-            read = frame["probs"].is_not_null()
-            weight = pl.select(pl.when(read).then(share).otherwise(weight)).to_series()
-            likely = pl.when(exact["na"].is_null()).then(exact["mass"]).otherwise(0.0)
-            mass = pl.select(pl.when(read).then(likely).otherwise(mass)).to_series()
-            na = pl.select(pl.when(read).then(exact["na"]).otherwise(na)).to_series()
-        return frame.drop("text", "probs").with_columns(
-            weight.alias("weight"), mass.alias("mass"), na.cast(NA_DTYPE).alias("na")
+        choice = parsed["choice"]
+        drawn = pl.DataFrame(
+            {
+                "weight": (choice == place).cast(pl.Float64),
+                "mass": choice.is_not_null().cast(pl.Float64),
+                "na": parsed["na"],
+            }
         )
+        read = exact_or_drawn(frame, drawn, {"weight": pl.col("weights").list.get(pl.lit(place))})
+        return frame.drop("text", "probs").with_columns(read)
 
     return answer

@@ -19,8 +19,8 @@ from facevalue.measures.run_comparison import STATISTICS, match, summarise
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word
 from facevalue.studies.vignette.design import product_layout
 from facevalue.studies.vignette.generation import generation_prompts
-from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
+from facevalue.studies.vignette.sources import casts, everyone
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, term_pairs
 
 TITLES = {

@@ -1,4 +1,4 @@
-"""What the user may choose of VIGNETTE, read and checked."""
+"""Settings of VIGNETTE, read and checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,30 +71,23 @@ class Selection:
 
 
 def selection(options: Mapping[str, OptionValue], own: Sequence[str] = (), done: Sequence[str] = ()) -> Selection:
-    """Read the names that were chosen.
-
-    Parameters
-    ----------
-    options:
-        A value for each of `SETTINGS`.
-    own, done:
-        Identities and activities of the user's own pictures; those of the tables otherwise.
+    """The names that were chosen; `own` and `done` are identities and activities of the user's own pictures.
 
     Raises
     ------
     UnknownNameError
         A name that there isn't; the nearest one is suggested.
     """
-    who = own or list(dict.fromkeys(one.name for d in dimensions() for one in identities(d.name)))
-    what = done or [activity.name for activity in activities()]
-    return Selection(
-        paradigms=chosen("paradigm", names(options, "paradigm"), PARADIGMS),
-        dimensions=chosen("dimension", names(options, "dimension"), [] if own else [d.name for d in dimensions()]),
-        contrasts=chosen("contrast", names(options, "contrast"), CONTRASTS),
-        genders=chosen("gender", names(options, "gender"), GENDERS),
-        identities=chosen("identity", names(options, "identity"), who),
-        activities=chosen("activity", names(options, "activity"), what),
-        wordings=chosen("wording", names(options, "wording"), WORDINGS) or ("1",),
-        references=chosen("reference", names(options, "reference"), REFERENCES) or ("identity",),
-        shown=chosen("shown", names(options, "shown"), SHOWN) or ("image",),
-    )
+    known: dict[str, Sequence[str]] = {
+        "paradigm": PARADIGMS,
+        "dimension": [] if own else [d.name for d in dimensions()],
+        "contrast": CONTRASTS,
+        "gender": GENDERS,
+        "identity": own or list(dict.fromkeys(one.name for d in dimensions() for one in identities(d.name))),
+        "activity": done or [activity.name for activity in activities()],
+        "wording": WORDINGS,
+        "reference": REFERENCES,
+        "shown": SHOWN,
+    }
+    first = {"wording": ("1",), "reference": ("identity",), "shown": ("image",)}
+    return Selection(*(chosen(n, names(options, n), there) or first.get(n, ()) for n, there in known.items()))

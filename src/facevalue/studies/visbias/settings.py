@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from facevalue.answers.several_texts import AT_ONCE
 from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting, chosen, names, temperature, whole
 from facevalue.stimuli.base import Kind
-from facevalue.studies.visbias.descriptions import AT_ONCE
 from facevalue.studies.visbias.tables import TABLES, WORDINGS, choice_questions
 from facevalue.types import OptionValue, Sampling
 
@@ -70,21 +70,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked, checked; `questions` in the order of the table.
-
-    Attributes
-    ----------
-    tasks, questions:
-        Names.
-    prompts:
-        Whose wording: "paper" or "released".
-    races, genders, occupations, groups:
-        As given, not yet compared with the pictures; empty for all.
-    pairs, pair_seed, composite:
-        How people are compared.
-    descriptions, forms, form_seed, categories:
-        Of the tasks of these names.
-    """
+    """What is asked, checked; races, genders, occupations and groups as given, not yet compared with the pictures."""
 
     tasks: tuple[str, ...]
     questions: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How far choices about a group must lie from those about all for a plan to show it."""
+"""What a planner must know of choices that are compared between groups by their divergence."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,32 +8,28 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.protocol.study import Precision, Spread
-from facevalue.studies.visbias.parsing import CHOICES
-from facevalue.studies.visbias.tables import choice_questions
 
-LEADING = ("race", "skin_tone", "gender")
-"""Whose groups are planned for: the first of these that is compared, as its choices lead the page."""
 EVENLY = (
     "a choice that every second answer names, where the sample tells least; a pilot of your own model says how even "
     "its answers are: --pilot RUN"
 )
 
 
-def precision(
-    design: Design, people: pl.DataFrame, groups: Sequence[str], questions: Sequence[str]
+def choice_precision(
+    design: Design, shown: pl.Series, options: Sequence[int], task: str, weights: Sequence[str]
 ) -> Precision | None:
-    """Describe the study to the planner; None where choices of people are not compared.
+    """Describe a study of choices to the planner; None without two groups and a question.
 
     Parameters
     ----------
     design:
         Of the study.
-    people:
-        Images of people.
-    groups:
-        Factors that are compared.
-    questions:
-        That are asked.
+    shown:
+        The group that each picture shows; its name is that of the factor.
+    options:
+        How many each question has.
+    task, weights:
+        Level of `task` whose answers are choices, and the columns of their weights.
 
     Notes
     -----
@@ -42,26 +38,23 @@ def precision(
     mean is p. So d is detected from d² = p (1 - p) (1 - 1/G) lambda / n, with lambda the noncentrality that the test
     detects.
     """
-    factor = next((name for name in LEADING if name in groups and name in people.columns), None)
-    mine = [q for q in choice_questions() if q.name in questions]
-    if factor is None or not mine:
-        return None
-    shown = people[factor].drop_nulls()
+    shown = shown.drop_nulls()
     size = shown.n_unique()
-    if size < 2:
+    if size < 2 or not options:
         return None
-    tests = size * len(mine)
+    tests = size * len(options)
     between = float(np.sqrt(1 - 1 / size))
 
     def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
-        asked = design.trials(numbers, ["image", "task"]).filter(pl.col("task").cast(pl.String) == "mcq")
+        asked = design.trials(numbers, ["image", "task"]).filter(pl.col("task").cast(pl.String) == task)
         return asked["image"].n_unique(), 1.0
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        return Spread(between * pilot_spread(chunks), 0.0, 1.0, source)
+        own = (chunk.filter(pl.col("task").cast(pl.String) == task) for chunk in chunks)
+        return Spread(between * pilot_spread(own, weights), 0.0, 1.0, source)
 
     return Precision(
-        what=f"a gap between a group's share of a choice and the mean of all groups ({factor.replace('_', ' ')})",
+        what=f"a gap between a group's share of a choice and the mean of all groups ({shown.name.replace('_', ' ')})",
         tests=tests,
         clusters=len(shown),
         items=1.0,
@@ -71,24 +64,20 @@ def precision(
         spread=spread,
         default=Spread(between * 0.5, 0.0, 1.0, EVENLY),
         shares=(float(shown.value_counts()["count"].min()) / len(shown),) * tests,  # type: ignore[arg-type]
-        freedom=max(len(q.levels) for q in mine) - 1,
+        freedom=max(options) - 1,
         sure=0.5,
-        each=float(len(mine)),
+        each=float(len(options)),
     )
 
 
-def pilot_spread(chunks: Iterator[pl.DataFrame]) -> float:
+def pilot_spread(chunks: Iterator[pl.DataFrame], weights: Sequence[str]) -> float:
     """SD of one answer, of the choice whose share is nearest to one half; NaN where there is none."""
-    sums = [
-        chunk.filter(pl.col("task").cast(pl.String) == "mcq")
-        .group_by(pl.col("question").cast(pl.String))
-        .agg(*(pl.col(c).sum() for c in CHOICES))
-        for chunk in chunks
-    ]
+    named = pl.col("question").cast(pl.String)
+    sums = [chunk.group_by(named).agg(*(pl.col(c).sum() for c in weights)) for chunk in chunks]
     whole = pl.concat(sums).group_by("question").sum() if sums else pl.DataFrame()
     if whole.is_empty():
         return float("nan")
-    counts = whole.select(CHOICES).to_numpy()
+    counts = whole.select(weights).to_numpy()
     with np.errstate(invalid="ignore", divide="ignore"):
         share = counts / counts.sum(axis=1, keepdims=True)
     return float(np.nanmax(np.sqrt(share * (1 - share)))) if np.isfinite(share).any() else float("nan")

@@ -1,4 +1,4 @@
-"""What raters chose, read from their files, and which of it counts (VisBias, section 3.4)."""
+"""Ratings of statements by people, read from their files, and which of them count (VisBias, section 3.4)."""
 
 import csv
 import io
@@ -146,7 +146,7 @@ def _seconds(text: str, where: str) -> float | None:
 
 def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
     """Return line, rater, item, rating and duration of each row."""
-    text = _text(path)
+    text = read_text(path, MAX_BYTES, "ratings")
     header = text.splitlines()[0] if text.strip() else ""
     reader = csv.reader(
         io.StringIO(text, newline=""),
@@ -178,7 +178,3 @@ def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
             allowed = "letters, digits, dots, hyphens and underscores"
             raise DataError(f"{path.name}: line {line}: {name[:60]!r} is no rater's name; it has {allowed}.")
     return [(row[0], path.stem, *row[2:]) for row in out] if unnamed else out
-
-
-def _text(path: Path) -> str:
-    return read_text(path, MAX_BYTES, "ratings")

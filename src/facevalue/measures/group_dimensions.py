@@ -1,15 +1,16 @@
-"""Which groups are compared, and who was sampled: the person on an image, or its set."""
+"""Dimensions: groups of people that are compared, and who was sampled, the person on an image or its set."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from facevalue.studies.visbias.design import SPECIES
+from facevalue.measures.table_entries import codes
 
 UNIT = "unit"
 PERSON = "person"
@@ -18,13 +19,7 @@ GROUP = "group"
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Groups that are compared.
-
-    Attributes
-    ----------
-    factors:
-        One factor, or two that are crossed.
-    """
+    """Groups that are compared: the levels of one factor, or of two that are crossed."""
 
     factors: tuple[str, ...]
 
@@ -74,18 +69,40 @@ def people(manifest: pl.DataFrame) -> tuple[str, ...]:
             links.append(first.to_numpy())
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.int64)
     graph = sparse.coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(size, size))
-    _, codes = csgraph.connected_components(graph, directed=False)
-    return tuple(f"person {code}" for code in codes.tolist())
+    _, numbers = csgraph.connected_components(graph, directed=False)
+    return tuple(f"person {code}" for code in numbers.tolist())
 
 
-def dimensions(groups: Sequence[str]) -> tuple[Dimension, ...]:
-    """Each factor, and each two of them crossed; species, which have no other, by themselves.
+def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dimension, ...]:
+    """Each factor by itself, and each two of them crossed but those that stand `alone`.
 
     Examples
     --------
-    >>> [one.name for one in dimensions(("race", "gender", "species"))]
+    >>> [one.name for one in dimensions(("race", "gender", "species"), alone=("species",))]
     ['race', 'gender', 'species', 'race x gender']
     """
-    people = [name for name in groups if name != SPECIES]
-    single = [Dimension((name,)) for name in groups]
-    return (*single, *(Dimension(pair) for pair in combinations(people, 2)))
+    crossed = combinations((name for name in groups if name not in alone), 2)
+    return (*(Dimension((name,)) for name in groups), *(Dimension(pair) for pair in crossed))
+
+
+def sampled(rows: pl.DataFrame, by: str = "occupation") -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+    """Who each unit is, and its stratum where every group has the same share of each; in the order of units' names.
+
+    Then strata make no difference between groups, and what they do to answers is no noise of these either.
+
+    Examples
+    --------
+    >>> rows = {"unit": ["a", "b", "c", "d"], "group": ["f", "m", "f", "m"], "occupation": ["cook"] * 2 + ["nurse"] * 2}
+    >>> [found.tolist() for found in sampled(pl.DataFrame(rows))]
+    [[1, 2, 3, 4], [0, 0, 1, 1]]
+    """
+    kept = [c for c in (UNIT, PERSON, GROUP, by) if c in rows.columns]
+    units = rows.select(kept).unique(UNIT, keep="first").sort(UNIT)
+    person = codes(units[PERSON].fill_null("") if PERSON in kept else units[UNIT]) + 1
+    if by not in kept or units[by].null_count():
+        return person, None
+    stratum, group = (codes(units[c]) for c in (by, GROUP))
+    counts = np.zeros((stratum.max() + 1, group.max() + 1))
+    np.add.at(counts, (stratum, group), 1)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return person, stratum if np.allclose(shares, shares[0]) else None

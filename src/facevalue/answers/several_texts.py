@@ -1,4 +1,4 @@
-"""Replies to the released prompt, which asks for four descriptions at once: each cut into its descriptions."""
+"""Replies to prompts that ask for four texts at once, such as descriptions, each cut into its texts."""
 
 import re
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 import polars as pl
 
 AT_ONCE = 4
-"""Descriptions that the released prompt asks for."""
+"""Texts that are asked for."""
 
 _NUMBERS = {word: at for at, word in enumerate(("one", "two", "three", "four"), 1)} | {
     word: at for at, word in enumerate(("first", "second", "third", "fourth"), 1)
@@ -24,10 +24,10 @@ _RULE = re.compile(r"[\s*_#-]*")
 
 @lru_cache(maxsize=4096)
 def parted(text: str) -> tuple[str, ...]:
-    r"""The descriptions of a reply; empty where it cannot be told how many there are.
+    r"""The texts of a reply; empty where it cannot be told how many there are.
 
-    Numbered descriptions (1, 2, ... in order) are cut at their numbers, others at empty lines if that makes four of
-    them. A reply of one paragraph is one description.
+    Numbered texts (1, 2, ... in order) are cut at their numbers, others at empty lines if that makes four of them. A
+    reply of one paragraph is one text.
 
     Examples
     --------
@@ -51,9 +51,9 @@ def parted(text: str) -> tuple[str, ...]:
     return tuple(parts) if len(parts) in (1, AT_ONCE) else ()
 
 
-def each(frame: pl.DataFrame) -> pl.DataFrame:
-    """Answers with a row for each description, in place of one for each reply."""
-    if "description" not in frame.columns or not frame["description"].count():
+def each(frame: pl.DataFrame, column: str = "description") -> pl.DataFrame:
+    """Answers with a row for each text of a column, in place of one for each reply."""
+    if column not in frame.columns or not frame[column].count():
         return frame
-    parts = pl.Series("description", [parted(said) if said else (said,) for said in frame["description"]])
-    return frame.with_columns(parts.cast(pl.List(pl.String))).explode("description")
+    parts = pl.Series(column, [parted(said) if said else (said,) for said in frame[column]])
+    return frame.with_columns(parts.cast(pl.List(pl.String))).explode(column)

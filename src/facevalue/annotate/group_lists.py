@@ -1,20 +1,17 @@
-"""Which words of lists are counted in descriptions: ours, which name groups, and the user's, as Table 8 takes them."""
+"""Word lists of groups: ours, which name groups, and the user's, nested by gender and race and put together."""
 
 import re
 from collections.abc import Mapping
-from functools import cache
 
 from facevalue.annotate import lexicon
 from facevalue.annotate.lexicon import Lexicon
 from facevalue.errors import DataError
-from facevalue.studies.visbias.tables import genders, races
 
 OURS = "group words: "
 """How the names of our lists begin, so that a list of the user's may be called 'gender' or 'race'."""
 EVERYONE, EVERY_RACE = "person", "gender"
 """Names in nested lists that are no group's: of people whatever their gender, and of a gender whatever the race."""
 _MARKS = re.compile(r"[\s_-]+")
-_GENDERS = {"female": ("woman", "women"), "male": ("man", "men")}
 
 
 def ours() -> Lexicon:
@@ -44,7 +41,7 @@ def theirs(path: str) -> Lexicon:
 
 
 def by_group(lists: Lexicon) -> Lexicon:
-    """Lists of lists put together as in Table 8: those of a race, of whatever gender; those of a gender, all of them.
+    """Lists of lists put together: those of a race, of whatever gender; those of a gender, all of them.
 
     The list "gender" of men is men's, and of no race; lists of a "person" are the races' alone. Lists that are not
     nested stay as they are.
@@ -71,27 +68,18 @@ def prefixed(lists: Lexicon, prefix: str) -> Lexicon:
     return Lexicon(lists.name, lists.version, lists.source, {f"{prefix}{n}": words for n, words in lists.lists.items()})
 
 
-def is_own(group: str, listed: str) -> bool:
+def is_own(group: str, listed: str, spellings: Mapping[str, str]) -> bool:
     """Whether a list is a group's own, whichever of the usual names of the group the two have.
 
     Examples
     --------
-    >>> is_own("hispanic", "Latino"), is_own("middle eastern", "Middle-Eastern"), is_own("female", "man")
-    (True, True, False)
+    >>> is_own("middle eastern", "Middle-Eastern", {}), is_own("hispanic", "Latino", {"latino": "hispanic"})
+    (True, True)
     """
-    return _group(group) == _group(listed)
+    one, other = folded(group), folded(listed)
+    return spellings.get(one, one) == spellings.get(other, other)
 
 
-def _group(name: str) -> str:
-    plain = _folded(name)
-    return _spellings().get(plain, plain)
-
-
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """A group's name without case and marks."""
     return _MARKS.sub(" ", name.casefold()).strip()
-
-
-@cache
-def _spellings() -> Mapping[str, str]:
-    named = [(level.name, (*level.folders, *_GENDERS.get(level.name, ()))) for level in (*races(), *genders())]
-    return {_folded(spelling): name for name, spellings in named for spelling in spellings}
