@@ -130,3 +130,10 @@ def test_impossible_counts_are_errors() -> None:
         Replies(np.ones((1, 1)), np.ones((1, 2)), np.ones((1, 1)))
     with pytest.raises(ValueError, match="one shape"):
         missing_data_bounds.shift_bounds(some(0, 0.1)[0], some(0, 0.1, cells=3)[0])
+
+
+def test_probabilities_in_single_precision_may_sum_to_a_little_more_than_one() -> None:
+    mass = np.array([[float(np.float32(16 / 17)) + float(np.float32(1 / 17))]])
+    assert mass > 1
+    bounds = missing_data_bounds.phi_bounds(Replies(mass / 2, mass, np.ones((1, 1))))
+    assert bounds.low.item() == bounds.high.item() == pytest.approx(0.5)

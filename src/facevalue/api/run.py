@@ -96,8 +96,8 @@ class Run:
 
         Returns
         -------
-        One row per trial and seed: factor columns, `repeat`, `weight` (the answer, in [0, 1]; null for none), `na` (why
-        there is none), `prompt`, `text`, `probs`, and more columns of the study.
+        One row per trial and seed: factor columns, `repeat`, `weight` (the answer, in [0, 1]; null for none) or the
+        scores that the study declares, `na` (why there is no answer), `prompt`, `text`, `probs`, and more.
 
         Raises
         ------

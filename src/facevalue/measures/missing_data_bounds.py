@@ -15,6 +15,7 @@ import numpy as np
 from facevalue.measures.cluster_bootstrap import Array, ratio
 
 _SLACK = 1e-9
+_ABOVE = 0.01  # probabilities are stored in single precision, and may sum to as much more than 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Replies:
     Raises
     ------
     ValueError
-        If shapes differ, or not 0 <= valid <= asked.
+        If shapes differ, or not 0 <= valid <= asked but for rounding.
     """
 
     sums: Array
@@ -45,7 +46,7 @@ class Replies:
     def __post_init__(self) -> None:
         if not self.sums.shape == self.valid.shape == self.asked.shape or self.sums.ndim != 2:
             raise ValueError("sums, valid and asked must have one shape, (clusters, cells).")
-        if (self.valid < -_SLACK).any() or (self.valid > self.asked * (1 + _SLACK) + _SLACK).any():
+        if (self.valid < -_SLACK).any() or (self.valid > self.asked * (1 + _ABOVE) + _SLACK).any():
             raise ValueError("The valid mass must lie between zero and the number of answers asked for.")
 
 

@@ -39,6 +39,13 @@ class Ask:
         The system message; none if empty.
     where:
         Place of the prompt in a file, for people.
+
+    Examples
+    --------
+    >>> from facevalue.protocol import yes_or_no
+    >>> ask = Ask(("Is this person a good {job}?",), yes_or_no(), slots={"job": {"nurse": "nurse", "cook": "cook"}})
+    >>> list(ask.slots)
+    ['job']
     """
 
     prompts: tuple[str, ...]

@@ -323,6 +323,11 @@ class Extras:
         How two runs are compared.
     left_first:
         Column of its answers that says whether what is named first is on the left; empty if none.
+
+    Examples
+    --------
+    >>> Extras(judge="forms").commands
+    ('judge',)
     """
 
     reproduce: Recomputed | None = None

@@ -220,6 +220,11 @@ class Page:
         Why nothing can be judged, from a look; empty if that is not known.
     added:
         Measures that join the estimates later, such as what people say of them.
+
+    Examples
+    --------
+    >>> Page(wholes=("na_rate",), pictures={"pictures": "badges"}).sections
+    ()
     """
 
     lead: tuple[Findings | Described, ...] = ()

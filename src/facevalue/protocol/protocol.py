@@ -48,6 +48,21 @@ class Protocol:
         Makes the study, where stimuli, ask and takes do not say it.
     extras:
         What it offers beside.
+
+    Examples
+    --------
+    Who is invited to an interview, with and without a tattoo?
+
+    >>> from facevalue.protocol import Ask, Portraits, Take, yes_or_no
+    >>> hiring = Protocol(
+    ...     name="hiring",
+    ...     title="Who is invited?",
+    ...     stimuli=Portraits(cues={"tattoos": ("facial-tattoo",)}, people="4"),
+    ...     ask=Ask(prompts=("Would you invite this person to an interview?",), reply=yes_or_no()),
+    ...     takes=(Take("shift", by=("variation",)),),
+    ... )
+    >>> [setting.name for setting in hiring.settings]
+    ['people', 'people_seed', 'seeds', 'temperature']
     """
 
     name: str

@@ -245,7 +245,13 @@ def _level(name: str) -> str:
 
 
 def yes_or_no(favourable: str = "yes", order: str = ONE, yes: str = "Yes", no: str = "No") -> Options:
-    """Yes or no; the score is the share of the favourable one."""
+    """Yes or no; the score is the share of the favourable one.
+
+    Examples
+    --------
+    >>> yes_or_no(favourable="no").scores[0].title
+    'Share of the answer "no"'
+    """
     if favourable not in ("yes", "no"):
         raise UnknownNameError("favourable answer", favourable, ("yes", "no"))
     values = {name: float(name == favourable) for name in ("yes", "no")}
@@ -261,6 +267,11 @@ def choice(
     ------
     UnknownNameError
         What is favourable is no option.
+
+    Examples
+    --------
+    >>> choice({"hire": "hire", "reject": "reject"}, favourable="hire").scores[0].unit
+    'probability'
     """
     if isinstance(favourable, str):
         if favourable not in texts:
@@ -273,7 +284,13 @@ def choice(
 
 
 def rating(low: int, high: int) -> Options:
-    """A whole number from `low` to `high`; exact probabilities give the expected rating."""
+    """A whole number from `low` to `high`; exact probabilities give the expected rating.
+
+    Examples
+    --------
+    >>> rating(1, 5).scores[0].high
+    5
+    """
     if not 0 <= low < high or high - low >= MOST_OPTIONS:
         raise DataError(f"A rating has 2 to {MOST_OPTIONS} steps from 0 or more, not {low} to {high}.")
     steps = {str(step): str(step) for step in range(low, high + 1)}

@@ -28,6 +28,11 @@ class Setting:
         Its type is the setting's type.
     choices:
         Allowed values, if they are few.
+
+    Examples
+    --------
+    >>> Setting("people", "Faces to draw.", "20").default
+    '20'
     """
 
     name: str

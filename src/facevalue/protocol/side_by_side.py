@@ -29,6 +29,11 @@ class Pairs(Listed):
 
     What is scored of the answers is turned round where the base is on the left: a higher score always speaks for the
     other picture if it speaks for the left one as asked.
+
+    Examples
+    --------
+    >>> Pairs(cue="skin_tone", base="light").unit
+    'counterfactual set'
     """
 
     unit: str = "counterfactual set"

@@ -39,7 +39,12 @@ _FILES = (
 
 
 class Stimuli(Protocol):
-    """A kind of pictures."""
+    """A kind of pictures.
+
+    Examples
+    --------
+    >>> stimuli: Stimuli = Portraits(cues={})
+    """
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -74,6 +79,12 @@ class Portraits:
         Values by attribute of the drawing (`ATTRIBUTES`): those of the other gender are left out for a face.
     people:
         How many, by default.
+
+    Examples
+    --------
+    >>> portraits = Portraits(cues={"eyewear": ("sunglasses",)}, people="2")
+    >>> portraits.table({"people": "2", "people_seed": 1}).height
+    4
     """
 
     cues: Mapping[str, Sequence[str]]
@@ -129,6 +140,11 @@ class Listed:
         column is empty. No cue where nothing is compared so.
     manifest, root, kind:
         The file by default, the folder of its paths, what the pictures are.
+
+    Examples
+    --------
+    >>> [setting.name for setting in Listed(cue="attribute").settings]
+    ['manifest', 'root', 'kind']
     """
 
     unit: str = "identity"
@@ -173,6 +189,11 @@ class Folder(Listed):
     ----------
     path:
         The folder, by default.
+
+    Examples
+    --------
+    >>> Folder(cue="hair", base="none").unit
+    'counterfactual set'
     """
 
     unit: str = "counterfactual set"
@@ -218,6 +239,12 @@ class Rows:
         Levels by factor, all with the same factors.
     unit, cue, base:
         As of `Listed`.
+
+    Examples
+    --------
+    >>> names = Rows(({"name": "Emily", "group": "women"}, {"name": "Greg", "group": "men"}))
+    >>> names.table({}).height
+    2
     """
 
     rows: Sequence[Mapping[str, str]]

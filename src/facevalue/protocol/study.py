@@ -36,6 +36,11 @@ class Spread:
         Where the numbers are from, for people.
     growth:
         How far clusters differ in an effect itself, as a share of it: what moves most faces far moves some less.
+
+    Examples
+    --------
+    >>> Spread(mean=0.1, within=0.2, items=10, source="a pilot").at(items=10)
+    0.1
     """
 
     mean: float
@@ -100,6 +105,15 @@ class Precision:
         Requests of each cluster; None where all requests of the plan are about the clusters.
     largest:
         Largest possible effect.
+
+    Examples
+    --------
+    >>> from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+    >>> ask, shift = Ask(("Is this person kind?",), yes_or_no()), Take("shift", by=("variation",))
+    >>> portraits = Portraits(cues={"eyewear": ("sunglasses",)}, people="8")
+    >>> kind = Protocol(name="kind", title="Who is kind?", stimuli=portraits, ask=ask, takes=(shift,))
+    >>> kind.study().precision.clusters
+    8
     """
 
     what: str
@@ -127,6 +141,11 @@ class LeftOut:
     ----------
     what, why:
         For people.
+
+    Examples
+    --------
+    >>> LeftOut("fashion_style", "no full-body picture").why
+    'no full-body picture'
     """
 
     what: str
@@ -216,6 +235,14 @@ class Study:
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
+
+    Examples
+    --------
+    >>> from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+    >>> ask, people = Ask(("Is this person kind?",), yes_or_no()), Portraits(cues={}, people="8")
+    >>> study = Protocol(name="kind", title="Who is kind?", stimuli=people, ask=ask, takes=(Take("mean"),)).study()
+    >>> study.design.size, study.repeats
+    (8, 1)
     """
 
     name: str

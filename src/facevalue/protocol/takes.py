@@ -50,6 +50,11 @@ class Take:
         Largest difference that would not matter.
     where:
         Place of the take in a file, for people.
+
+    Examples
+    --------
+    >>> Take("shift", by=("variation",), family="cues", margin=0.05).measure
+    'shift'
     """
 
     measure: str

@@ -47,6 +47,11 @@ class Amount(_Written):
         For people ("USD").
     low, high:
         Least and greatest that count; others are no answer.
+
+    Examples
+    --------
+    >>> Amount("USD", low=0).scores[0].unit
+    'USD'
     """
 
     unit: str = "1"
@@ -89,6 +94,11 @@ class Field:
         Of the number, or of the scores.
     values:
         Score by value; empty for a number.
+
+    Examples
+    --------
+    >>> Field(low=0, high=10).values
+    {}
     """
 
     unit: str = "1"
@@ -105,6 +115,12 @@ class Fields(_Written):
     ----------
     fields:
         By name.
+
+    Examples
+    --------
+    >>> fields = Fields({"age": Field("years", 0, 120), "trust": Field(values={"low": 0, "high": 1})})
+    >>> [score.name for score in fields.scores]
+    ['age', 'trust']
     """
 
     fields: Mapping[str, Field]
@@ -168,6 +184,11 @@ class Text(_Written):
         Which of `TAKEN`.
     words:
         Lists of words, by name: occurrences per 1,000 words of the text.
+
+    Examples
+    --------
+    >>> [score.name for score in Text(taken=("words",), words={"warmth": ("kind", "friendly")}).scores]
+    ['words', 'warmth']
     """
 
     taken: tuple[str, ...] = (CHARACTERS, WORDS)
