@@ -35,6 +35,8 @@ class Of:
         Whether differences of shares are written in points of a hundred.
     intervention:
         Those under an intervention instead of those of the requests as they are.
+    crossed:
+        Whether levels that cross two dimensions ("race x gender") are among them.
     """
 
     measure: str | tuple[str, ...]
@@ -47,6 +49,7 @@ class Of:
     most: int | None = None
     points: bool = False
     intervention: str = ""
+    crossed: bool = True
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -152,8 +152,9 @@ class EstimateIndex:
             ["measure", "model", "set"], as_dict=True, maintain_order=True
         )
         self._rows: dict[tuple[object, ...], list[Estimate]] = {}
+        self._levels: dict[str, list[str]] = {}
         self._of: dict[tuple[str, str], pl.DataFrame] = {}
-        self._beside: dict[str, dict[tuple[str, frozenset[tuple[str, str]]], Estimate]] = {}
+        self._beside: dict[tuple[object, ...], dict[frozenset[tuple[str, str]], Estimate]] = {}
         seen = [m for m in self.frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
         self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
         """Models asked, the mean over them not included."""
@@ -215,6 +216,13 @@ class EstimateIndex:
             self._of[key] = self.frame.filter(measure=measure, model=model)
         return self._of[key]
 
+    def levels(self, label: str) -> list[str]:
+        """Levels of a label that any estimate has."""
+        if label not in self._levels:
+            known = label in self.labels
+            self._levels[label] = self.frame[label].drop_nulls().unique(maintain_order=True).to_list() if known else []
+        return self._levels[label]
+
     def kinds(self, model: str) -> list[tuple[str, tuple[str, ...]]]:
         """Measures of a model, each with every set of labels that its estimates have."""
         out: dict[tuple[str, tuple[str, ...]], None] = {}
@@ -271,11 +279,11 @@ class EstimateIndex:
 
     def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
         """Another measure of the same cell."""
-        if measure not in self._beside:
-            self._beside[measure] = {
-                (e.model, _cell(e)): e for key in self._parts if key[0] == measure for e in self._estimates(key)
-            }
-        return self._beside[measure].get((estimate.model, _cell(estimate)))
+        marks = sum(2**i for i, name in enumerate(self.labels) if name in estimate.labels)
+        key = (measure, estimate.model, marks)
+        if key not in self._beside:
+            self._beside[key] = {_cell(e): e for e in self._estimates(key)}
+        return self._beside[key].get(_cell(estimate))
 
 
 def made(rows: pl.DataFrame) -> Iterator[Estimate]:

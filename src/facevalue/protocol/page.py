@@ -136,8 +136,8 @@ class Section:
         Anchor, and title in the contents.
     blocks:
         What it shows; strings are paragraphs.
-    heading:
-        Its title on the page, if another one.
+    heading, alone:
+        Its title on the page, if another one; and where a single model was asked.
     each_model:
         Whether there is a part for every model; else it shows the mean over models, or the first model.
     lead:
@@ -150,6 +150,7 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     heading: str = ""
+    alone: str = ""
     each_model: bool = False
     lead: str = ""
     large: bool = False

@@ -250,7 +250,7 @@ def _more(lead: Findings, view: View, rows: Sequence[Estimate], known: Sequence[
     if len(rows) > len(known):
         more.append(f"{len(rows) - len(known)} more could not be measured.")
     if lead.each is not None:
-        levels = dict.fromkeys(e[lead.each] for e in rows)
+        levels = [level for level in view.numbers.levels(lead.each) if any(e[lead.each] == level for e in rows)]
         more += [_level(lead, view, [e for e in known if e[lead.each or ""] == level]) for level in levels]
     if view.model == POOLED:
         counts = []

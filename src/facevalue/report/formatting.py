@@ -11,7 +11,7 @@ DASH = "–"
 NOT_MEASURABLE = "not measurable"
 MINUS = "−"
 _OTHER = "other_"
-_CROSSED = " x "
+CROSSED = " x "
 """Between the names of two labels that are crossed."""
 _COUNTS = ("variations",)
 _DIFFERENCES = ("pp", "log odds")
@@ -263,8 +263,8 @@ class Titles:
         """The wording of a level; made from its name if nobody gave one."""
         if level is None:
             return DASH
-        if _CROSSED in level and column == "dimension" and not self.known(column, level):
-            first, *rest = (self.get(column, part) for part in level.split(_CROSSED))
+        if CROSSED in level and column == "dimension" and not self.known(column, level):
+            first, *rest = (self.get(column, part) for part in level.split(CROSSED))
             return " × ".join([first, *(part.lower() for part in rest)])
         return self.known(column, level) or _humanise(level)
 

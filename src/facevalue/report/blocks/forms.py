@@ -50,4 +50,4 @@ def filled(form: str, fill: Fill) -> str:
             out.append(said or "")
         else:
             out.append(said if said is not None else _FIELD.sub(lambda m: fill(m[1], m[2] or "") or m[3] or "–", piece))
-    return "".join(out).strip()
+    return "".join(out).strip().removeprefix(", ")

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.lookup import POOLED, Estimate
 from facevalue.report import charts
 from facevalue.report.blocks.content import Content, Line, Lines, StripRow, Strips, Text
 from facevalue.report.blocks.view import View
@@ -39,7 +39,8 @@ def strips(block: blocks.Strips, view: View) -> list[Content]:
     plot = plotted(view, rows, block)
     if plot is None:
         return wrapped(block, [], lines_of(block, view)) if block.empty else []
-    key = [Text(_KEY if plot.judged else _KEY_UNJUDGED)] if block.key else []
+    averaged = "Averaged over the models. " if view.model == POOLED else ""
+    key = [Text(averaged + (_KEY if plot.judged else _KEY_UNJUDGED))] if block.key else []
     return wrapped(block, [*key, plot], lines_of(block, view))
 
 
@@ -204,8 +205,9 @@ def kind_keys(view: View, kinds: tuple[str, str]) -> list[tuple[str, Markup]]:
 
 
 def _kinds(view: View, kinds: tuple[str, str]) -> list[str]:
-    """Kinds in the order in which the study has them."""
-    return view.titles.levels(kinds[1])
+    """Kinds of the levels that there are, in the order in which the study has them."""
+    there = {view.titles.known(f"{kinds[0]}_{kinds[1]}", level) for level in view.numbers.levels(kinds[0])}
+    return [kind for kind in view.titles.levels(kinds[1]) if kind in there]
 
 
 def _band(view: View, e: Estimate) -> tuple[float, float] | None:

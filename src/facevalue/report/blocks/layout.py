@@ -1,12 +1,13 @@
 """From a page's sections to their contents: the one place that knows every block."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
 from facevalue.protocol import blocks, contents
-from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import Estimate, made
 from facevalue.protocol.page import Page, Section
 from facevalue.report.blocks import answers, bars, cells, intervals, plots, tables, wordlists
 from facevalue.report.blocks.content import (
@@ -25,9 +26,8 @@ from facevalue.report.blocks.content import (
 )
 from facevalue.report.blocks.view import View
 from facevalue.report.data import AnyExample, Gallery, Sentence
+from facevalue.report.formatting import CROSSED
 from facevalue.report.verdict import SHORT
-
-_CROSSED = " x "
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Builder:
             out += self.shown(section.blocks, view.at(model))
         if section.large and view.left_out:
             out.append(Text(view.left_out, "small"))
-        return SectionContent(section.id, section.title, section.heading or section.title, out)
+        alone = section.alone if len(view.models) == 1 else ""
+        return SectionContent(section.id, section.title, alone or section.heading or section.title, out)
 
     def shown(self, given: Sequence[blocks.Block], view: View) -> list[Content]:
         """The contents of blocks, in order."""
@@ -115,7 +116,7 @@ class Builder:
         """The same blocks for every cell of a breakdown."""
         groups: dict[tuple[str | None, ...], list[Estimate]] = {}
         for of in block.of:
-            for e in view.rows(of):
+            for e in _cells(block, of, view):
                 groups.setdefault(tuple(e[name] for name in block.over), []).append(e)
         keys = [key for key, own in groups.items() if not block.nonzero or any(e.value for e in own)]
         if block.order == "found":
@@ -153,9 +154,18 @@ class Builder:
         return Part(view.said(block.title, e), shown, note, folds[block.fold], block.level, class_)
 
 
+def _cells(block: blocks.Each, of: Of, view: View) -> list[Estimate]:
+    """Estimates of all cells in the order of the table; one of each where no more is asked of them."""
+    if block.order == "found" or block.nonzero:
+        return view.rows(replace(of, order="given"))
+    frame = view.frame(of)
+    over = [name for name in block.over if name in frame.columns]
+    return list(made(frame.unique(over, keep="first", maintain_order=True) if over else frame.head(1)))
+
+
 def _crossed(key: tuple[str | None, ...]) -> bool:
     """Whether a cell's first label crosses two."""
-    return bool(key) and _CROSSED in (key[0] or "")
+    return bool(key) and CROSSED in (key[0] or "")
 
 
 def prose(block: blocks.Prose, view: View) -> list[Content]:

@@ -1,6 +1,7 @@
 """Tables of estimates with some of their numbers beside each other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from facevalue.protocol import blocks
@@ -18,7 +19,7 @@ T = TypeVar("T")
 def table(block: blocks.Table, view: View) -> list[Content]:
     """A table of estimates."""
     models = [*view.models, *([POOLED] if view.numbers.pooled else [])] if block.each_model else [view.model]
-    named = block.each_model and len(models) > 1
+    named = block.each_model and (len(models) > 1 or not block.label)
     heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
     rows, shown, strong = [], [], []
     for model in models:
@@ -82,12 +83,12 @@ def overview(block: blocks.Overview, view: View) -> list[Content]:
     named = len(models) > 1
     cells: dict[tuple[str | None, ...], dict[str, list[Estimate]]] = {}
     for model in models:
-        for e in (one for of in block.of for one in view.at(model).rows(of)):
+        for e in (one for of in block.of for one in view.at(model).rows(replace(of, order="given"))):
             key = tuple(e[name] for name in block.over)
             cells.setdefault(key, {}).setdefault(model, []).append(e)
     rows = [
         _line(block, view.at(model, dict(zip(block.over, key, strict=True))), own, named=named)
-        for key, by in _grouped(cells).items() for model, own in by.items()
+        for key, by in _grouped(cells, block.over, view).items() for model, own in by.items()
     ]  # fmt: skip
     if not rows:
         return [Text(block.empty, "empty")] if block.empty else []
@@ -104,10 +105,21 @@ def overview(block: blocks.Overview, view: View) -> list[Content]:
     return [*lead, Table(block.title, tuple(heads), rows)]
 
 
-def _grouped(cells: dict[tuple[str | None, ...], T]) -> dict[tuple[str | None, ...], T]:
-    """Cells of one level of the first label together, in the order in which they first appear."""
-    order = list(dict.fromkeys(key[0] for key in cells))
-    return dict(sorted(cells.items(), key=lambda item: order.index(item[0][0])))
+def _grouped(
+    cells: dict[tuple[str | None, ...], T], over: tuple[str, ...], view: View
+) -> dict[tuple[str | None, ...], T]:
+    """Cells of one level of the first label together, in the order in which they appear; others as the study has them.
+
+    Levels without a known order keep that in which they appear.
+    """
+    first = list(dict.fromkeys(key[0] for key in cells))
+    orders = [view.titles.levels(name) for name in over[1:]]
+
+    def place(key: tuple[str | None, ...]) -> tuple[int, ...]:
+        later = (order.index(one) if one in order else -1 for order, one in zip(orders, key[1:], strict=True))
+        return (first.index(key[0]), *later)
+
+    return dict(sorted(cells.items(), key=lambda item: place(item[0])))
 
 
 def _line(block: blocks.Overview, view: View, own: Sequence[Estimate], *, named: bool) -> tuple[Cell, ...]:

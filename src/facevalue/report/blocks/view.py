@@ -11,6 +11,7 @@ from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex, made
 from facevalue.report import formatting
 from facevalue.report.blocks.forms import filled
 from facevalue.report.formatting import (
+    CROSSED,
     DASH,
     NOT_MEASURABLE,
     Titles,
@@ -85,6 +86,8 @@ class View:
                 conditions.append(column.is_not_null())
             elif name not in named:
                 conditions.append(column.is_null())
+            if not of.crossed:
+                conditions.append(column.str.contains(CROSSED, literal=True).not_().fill_null(value=True))
             if name in of.without:
                 conditions.append(column.ne_missing(pl.lit(of.without[name])))
         required = {*(named - optional), *(name for name, level in of.where.items() if _set(level))}

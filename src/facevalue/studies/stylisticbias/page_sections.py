@@ -328,7 +328,7 @@ SECTIONS = (
                 ),
             )),
         ),
-        heading="Model by model",
+        heading="Model by model", alone="The model as a whole",
     ),
     Section(
         "missing",

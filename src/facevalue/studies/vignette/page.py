@@ -126,8 +126,8 @@ PAGE = Page(
             Of("error_rate", ("dimension", "identity", "paradigm?", "contrast?")),
         ),
         few=(
-            "(people, where one stands in several pictures) what pictures or people happen to look like can only be "
-            "told from large differences."
+            "what pictures, or people where one stands in several, happen to look like can only be told from large "
+            "differences."
         ),
         enough=(
             "The unit that was sampled (people, where one stands in several). Intervals are over them, "

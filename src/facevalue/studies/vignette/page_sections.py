@@ -349,7 +349,7 @@ SECTIONS = (
                 heads=("Paradigms", "Dimension", "What", "Model"),
             ),
         ),
-        heading="Model by model",
+        heading="Model by model", alone="The model as a whole",
     ),
     Section(
         "missing", "Answers missing",

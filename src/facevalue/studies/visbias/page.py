@@ -82,8 +82,10 @@ def _ranked(_look: Look, e: Estimate) -> str:
 def _kind(
     name: str, of: tuple[Of, ...], form: str, row: str, title: str, value: str = "value", **more: object
 ) -> Findings:
+    first, *rest = name.split(" ")
     return Findings(
-        of=of, order="given", noun=(name, name), strongest=(form, form), row=row, title=title, value=value, **more,  # type: ignore[arg-type]
+        of=of, order="given", noun=(" ".join([first.removesuffix("s"), *rest]), name), strongest=(form, form), row=row,
+        title=title, value=value, **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -169,7 +171,8 @@ PAGE = Page(
         ONE_WORDING,
     ),
     units=Units(
-        title="Images per group", name="images", of=(divergences(species=False),), none="No group has a valid answer.",
+        title="Images per group", name="images", of=(divergences(species=False, crossed=False),),
+        none="No group has a valid answer.",
         few="intervals may be too narrow. Take those as a trial, not as a finding.", strict=False,
         enough="The unit that was sampled. Intervals are taken over images, not over replies.",
         floor="Noise floor of choices", floor_none="No group's choices were compared.",

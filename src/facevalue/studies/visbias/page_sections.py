@@ -42,7 +42,7 @@ def _found_of(look: Look) -> str:
 def _summary(look: Look) -> str:
     """Of a question, how many groups of each dimension were found different."""
     by: dict[str | None, list[Estimate]] = {}
-    for e in look.rows(divergences(species=False)):
+    for e in look.rows(divergences(species=False, order="given")):
         by.setdefault(e["dimension"], []).append(e)
     parts = [
         f"{look.title('dimension', name)}: "
@@ -55,7 +55,7 @@ def _summary(look: Look) -> str:
 
 def _texts_found(look: Look) -> str:
     """How many differences between descriptions of two groups were found."""
-    rows = [e for of in _DIFFERENCES for e in look.rows(of) if e.q is not None or e.verdict is not None]
+    rows = [e for of in _DIFFERENCES for e in look.rows(of) if e.q is not None]
     return f"Differences between two groups found beyond chance: {sum(map(look.found, rows))} of {len(rows):,}."
 
 
@@ -152,7 +152,7 @@ def _of_texts(name: str, title: str = "", **where: str) -> Strips:
     by = (*GROUP, *(("word_list",) if name == _LISTED else ()))
     return Strips(
         of=(Of(name, by, where, label="{group}"),), first="Group", what="Mean", zero=False, numbers="",
-        title=title or _TITLES.get(name, name),
+        title=title or "{measure}",
     )  # fmt: skip
 
 
@@ -165,12 +165,6 @@ def _no_species(look: Look) -> Sequence[Made]:
     return () if asked else (Paragraph("No species was shown: ask with --species drawn.", "empty"),)
 
 
-_TITLES = {
-    "characters": "Characters",
-    "tokens": "Tokens",
-    "positive_sentiment": "Favourable words",
-    "negative_sentiment": "Unfavourable words",
-}
 _DIFFERENCES = tuple(
     Of(f"{name}_difference", (*SIDES, *(("word_list",) if name == _LISTED else ())), order="surest",
        label="{measure}[: {word_list:raw}]|{group}|{other_group}")
@@ -356,8 +350,10 @@ SECTIONS = (
         (
             Strips(
                 of=(
-                    Of("refusal_rate", ("task", "dimension?", "question?"), label="{task}", note="[{question}]"),
-                    Of("refusal_rate", ("task", "dimension?", "reason"), label="{task}", note="reason: {reason:raw}"),
+                    Of("refusal_rate", ("task", "dimension?", "question?"), label="{task}",
+                        note="[{dimension:lower}][, {question}]"),
+                    Of("refusal_rate", ("task", "dimension?", "reason"), label="{task}",
+                        note="[{dimension:lower}, ]reason: {reason:raw}"),
                 ),
                 first="Task", what="Rate", title="Replies without a valid answer", empty="Not measurable.",
                 rows=(
