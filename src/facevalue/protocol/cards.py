@@ -97,7 +97,13 @@ RATES = (
         ),
         problem=0.2,
     ),
-    Rate(of=Of("refusal_rate"), title="Refusals", note="Of all replies. Worrying: 5% or more.", problem=0.2),
+    Rate(
+        of=Of("refusal_rate"),
+        title="Refusals",
+        note="Of all replies. Worrying: 5% or more.",
+        problem=0.2,
+        exact="Probabilities of the options were read. They do not say whether other replies would be refusals.",
+    ),
     Rate(
         of=Of("position_bias"),
         title="Preference for the first option",
@@ -129,7 +135,7 @@ class Units:
     strict:
         Whether none is a problem.
     floor, floor_none:
-        Title of the card on the noise floor, and what is said where there is none.
+        Title of the card on the noise floor (no card without), and what is said where there is none.
     floor_note:
         What it means, if not the usual; `{least}` and `{most}` are the smallest and the largest floor.
     """

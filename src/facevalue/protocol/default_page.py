@@ -1,8 +1,11 @@
 """Default pages: what follows from the takes of a study that declares no page of its own."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import Strips
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
 from facevalue.protocol.definitions import measure_name
 from facevalue.protocol.look import Of
 from facevalue.protocol.page import Findings, Page, Section
@@ -55,7 +58,24 @@ def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> P
         lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
     )  # fmt: skip
     others = {name: {OTHERS: "All others"} for take in takes if (name := take.of)}
-    return Page(lead=lead, sections=(*sections, missing), titles=others)
+    return Page(
+        lead=lead,
+        sections=(*sections, missing),
+        titles=others,
+        stated=(_wordings(parts), NO_SCORER),
+        units=Units(floor="Noise floor" if any(take.measure == SPREAD for take in takes[:1]) else ""),
+    )
+
+
+def _wordings(parts: Breakdown) -> Stated:
+    """In how many wordings a question is asked."""
+    if WORDING not in parts.asked:
+        return ONE_WORDING
+    return replace(
+        ONE_WORDING,
+        value=f"Asked in {len(parts.levels(WORDING))} wordings",
+        note="Estimates are averages over them. Break a take down by wording to see how far the results hang on it.",
+    )
 
 
 def _selections(take: Take, parts: Breakdown, scores: Sequence[Score]) -> tuple[Of, ...]:

@@ -28,7 +28,7 @@ def of_estimates(page: Page, view: View, runs: Sequence[RunFacts] = ()) -> list[
         *(card for card in rates if card is not None),
         *(_bounds(leads[0], view) if leads else []),
         *(card for card in stated if card is not None),
-        _floor(page, leads, view),
+        *([_floor(page, leads, view)] if page.units.floor else []),
         _units(page, leads, view),
     ]
 
