@@ -184,7 +184,7 @@ def _cells(table: EstimateTable, tables: Tables) -> None:
     if decided["gender"].n_unique() > 1:
         add(decided.drop_nulls("activity"), ["gender", *keys])
     activities = tables.selected.filter(pl.col("contrast") == "activity")
-    add(activities, keys)
+    add(activities.drop_nulls("identity"), keys)  # folders of composed pictures do not name who is in them
     add(activities, [name for name in keys if name != "identity"])
 
 
