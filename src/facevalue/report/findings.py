@@ -24,13 +24,16 @@ def headline(page: Page, view: View) -> Headline:
         return _everything(view)
     if page.together:
         return _together(page, view)
+    compared = False
     for lead in page.lead:
         rows = rows_of(lead, view)
         known = view.known(rows)
-        if isinstance(lead, Described) and known:
+        if isinstance(lead, Findings):
+            compared = compared or bool(rows)
+            if known:
+                return _counted(lead, view, rows)
+        elif known and not compared:  # where a comparison was asked and failed, that is the answer
             return _described(lead, view, known)
-        if isinstance(lead, Findings) and known:
-            return _counted(lead, view, rows)
     return Headline(Outcome.NOT_MEASURABLE, why_not(page, view))
 
 
