@@ -119,6 +119,29 @@ def test_imports_run_one_way(path: Path) -> None:
     assert wrong_imports(layer(path), path.read_text()) == []
 
 
+STUDIES = ("stylisticbias", "vignette", "visbias")
+
+
+def named_studies(source: str) -> list[str]:
+    """Names of studies in strings and identifiers; docstrings and the papers' own titles are no code."""
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    said = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            said.append((node.lineno, node.value))
+        elif isinstance(node, ast.Name):
+            said.append((node.lineno, node.id))
+    return [f"line {line}: {text}" for line, text in said if any(name in text for name in STUDIES)]
+
+
+def test_nothing_below_studies_knows_one_by_name() -> None:
+    below = [path for path in MODULES if LAYER.get(layer(path), len(ORDER)) < LAYER["studies"]]
+    found = {str(path.relative_to(ROOT)): named_studies(path.read_text()) for path in below}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+    assert named_studies("x = 'vignette'") == ["line 1: vignette"]
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_data_becomes_code_and_no_module_is_too_long(path: Path) -> None:
     source = path.read_text()

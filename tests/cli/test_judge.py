@@ -81,7 +81,7 @@ def shares(facevalue: Command) -> dict[str, float]:
     out = facevalue("measure", RUN, "--to", "e.parquet")
     assert out.status == 0, out.err
     found = pl.read_parquet("e.parquet").filter((pl.col("measure") == "field_share") & pl.col("attribute").is_null())
-    return dict(found.select(pl.col("category").cast(pl.String), "value").iter_rows())
+    return dict(found.select(pl.col("route").cast(pl.String), "value").iter_rows())
 
 
 def test_a_judge_is_asked_once_for_each_text_and_counts_from_then_on(asked: Command) -> None:

@@ -1,6 +1,10 @@
 """The two examples from end to end: plan, run, measure, report, compare, interventions, resume, export."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -129,3 +133,57 @@ def test_a_run_s_facts_hold_the_study(written: Command) -> None:
     facts = read_manifest(Path("runs/caption-assistant-sim-default"))
     assert 'name = "caption-assistant"' in str(facts.options["study"])
     assert facts.study == "caption-assistant"
+
+
+def test_two_runs_are_compared_by_their_means(written: Command) -> None:
+    for seed in ("1", "2"):
+        run(written, "hiring-screen.toml", *SMALL, "--model", f"sim/strong@{seed}", "--out", seed)
+    told = written("compare", "1", "2")
+    assert told.status == 0, told.err
+    assert "gender" in told.out
+    assert "engineer" in told.out
+    found = json.loads(written("compare", "1", "2", "--json").out)
+    assert found["measure"] == "mean"
+    assert found["cells_matched"] == 6  # two genders, three jobs
+    run(written, "caption-assistant.toml", *SMALL, "--model", "sim/strong", "--out", "c", "--sample", "40")
+    run(written, "caption-assistant.toml", *SMALL, "--model", "sim/default", "--out", "d", "--sample", "40")
+    assert written("compare", "c", "d").status == 0  # rates per 1,000 words are on a scale
+
+
+def test_the_reference_model_answers_what_it_has_learned(facevalue: Command) -> None:
+    from facevalue.studies.stylisticbias.tables import JUDGMENT
+
+    Path("own.toml").write_text(
+        '[pictures]\nkind = "portraits"\npeople = "4"\n[pictures.cues]\naccessories = ["cap"]\n'
+        f'[prompt]\ntext = "{JUDGMENT}"\n'
+        '[answer]\nkind = "choice"\noptions = ["wealthy", "poor"]\nfavourable = "wealthy"\norderings = "all"\n'
+        '[[take]]\nmeasure = "shift"\nby = ["variation"]\n'
+    )
+    run(facevalue, "own.toml", "--model", "reference", "--exact")
+    assert facevalue("measure", "runs/own-reference").status == 0
+    found = estimates("runs/own-reference")
+    assert found.filter(pl.col("measure") == "shift")["value"].is_not_null().all()
+    assert found.filter(pl.col("measure") == "letter_bias")["value"].is_not_null().all()
+
+
+@pytest.mark.parametrize("signalled", ["SIGKILL"])
+def test_a_killed_run_goes_on(signalled: str, written: Command, tmp_path: Path) -> None:
+    """A run that is killed ends with the same command as one that never was."""
+    asked = ("caption-assistant.toml", "--people", "60", "--seeds", "1,2,3,4", "--model", "sim/default")
+    code = "from facevalue.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", code, "run", *asked, "--out", "killed"], cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not list(Path("killed").glob("responses/*")) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(getattr(signal, signalled))
+    process.wait(60)
+    run(written, *asked, "--out", "killed")
+    run(written, *asked, "--out", "whole")
+    for folder in ("whole", "killed"):
+        assert written("measure", folder).status == 0
+    one, other = (
+        estimates(folder).filter(~pl.col("measure").str.starts_with("drift")) for folder in ("whole", "killed")
+    )
+    shown = ("measure", "variation", "gender", "value", "low", "high")
+    assert one.select(shown).equals(other.select(shown))

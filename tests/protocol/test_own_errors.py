@@ -95,3 +95,46 @@ def test_a_run_s_text_names_no_other_file(read: Reader) -> None:
         studies.build("small", {"study": 'like = "/etc/passwd.toml"'})
     with pytest.raises(FaceValueError, match="larger than 256 KiB"):
         studies.build("small", {"study": "#" * 300_000})
+
+
+@pytest.mark.parametrize("name", ["seeds", "temperature", "a-b", "ä"])
+def test_no_factor_has_the_name_of_a_setting_or_cannot_be_written(name: str, read: Reader) -> None:
+    text = MINIMAL.replace("{job}", f"{{{name}}}").replace("[factor.job]", f'[factor."{name}"]')
+    with pytest.raises(FaceValueError, match=f"{name}"):
+        read(text.replace('by = ["job"]', "")).study()
+
+
+def test_a_file_is_like_another(read: Reader) -> None:
+    (read.folder / "deep").mkdir()
+    (read.folder / "deep" / "base.toml").write_text(
+        MINIMAL.replace('kind = "none"', 'kind = "manifest"\nmanifest = "list.csv"').split("rows = [")[0]
+        + MINIMAL[MINIMAL.index("[prompt]") :]
+    )
+    made = read('like = "deep/base.toml"\n[factor.job]\nlevels = ["judge"]\n[sampling]\nseeds = [7]', "like.toml")
+    assert made.name == "small"
+    assert made.seeds == (7,)
+    assert made.ask is not None
+    assert list(made.ask.slots["job"]) == ["judge"]
+    assert {one.name: one.default for one in made.settings}["manifest"] == str(read.folder / "deep" / "list.csv")
+    (read.folder / "b.toml").write_text(MINIMAL)
+    mistaken = read('like = "b.toml"\n\n[[take]]\nmeasure = "mean"\nby = ["x"]', "like2.toml")
+    with pytest.raises(FaceValueError, match=r"like2.toml: line 3: Unknown factor in a mean 'x'"):
+        mistaken.study()
+
+
+def test_a_confirmatory_spread_is_declared_for_its_own_factor(read: Reader) -> None:
+    takes = "".join(f'[[take]]\nmeasure = "spread"\nof = "{of}"\nconfirmatory = true\n' for of in ("city", "age"))
+    rows = 'city = "Rome"}', 'city = "Rome", age = "1"}', 'city = "Oslo"}', 'city = "Oslo", age = "2"}'
+    text = MINIMAL.replace(*rows[:2]).replace(*rows[2:]) + takes
+    declared = read(text).study().declared
+    assert declared is not None
+    assert [family.where["dimension"] for family in declared().families] == [("city",), ("age",)]
+
+
+def test_a_table_of_another_study_is_refused(read: Reader) -> None:
+    import polars as pl
+
+    protocol = read(MINIMAL)
+    for table in (pl.DataFrame({"image": ["a"]}), pl.DataFrame({"image": [1]}), pl.DataFrame({"image": []})):
+        with pytest.raises(FaceValueError, match="not of this study"):
+            protocol.study({}, table)

@@ -132,7 +132,9 @@ def run(
     folder: str, study: str = "vignette", measure: str = "selection_frequency", model: str = "m", **options: Any
 ) -> Any:
     """A run without answers."""
-    declared = SimpleNamespace(name=study, measures=(SimpleNamespace(name=measure),), options=options, version=1)
+    declared = SimpleNamespace(
+        name=study, compared=None, measures=(SimpleNamespace(name=measure),), options=options, version=1
+    )
     made = SimpleNamespace(folder=Path(folder), study=declared, model=model, facts=Facts())
     return cast(StoredRun, made)
 

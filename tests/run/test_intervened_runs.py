@@ -128,20 +128,20 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 def test_an_intervention_without_effect_is_found_in_about_one_test_of_twenty(measured: pl.DataFrame) -> None:
     """Some 120 tests that share their answers: up to twice as many by chance."""
     own = measured.filter((pl.col("measure").is_in(["change: sbs", "change: phi"])) & pl.col("p").is_not_null())
-    idle = own.filter(pl.col("model").str.ends_with("idle"))
+    idle = own.filter(intervention="idle")
     assert idle.height > 80
     assert 0 < (idle["p"] < 0.05).mean() < 0.1  # type: ignore[operator]
     assert (idle["q"] < 0.05).sum() == 0
 
 
 def test_a_picture_taken_away_is_found_to_move_the_judgment(measured: pl.DataFrame) -> None:
-    own = measured.filter((pl.col("measure") == "change: phi") & pl.col("model").str.ends_with("blind"))
+    own = measured.filter((pl.col("measure") == "change: phi") & (pl.col("intervention") == "blind"))
     assert (own["q"] < 0.05).any()
 
 
 def test_replies_in_the_cipher_are_valid_and_changes_are_judged(measured: pl.DataFrame) -> None:
-    cipher = measured.filter(pl.col("model") == "sim/strong@3 + blind")
-    shares = dict(cipher.filter(pl.col("measure") == "reading_share").select("category", "value").iter_rows())
+    cipher = measured.filter(intervention="blind")
+    shares = dict(cipher.filter(pl.col("measure") == "reading_share").select("reading", "value").iter_rows())
     assert shares["decoded"] > 85
     assert shares["unable"] == 0
     changed = cipher.filter(pl.col("measure").str.starts_with("change: "))

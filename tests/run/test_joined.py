@@ -48,7 +48,7 @@ def test_each_part_has_the_numbers_that_it_has_alone(parts: dict[str, StoredRun]
         assert of(together, name).equals(of(alone, name)), name
         assert tallies[str(run.folder)] == counted[str(run.folder)]
     across = together.filter(pl.col("measure") == "paradigm_pearson")
-    pairs = {frozenset(row) for row in across.select("paradigm", "category").rows()}
+    pairs = {frozenset(row) for row in across.select("paradigm", "other_paradigm").rows()}
     assert len(pairs) == 3  # what only runs together can say
 
 

@@ -34,7 +34,7 @@ def test_the_gap_is_the_papers_elderly_less_young_tested_by_welch(faces: Faces) 
     phi[elderly & varied] += 0.4
     found = gaps(phi, faces)
     one = found.filter((pl.col("dimension") == "age") & (pl.col("variation") == "sunglasses")).row(0, named=True)
-    assert (one["group"], one["contrast"]) == ("elderly", "young")
+    assert (one["group"], one["other_group"]) == ("elderly", "young")
     shifts = Shifts(faces, phi, ["wealthy", "polite"])
     own = faces.manifest[faces.varied]
     glasses = (own["variation"] == "sunglasses").to_numpy()

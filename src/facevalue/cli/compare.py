@@ -36,7 +36,7 @@ _NAMED = 5
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write every cell here, as a .csv file."
 )
 def compare(real: Path, synthetic: Path, as_json: bool, out: Path | None) -> None:
-    """Compare the selection frequencies of two runs: SYNTHETIC minus REAL, in percentage points.
+    """Compare the selection frequencies or mean answers of two runs: SYNTHETIC minus REAL, in percentage points.
 
     The runs are of one study; their pictures may differ (photographs and drawn or generated pictures), or their models.
     Mean absolute error, RMSE and largest delta are above zero even if nothing differs: `chance` says how large.
@@ -65,13 +65,30 @@ def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
-    console.print(_summary(found.overall, ["paradigm"], f"Over all: {names[1]} minus {names[0]}, percentage points"))
+    over = ["paradigm"] if "paradigm" in found.overall.columns else []
+    console.print(_summary(found.overall, over, f"Over all: {names[1]} minus {names[0]}, percentage points"))
+    if not over:
+        console.print(_means(found))
+        return
     if found.by_activity.height:
         console.print(_summary(found.by_activity, ["paradigm", "activity"], "By activity"))
     console.print(_identities(_titled(found.matched.cells, found)))
 
 
+def _means(found: Agreement) -> Table:
+    """The largest deltas of a study's means, by its own factors."""
+    cells = found.matched.cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
+    table = Table(title="first → second (delta), * q < 0.05", title_justify="left", box=None, pad_edge=False)
+    for name in (*found.matched.keys, found.measure):
+        table.add_column(name)
+    for row in cells.iter_rows(named=True):
+        table.add_row(*(row[name] or "all" for name in found.matched.keys), _cell(row))
+    return table
+
+
 def _titled(cells: pl.DataFrame, found: Agreement) -> pl.DataFrame:
+    if "identity" not in cells.columns:
+        return cells
     return cells.with_columns(pl.col("identity").replace(found.identities))
 
 
@@ -82,7 +99,7 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str) -> Table:
         table.add_column(name)
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right")
-    for _, own in rows.group_by(by, maintain_order=True):
+    for own in rows.partition_by(by, maintain_order=True) if by else [rows]:
         found = {row["statistic"]: row for row in own.iter_rows(named=True)}
         n = f"{max(own['n'].to_list()):,}"
         table.add_row(

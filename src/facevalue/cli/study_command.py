@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting
 from facevalue.studies import STUDIES, protocol
 from facevalue.types import OptionValue
@@ -38,6 +39,9 @@ class StudyGroup(click.Group):
         """Make the study's command."""
         study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
+        options = {option.lstrip("-").replace("-", "_") for param in self._common for option in param.opts}
+        if taken := sorted(names & options):
+            raise DataError(f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it.")
 
         def callback(**values: Any) -> int | None:
             options: dict[str, OptionValue] = {name: values.pop(name) for name in names}

@@ -55,6 +55,8 @@ class Ask:
         for name, levels in self.slots.items():
             if not levels:
                 raise DataError(f"The factor {name!r} has no levels.")
+            if not name.isidentifier() or not name.isascii():
+                raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
             if not any(name in slots(text) for text in self.prompts):
                 raise DataError(f"The prompt has no slot {{{name}}} for the factor {name!r}.")
         if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):

@@ -27,7 +27,7 @@ from facevalue.protocol.sets import Sets
 from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
 from facevalue.protocol.stimuli import Rows, located
 from facevalue.protocol.study import Study
-from facevalue.protocol.takes import CONTRAST, DIMENSION, PREFERENCE, SHIFT, Breakdown, Take
+from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
 from facevalue.store.manifest import STUDY_TEXT
 from facevalue.types import OptionValue, Sampling
 
@@ -52,9 +52,12 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
     assert stimuli is not None
     assert ask is not None
     options = located(options)
-    table = stimuli.table(options) if manifest is None else manifest
+    table = stimuli.table(options) if manifest is None else _stored(manifest)
     asked = _narrowed(ask, options)
     sets = stimuli.sets(table)
+    for name in ("image", sets.key, *sets.cue):
+        if name not in table.columns or (table[name].null_count() and name not in sets.cue):
+            raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
     parts = Breakdown(sets, asked.items)
     _check_labels(parts, asked)
     sides = isinstance(stimuli, Pairs)
@@ -96,9 +99,17 @@ def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: p
         titles=protocol.titles,
         asked_together=(sets.key,),
         followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
+        compared=_compared(protocol, parts, asked),
         declared=_declared(protocol, parts, asked),
         page=protocol.page or partial(_page, analysis),
     )
+
+
+def _stored(manifest: pl.DataFrame) -> pl.DataFrame:
+    """A run's table of stimuli, which may come from a stranger."""
+    if not manifest.height or any(kind != pl.String for kind in manifest.dtypes):
+        raise DataError("The table of pictures is empty or holds more than texts: it is not of this study.")
+    return manifest
 
 
 @contextmanager
@@ -227,6 +238,17 @@ def _page(analysis: Analysis) -> "Page":
     return taken(analysis.protocol.takes, analysis.parts, analysis.ask.reply.scores)
 
 
+def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> tuple[str, float, float] | None:
+    """The first mean of an answer on a scale."""
+    scores = ask.reply.scores
+    means = [take for take in protocol.takes if take.measure == MEAN]
+    for take in means:
+        for score in scores:
+            if score.span is not None and (not take.scores or score.name in take.scores):
+                return measure_name(take, parts, score, scores), score.low, score.high
+    return None
+
+
 def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
     """Confirmatory families and margins of the takes, as what was declared before the run."""
     scores = ask.reply.scores
@@ -243,7 +265,10 @@ def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], P
         for take in confirmed:
             own = [score for score in scores if not take.scores or score.name in take.scores]
             for score in own:
-                levels = {name: ("*",) if name in (*take.by, take.of) else None for name in parts.factors}
+                levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(parts.factors)
+                levels |= dict.fromkeys(take.by, ("*",))
+                if take.of:
+                    levels |= {DIMENSION: (take.of,)} if take.measure == SPREAD else {take.of: ("*",)}
                 name = take.named() if len(own) == 1 else f"{take.named()} ({score.name})"
                 measure = measure_name(take, parts, score, scores)
                 families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))

@@ -1,5 +1,6 @@
 """A user's own study: a TOML file that says what is shown, asked and taken. Nothing in it is executed."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
@@ -67,7 +68,7 @@ def read(path: Path, published: Lookup) -> Protocol:
     lines = lines_of(text)
     like = document.get("like")
     if isinstance(like, str) and is_path(like):
-        document, lines = _merged(path, document, (path.resolve(),)), {}
+        document = _merged(path, document, (path.resolve(),))
     elif like is not None:
         return _narrowed(Table(name, lines, (), document), published)
     document.setdefault("name", path.stem)
@@ -103,7 +104,12 @@ def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...]) -> 
     if len(seen) >= MOST_LIKE:
         raise DataError(f"{path.name}: more than {MOST_LIKE} files are like one another.")
     base = to_toml(read_file(other, MAX_BYTES, "a study"), other.name)
-    return _over(_merged(other, base, (*seen, other.resolve())), own)
+    merged = _merged(other, base, (*seen, other.resolve()))
+    pictures = merged.get("pictures")
+    for key in ("manifest", "path"):  # paths are relative to the file that they stand in
+        if isinstance(pictures, dict) and isinstance(pictures.get(key), str):
+            merged["pictures"] = {**pictures, key: os.path.relpath(other.parent / pictures[key], path.parent)}
+    return _over(merged, own)
 
 
 def _over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

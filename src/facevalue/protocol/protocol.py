@@ -75,6 +75,10 @@ class Protocol:
             own = (Setting(name, f"Only these levels of {name}.", []) for name in self.ask.slots)
             drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))
             object.__setattr__(self, "settings", (*self.stimuli.settings, *own, *drawn))
+        names = [setting.name for setting in self.settings]
+        for name in self.ask.slots:
+            if names.count(name) > 1:
+                raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others.

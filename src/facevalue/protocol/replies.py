@@ -206,7 +206,7 @@ class Options:
                 column[own] = np.nan
             mass[own] = 0.0
             if rows.size:
-                weights = np.array(exact["weights"].gather(rows).to_list(), dtype=np.float64)
+                weights = exact["weights"].gather(rows).explode().to_numpy().reshape(rows.size, -1)
                 score[rows] = (weights * table[orderings[rows]]).sum(axis=1)
                 first[rows] = weights[:, 0]
                 lettered[rows] = weights[np.arange(rows.size), letter[orderings[rows]]]

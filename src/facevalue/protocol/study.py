@@ -206,6 +206,8 @@ class Study:
         Columns of what is shown: stimuli of one level of the first of these that they have are asked close together,
         as they are compared with each other (the base and all variations of a face). Without them each stimulus is
         asked by itself, at a time drawn by seed.
+    compared:
+        The measure that two runs are compared by, with its smallest and largest value; None if they have none.
     declared:
         Families and margins that the study itself declares, so that they stand before any answer; None if none.
     page:
@@ -244,6 +246,7 @@ class Study:
     counted_by: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    compared: tuple[str, float, float] | None = None
     declared: "Callable[[], Preregistration] | None" = None
     page: "Callable[[], Page] | None" = None
     labels: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.errors import RunError
+from facevalue.measures.estimates import label_columns
 from facevalue.measures.run_comparison import Matched, match, summarise
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun
@@ -36,6 +37,8 @@ class Agreement:
         What else differs between the runs, for people.
     identities:
         The wording of identities for people, where it isn't the level itself.
+    measure:
+        What is compared.
     """
 
     matched: Matched
@@ -43,11 +46,12 @@ class Agreement:
     by_activity: pl.DataFrame
     notes: tuple[str, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)
+    measure: str = MEASURE
 
     def json(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "measure": MEASURE,
+            "measure": self.measure,
             "notes": list(self.notes),
             "cells_matched": self.matched.cells.height,
             "only_first": self.matched.only_first.to_dicts(),
@@ -59,7 +63,7 @@ class Agreement:
 
 
 def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreement:
-    """Compare the selection frequencies of two runs, second minus first.
+    """Compare the selection frequencies, or the mean answers, of two runs, second minus first.
 
     Parameters
     ----------
@@ -71,7 +75,7 @@ def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreemen
     Raises
     ------
     RunError
-        The runs are one and the same or of different studies, or their study has no selection frequencies.
+        The runs are one and the same or of different studies, or their study has nothing to compare.
     DataError
         No cell is in both.
     """
@@ -82,14 +86,20 @@ def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreemen
             f"{first.folder} is a run of {first.study.name}, {second.folder} one of {second.study.name}: compare runs "
             "of one study."
         )
-    if MEASURE not in {measure.name for measure in first.study.measures}:
-        raise RunError(f"{first.study.name} has no selection frequencies; `facevalue compare` compares those.")
+    scale = first.study.compared
+    if scale is None and MEASURE not in {measure.name for measure in first.study.measures}:
+        raise RunError(
+            f"{first.study.name} has no selection frequencies and no mean of answers on a scale; `facevalue compare` "
+            "compares those."
+        )
     tables = []
     for run in (first, second):
         found, tallies = estimate([run.plain()])
         if not any(tally.valid for tally in tallies.values()):
             raise RunError(f"{run.folder} has no valid answer to compare.")
         tables.append(found)
+    if scale is not None:
+        return compare_means(tables[0], tables[1], scale, seed, differences(first, second))
     return compare_estimates(
         tables[0], tables[1], seed, differences(first, second), first.study.titles.get("identity", {})
     )
@@ -143,6 +153,38 @@ def compare_estimates(
         acting = Matched(matched.keys, done, matched.only_first, matched.only_second)
         by_activity = summarise(acting, DESCRIPTOR, ["paradigm", "activity"], seed)
     return Agreement(matched, overall, by_activity, tuple(notes), identities or {})
+
+
+def compare_means(
+    first: pl.DataFrame, second: pl.DataFrame, scale: tuple[str, float, float], seed: int = 0, notes: Sequence[str] = ()
+) -> Agreement:
+    """Compare the means in two tables of estimates, in percent of their scale: those that are broken down furthest.
+
+    Parameters
+    ----------
+    first, second, seed, notes:
+        As for `compare_estimates`.
+    scale:
+        The measure, and its smallest and largest value (`Study.compared`).
+
+    Raises
+    ------
+    DataError
+        No cell is in both.
+    """
+    measure, low, high = scale
+    percent = 100 / (high - low)
+    tables = [table.filter(pl.col("measure") == measure) for table in (first, second)]
+    keys = [name for name in label_columns(tables[0]) if any(table[name].is_not_null().any() for table in tables)]
+    cells = []
+    for table in tables:
+        known = table.with_columns(depth=pl.sum_horizontal(pl.col(name).is_not_null() for name in keys))
+        own = known.filter(pl.col("depth") == known["depth"].max()) if keys else known
+        scaled = own.with_columns((pl.col("value") - low) * percent, pl.col("se") * percent)
+        cells.append(scaled.select(*keys, *_NUMBERS))
+    matched = match(cells[0], cells[1], keys)
+    overall = summarise(matched, keys, seed=seed)
+    return Agreement(matched, overall, overall.clear(), tuple(notes), measure=measure)
 
 
 def _finest(first: pl.DataFrame, second: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

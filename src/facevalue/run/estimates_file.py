@@ -76,6 +76,8 @@ def _check(table: pl.DataFrame, study: Study) -> None:
     for name, dtype in table.schema.items():
         if dtype not in (expected[name], pl.Null):
             raise DataError(f"its column {name!r} is {dtype}, not {expected[name]}.")
+    if table["measure"].null_count() or table["model"].null_count():
+        raise DataError("some name no measure or no model.")
     others = table.filter(pl.col("study").ne_missing(study.name))
     if others.height:
         raise DataError(f"some are of {others['study'][0]!r}.")

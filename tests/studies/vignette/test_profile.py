@@ -177,6 +177,6 @@ def test_models_and_paradigms_are_correlated_per_dimension_and_over_all() -> Non
     assert decision.filter(pl.col("other_model") == "c")["value"].max() < -0.8  # type: ignore[operator]
     assert set(decision["dimension"].to_list()) == {"age", "race", None}
     between = found.filter(pl.col("measure") == "paradigm_spearman")
-    assert between.select("paradigm", "category").unique().rows() == [("factuality", "decision")]
+    assert between.select("paradigm", "other_paradigm").unique().rows() == [("factuality", "decision")]
     assert (between["value"] > 0.5).all()
     assert between["clusters"].to_list() == [6, 6, 12]

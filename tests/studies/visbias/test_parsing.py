@@ -142,7 +142,7 @@ def test_a_text_form_that_is_answered_in_lines_is_a_form_and_its_share_is_measur
     ages = fields.filter(attribute="age", prefilled=False, read="lines")
     assert ages.select("route", "reason").unique().rows() == [("none", "implausible")]
     found = estimates(study, answers).filter(pl.col("measure") == "form_reading")
-    assert dict(found.select("category", "value").iter_rows()) == {"json": 0.5, "broken": 0.0, "lines": 0.5}
+    assert dict(found.select("reading", "value").iter_rows()) == {"json": 0.5, "broken": 0.0, "lines": 0.5}
 
 
 def test_a_category_that_a_judge_invents_is_none() -> None:

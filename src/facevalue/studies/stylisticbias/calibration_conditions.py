@@ -141,7 +141,7 @@ def true_shift(condition: Condition, size: int, rng: np.random.Generator) -> flo
 
 def judged(s: Shifts, margin: float = MARGIN) -> dict[str, dict[str, Array]]:
     """Value, ends, p and verdict of each family of shifts, judged as one page."""
-    table = EstimateTable("stylisticbias", "sim")
+    table = EstimateTable("stylisticbias", "sim", m.LABELS)
     everything, variation, attribute = s.by(), s.by("attribute", "variation"), s.by("attribute")
     for rows, columns, family in (
         (variation, None, "variations"),

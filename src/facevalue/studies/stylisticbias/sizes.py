@@ -64,7 +64,8 @@ def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:
         (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
     ):
         floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
-        derived(table, measure, labels, cells, statistic, counted, floor=floor)
+        counts_steps = measure is m.STEPS_80
+        derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
 
 
 def _mean(values: Array) -> Array:

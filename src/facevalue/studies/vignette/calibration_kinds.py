@@ -17,7 +17,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.studies.vignette.aggregate import tally
 from facevalue.studies.vignette.analysis import estimate
-from facevalue.studies.vignette.measures import MEASURES
+from facevalue.studies.vignette.measures import LABELS, MEASURES
 
 Array = npt.NDArray[np.float64]
 ALPHA = 0.05
@@ -167,7 +167,7 @@ def truth(kind: Kind) -> tuple[Array, Array]:
 
 def audit(kind: Kind, seed: int) -> pl.DataFrame:
     """One audit's estimates with their verdicts."""
-    table = EstimateTable("vignette", "generated")
+    table = EstimateTable("vignette", "generated", LABELS)
     estimate(table, tally([answers(kind, seed)]))
     return judge(table.frame(), MEASURES, lead=LEAD)
 
