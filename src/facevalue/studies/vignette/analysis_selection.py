@@ -108,8 +108,9 @@ def _cells(table: EstimateTable, tables: Tables) -> None:
         each = ["gender", *keys]
         record(table, m.SELECTION, selection.cells(decided.drop_nulls("activity"), each).sort(each), WILSON)
     activities = tables.selected.filter(pl.col("contrast") == "activity")
-    for names in (keys, [name for name in keys if name != "identity"]):
-        record(table, m.SELECTION, selection.cells(activities, names).sort(names), WILSON)
+    nobody = [name for name in keys if name != "identity"]
+    for own, names in ((activities.drop_nulls("identity"), keys), (activities, nobody)):  # null where a picture has two
+        record(table, m.SELECTION, selection.cells(own, names).sort(names), WILSON)
 
 
 def add_neither(table: EstimateTable, tables: Tables) -> None:
