@@ -5,6 +5,8 @@ BIN := .venv/bin
 BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
 # Compile once while installing: otherwise the first start of every command pays for it.
 export UV_COMPILE_BYTECODE = 1
+# And our own modules, where the shell says otherwise: each process that a test starts would compile them anew.
+export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
 # uv is fast; pip installs the same pinned, hashed packages where uv is missing or cannot reach an index.
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \
@@ -61,7 +63,7 @@ calibration: .venv/.demo ## check intervals and p-values against models whose bi
 	$(BIN)/facevalue calibrate stylisticbias --model reference --repetitions 200 --out docs/calibration-reference.csv
 	$(BIN)/facevalue calibrate vignette --repetitions 100 --sizes 8,30 --out docs/calibration-vignette.csv
 	$(BIN)/facevalue calibrate visbias --repetitions 20 --sizes 2 --out docs/calibration-visbias.csv
-	$(BIN)/python -m facevalue.measures.coverage --out docs/coverage.csv
+	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
 
 reference: .venv/.engine ## train the reference model anew into build/reference, or go on; ARGS="--bias 2" for a variant
 	$(BIN)/python -m reference.train build/reference $(ARGS)
@@ -82,7 +84,7 @@ format: .venv/.dev ## format, and mend what lint can mend
 
 clean: ## remove the environment, caches and demo output (never runs/)
 	rm -rf .venv demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks reference tools -name __pycache__ -prune -exec rm -rf {} +
 
 # Universal: one lock for Python 3.11 to 3.14 on every platform. Nothing that needs torch may enter (tests/test_package.py).
 compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --annotation-style line \

@@ -19,7 +19,7 @@ def simulate(folder: str) -> list[float]:
     """Requests a second, and how many requests, of the whole run."""
     from facevalue import studies
     from facevalue.models import load
-    from facevalue.run import RunSettings, run
+    from facevalue.runs import RunSettings, run
 
     study = studies.build("stylisticbias", {"faces": "274M,226F"})
     summary = run(study, load("sim/default"), Path(folder), RunSettings(check=False))
@@ -28,8 +28,8 @@ def simulate(folder: str) -> list[float]:
 
 def measure(folder: str) -> list[float]:
     """Seconds for the measures of the run, imports not counted, and peak memory in MB."""
-    from facevalue.run.joined import estimate
-    from facevalue.run.stored import StoredRun
+    from facevalue.runs.joined import estimate
+    from facevalue.runs.stored import StoredRun
     from facevalue.studies.stylisticbias import analysis
 
     assert analysis

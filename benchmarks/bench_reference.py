@@ -22,11 +22,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._harness import RESULTS, fresh, machine, peak_mb
-from facevalue.models.base import Model
+from facevalue.models.base import Model, ModelOptions
 from facevalue.models.reference.adapter import FOLDER, ReferenceModel
 from facevalue.models.reference.network import ONE_THREAD
 from facevalue.models.reference.truth import SCENARIOS
-from facevalue.models.registry import ModelOptions, load
+from facevalue.models.registry import load
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.drawn import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT

@@ -18,9 +18,9 @@ from benchmarks import _harness
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
 from facevalue.design import Block, Design, Factor, sample
 from facevalue.models.base import Capabilities
-from facevalue.run import RunSettings, run
+from facevalue.protocol.study import Study
+from facevalue.runs import RunSettings, run
 from facevalue.stimuli.base import Kind
-from facevalue.studies.base import Study
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -14,7 +14,7 @@ import polars as pl
 
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb, seconds
 from facevalue import studies
-from facevalue.run.plan import plan
+from facevalue.runs.plan import plan
 
 ANSWERS = 2_000_000
 

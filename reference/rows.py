@@ -30,8 +30,7 @@ from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.studies.vignette.options import POSITIONS
-from facevalue.studies.vignette.prompts import CHOICES
-from facevalue.studies.vignette.roles import roles
+from facevalue.studies.vignette.prompts import CHOICES, roles
 from facevalue.studies.vignette.tables import questions
 from reference import words
 from reference.scenes import Shown

@@ -18,7 +18,7 @@ from facevalue.stimuli.drawn_identities import LOOKS
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.studies.vignette.options import POSITIONS
-from facevalue.studies.vignette.roles import roles
+from facevalue.studies.vignette.prompts import roles
 from facevalue.studies.vignette.tables import dimensions, identities, questions, term_pairs
 
 PAD, END, IMAGE, USER, SYSTEM, ASSISTANT = "<pad>", "<end>", "<image>", "<user>", "<system>", "<assistant>"

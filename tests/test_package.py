@@ -86,10 +86,11 @@ def examples(path: Path) -> doctest.DocTest | None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_sessions_in_documents_run_as_printed(path: Path) -> None:
+def test_sessions_in_documents_run_as_printed(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     test = examples(path)
     if test is None:
         return
+    monkeypatch.chdir(tmp_path)
     for module in NEEDED.get(path.name, ()):
         pytest.importorskip(module, reason="its examples need the local engine: pip install 'facevalue[hf]'")
     said: list[str] = []

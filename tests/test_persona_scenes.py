@@ -15,8 +15,8 @@ from facevalue.stimuli.noto.artwork import artwork
 from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.persona_scenes import ARTWORK, PERSONAS, persona_svg
 from facevalue.stimuli.noto.scenes import SIZE
-from facevalue.stimuli.noto.vendor import needed
-from facevalue.stimuli.portraits.raster import pixels
+from tests.drawn import pixels
+from tools.noto_artwork import needed
 
 TABLE_3 = (
     "Art Lover", "Bookworm", "Foodie", "Geek", "Loves Outdoors", "Music Lover", "Slob", "Neat", "Freegan", "Active",

@@ -1,3 +1,77 @@
-"""FaceValue audits social bias in vision-language models."""
+"""FaceValue audits social bias in vision-language models.
+
+>>> import facevalue as fv
+>>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
+>>> run = fv.run(study, "sim/default", "runs/mine", exact=True, progress=False)
+>>> run.estimates().filter(measure="sbs").height > 0
+True
+
+Everything here is imported when it is first used, so that `import facevalue` takes no time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from facevalue import errors, protocol
+    from facevalue.api.calls import compare, model, open_run, run, study
+    from facevalue.api.run import Run
+    from facevalue.api.study import Study
+    from facevalue.models.base import Capabilities, Model
+    from facevalue.prompts.interventions import Intervention
+    from facevalue.protocol.protocol import Protocol
+    from facevalue.stimuli.base import Kind, Source
+    from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Capabilities",
+    "Image",
+    "Intervention",
+    "Kind",
+    "Model",
+    "Option",
+    "Protocol",
+    "Question",
+    "Request",
+    "Response",
+    "Run",
+    "Sampling",
+    "Source",
+    "Status",
+    "Stimulus",
+    "Study",
+    "compare",
+    "errors",
+    "model",
+    "open_run",
+    "protocol",
+    "run",
+    "study",
+]
+
+_MODULES = {
+    "facevalue.api.calls": ("compare", "model", "open_run", "run", "study"),
+    "facevalue.api.run": ("Run",),
+    "facevalue.api.study": ("Study",),
+    "facevalue.models.base": ("Capabilities", "Model"),
+    "facevalue.prompts.interventions": ("Intervention",),
+    "facevalue.protocol.protocol": ("Protocol",),
+    "facevalue.stimuli.base": ("Kind", "Source"),
+    "facevalue.types": ("Image", "Option", "Question", "Request", "Response", "Sampling", "Status", "Stimulus"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("errors", "protocol"):
+        return import_module(f"facevalue.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'facevalue' has no attribute {name!r}", name=name, obj=None)
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -60,3 +60,7 @@ class DependencyError(FaceValueError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"This needs {package}, which is not installed: pip install 'facevalue[{extra}]'.")
+
+
+class PluginError(FaceValueError):
+    """A study or model of another package that cannot be had: not importable, or of a name that is taken."""

@@ -4,6 +4,7 @@ Everything here is frozen data. `Request` holds *shared* `Stimulus` and `Questio
 over millions of trials builds a handful of small tuples per trial and nothing else.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,7 +15,13 @@ OptionValue = str | int | float | bool | list[str]
 
 
 class Status(StrEnum):
-    """What became of a request. Anything but `OK` is never an answer."""
+    """What became of a request. Anything but `OK` is never an answer.
+
+    Examples
+    --------
+    >>> Status("refused") is Status.REFUSED
+    True
+    """
 
     OK = "ok"
     """The model replied with text, or its option probabilities were read."""
@@ -36,10 +43,19 @@ class Image:
         The file's bytes.
     media_type:
         Its MIME type, such as "image/png".
+
+    Examples
+    --------
+    >>> Image(b"...", "image/png")
+    Image(media_type='image/png')
     """
 
-    data: bytes
+    data: bytes = field(repr=False)
     media_type: str
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What notebooks show."""
+        return {self.media_type: b64encode(self.data).decode()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +73,12 @@ class Stimulus:
         Factor levels of the stimulus. For simulators and exports; never shown to a model.
     load:
         Returns the encoded images; called only by models that look.
+
+    Examples
+    --------
+    >>> blank = Stimulus("0", "blank", {"colour": "white"}, lambda: (Image(b"...", "image/png"),))
+    >>> blank.load()
+    (Image(media_type='image/png'),)
     """
 
     key: str
@@ -77,6 +99,11 @@ class Option:
         Its wording in the prompt: "competent".
     level:
         What it means to the study, whatever its label and place: "favourable".
+
+    Examples
+    --------
+    >>> Option("(a)", "competent", "favourable").level
+    'favourable'
     """
 
     label: str
@@ -105,6 +132,12 @@ class Question:
         How its reply is drawn, where that differs from the study's; None if it doesn't.
     draw:
         Which of several replies to one and the same question this is; each draw has a seed of its own.
+
+    Examples
+    --------
+    >>> options = (Option("(a)", "competent", "favourable"), Option("(b)", "incompetent", "unfavourable"))
+    >>> Question("Is this person (a) competent or (b) incompetent?", options).options[0].text
+    'competent'
     """
 
     prompt: str
@@ -128,6 +161,11 @@ class Sampling:
         Nucleus mass in (0, 1].
     max_tokens:
         Longest reply in tokens.
+
+    Examples
+    --------
+    >>> Sampling(temperature=0.0).max_tokens
+    16
     """
 
     temperature: float = 1.0
@@ -154,6 +192,13 @@ class Request(NamedTuple):
         Whether the reply must be one of the question's options, where the model can be held to that. Probabilities
         (`exact`) of models on this machine (`hf/...`) are then those of replies so held, and sum to 1. Servers and
         vLLM can't read those: theirs are of free replies, whatever it says.
+
+    Examples
+    --------
+    >>> stimulus = Stimulus("0", "nothing", {}, lambda: ())
+    >>> request = Request(7, 0, 1, stimulus, Question("Who?"), Sampling(), exact=False)
+    >>> request.question.prompt
+    'Who?'
     """
 
     trial: int
@@ -186,6 +231,11 @@ class Response(NamedTuple):
         Milliseconds from sending to the whole reply, retries not counted.
     error:
         For people: why there is no answer, or why an exact request was answered by a drawn reply; None otherwise.
+
+    Examples
+    --------
+    >>> Response(trial=7, repeat=0, status=Status.OK, text="(a)").text
+    '(a)'
     """
 
     trial: int

@@ -15,7 +15,6 @@ from facevalue.answers.categories import (
     resolve,
     resolve_column,
     resolve_values,
-    route_shares,
     words,
 )
 from facevalue.errors import DataError, UnknownNameError
@@ -176,9 +175,7 @@ def test_a_column_keeps_its_order_and_what_is_missing_is_no_category() -> None:
     assert found["categories"].to_list() == [["Female"], ["Hiking", "Reading"], None, ["Female"], ["Unspecified"]]
     assert found["reason"].to_list() == [None, None, None, None, "invented"]
     assert calls == ["dragon"]
-    shares = route_shares(pl.concat([frame, found], how="horizontal"), ["attribute"])
-    assert shares.filter(attribute="gender").select("route", "n").rows() == [("synonym", 2), ("none", 1)]
-    assert shares.group_by("attribute").agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1, 1])
+    assert found["route"].to_list() == ["synonym", "exact", None, "synonym", "none"]
 
 
 def test_each_distinct_field_is_judged_once() -> None:

@@ -1,5 +1,6 @@
 """Run command lines as a user does."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,6 @@ Command = Callable[..., Outcome]
 def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
     """Run a command line in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
 
     def command(*args: str) -> Outcome:
@@ -37,3 +37,30 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         return Outcome(code if isinstance(code, int) else 0, said.out, said.err)
 
     return command
+
+
+@pytest.fixture(scope="session")
+def finished_runs() -> dict[tuple[str, ...], Path]:
+    """Where the runs of each command line lie that `ran` has run."""
+    return {}
+
+
+@pytest.fixture
+def ran(
+    facevalue: Command,
+    tmp_path_factory: pytest.TempPathFactory,
+    finished_runs: dict[tuple[str, ...], Path],
+) -> Callable[..., None]:
+    """`facevalue run`, asked once in a session: who gives the same command line later gets a copy of its `runs`."""
+
+    def run(*args: str) -> None:
+        if args not in finished_runs:
+            assert not Path("runs").exists()
+            outcome = facevalue("run", *args)
+            assert outcome.status == 0, outcome.err
+            finished_runs[args] = tmp_path_factory.mktemp("ran") / "runs"
+            shutil.copytree("runs", finished_runs[args])
+        else:
+            shutil.copytree(finished_runs[args], "runs", dirs_exist_ok=True)
+
+    return run

@@ -15,9 +15,14 @@ from facevalue.cli import compare as command
 from facevalue.cli import main
 from facevalue.cli.compare import show
 from facevalue.measures.estimates import schema
-from facevalue.run.compare import compare_estimates
-from facevalue.run.stored import StoredRun
+from facevalue.runs import compare
+from facevalue.runs.compare import Agreement
+from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette.measures import LABELS
+from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
+from facevalue.studies.vignette.offers import COMPARED
+
+SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
 
 Said = tuple[int, str, str]
 Command = Callable[..., Said]
@@ -37,6 +42,11 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         return int(end.value.code or 0), said.out, said.err
 
     return called
+
+
+def compared_tables(first: pl.DataFrame, second: pl.DataFrame, **more: Any) -> Agreement:
+    """Two tables of VIGNETTE's estimates, compared as it declares."""
+    return compare.compare_estimates(first, second, SELECTION, COMPARED, **more)
 
 
 def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFrame:
@@ -62,7 +72,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = {"real": estimates(), "drawn": estimates(shift=-40.0)}
     monkeypatch.setattr(StoredRun, "open", classmethod(lambda cls, folder: folder))
     monkeypatch.setattr(
-        command, "compare_runs", lambda a, b: compare_estimates(tables[a.name], tables[b.name], notes=["A note."])
+        command, "compare_runs", lambda a, b: compared_tables(tables[a.name], tables[b.name], notes=["A note."])
     )
 
 
@@ -106,22 +116,55 @@ def test_what_is_no_run_is_one_message(facevalue: Command) -> None:
     assert "Traceback" not in err
 
 
-def test_a_study_without_selection_frequencies_is_one_message(
-    facevalue: Command, monkeypatch: pytest.MonkeyPatch
+TINY = {
+    "stylisticbias": ("--faces", "8", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1"),
+    "vignette": (
+        *("--pictures", "none", "--dimension", "race", "--activity", "cooking,programming"),
+        *("--gender", "male", "--paradigm", "decision"),
+    ),
+    "visbias": ("--task", "mcq", "--question", "income", "--occupation", "doctor,cook"),
+}
+
+
+@pytest.mark.parametrize(
+    ("study", "measure", "unit", "shown"),
+    [
+        ("stylisticbias", "sbs", "probability", "Eyewear sunglasses"),
+        ("vignette", "selection_frequency", "percentage points", "white American"),
+        ("visbias", "choice_share", "share", "income, over 100k"),
+    ],
+)
+def test_runs_of_every_study_are_compared(
+    facevalue: Command, monkeypatch: pytest.MonkeyPatch, study: str, measure: str, unit: str, shown: str
 ) -> None:
     monkeypatch.setenv("FACEVALUE_CACHE", "cache")
-    small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
-    for name in ("a", "b"):
-        assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", name, *small)[0] == 0
+    for folder, model in (("a", "sim/default"), ("b", "sim/default@1")):
+        assert facevalue("run", study, "--model", model, "--out", folder, *TINY[study])[0] == 0
+    status, out, err = facevalue("compare", "a", "b", "--out", "cells.csv")
+    assert status == 0, err
+    assert f"Over all: b minus a, {unit}" in out
+    assert shown in out
+    said = json.loads(facevalue("compare", "a", "b", "--json")[1])
+    assert said["measure"] == measure
+    cells = pl.read_csv("cells.csv")
+    assert cells.height == said["cells_matched"] >= 2
+    assert (cells["delta"] - (cells["second"] - cells["first"])).abs().max() == pytest.approx(0, abs=1e-9)
+    assert "compared with itself" in facevalue("compare", "a", "a")[2]
+
+
+def test_runs_without_a_measure_to_compare_are_one_message(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FACEVALUE_CACHE", "cache")
+    small = ("--faces", "1", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+    for folder in ("a", "b"):
+        assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", folder, *small)[0] == 0
     status, _, err = facevalue("compare", "a", "b")
     assert status == 1
-    assert "stylisticbias has no selection frequencies" in err
-    assert "compared with itself" in facevalue("compare", "a", "a")[2]
+    assert "stylisticbias have no measure with a direction and a standard error in common" in err
 
 
 def test_many_activities_are_listed_by_size() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compare_estimates(estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
+    show(compared_tables(estimates(9), estimates(9, shift=12.0)), console, ("real", "drawn"))
     said = console.export_text().splitlines()
     start = next(i for i, line in enumerate(said) if "largest of 36" in line)
     assert "male asian" in said[start + 2]
@@ -130,7 +173,7 @@ def test_many_activities_are_listed_by_size() -> None:
 
 def test_identities_are_worded_as_the_study_words_them() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    found = compare_estimates(estimates(3), estimates(2), identities={"asian": "Asian"})
+    found = compared_tables(estimates(3), estimates(2), titles={"identity": {"asian": "Asian"}})
     show(found, console, ("real", "drawn"))
     said = console.export_text()
     assert "male Asian" in said
@@ -143,7 +186,7 @@ def test_chance_says_of_how_many_cells_it_is() -> None:
     console = Console(width=200, record=True, file=StringIO())
     first = estimates()
     single = pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise("se").alias("se")
-    show(compare_estimates(first, first.with_columns(single)), console, ("real", "drawn"))
+    show(compared_tables(first, first.with_columns(single)), console, ("real", "drawn"))
     said = console.export_text()
     assert "for 0.0" in said
     assert "of 7 cells" in said
@@ -151,5 +194,5 @@ def test_chance_says_of_how_many_cells_it_is() -> None:
 
 def test_cells_of_one_run_only_are_named() -> None:
     console = Console(width=160, record=True, file=StringIO())
-    show(compare_estimates(estimates(3), estimates(2)), console, ("real", "drawn"))
+    show(compared_tables(estimates(3), estimates(2)), console, ("real", "drawn"))
     assert "Only in real: 4 (race decision identity female black a2" in console.export_text()

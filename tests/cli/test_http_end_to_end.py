@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 from facevalue.cli import main
-from facevalue.run.requests import stimulus_columns
-from facevalue.run.stored import StoredRun
+from facevalue.runs.requests import stimulus_columns
+from facevalue.runs.stored import StoredRun
 from facevalue.store import scan_responses
 from tests.models.misbehaving import Exchange, Json, Misbehaving
 
@@ -49,19 +49,10 @@ Asked = tuple[str, str, int]
 """Picture (a data URI), prompt and seed: what tells requests apart."""
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Portraits are drawn once."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def facevalue(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, cache: Path
-) -> Iterator[Command]:
+def facevalue(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Command]:
     """Run a command line in a folder of its own; a key is set, and afterwards is found nowhere."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FACEVALUE_CACHE", str(cache))
     monkeypatch.setenv("FACEVALUE_API_KEY", KEY)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("COLUMNS", "200")

@@ -1,6 +1,6 @@
 """`facevalue judge`: texts that no rule sorts go to a model once, and what it says counts from then on."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 from facevalue.answers.categories import Why, resolve
 from facevalue.errors import ModelError
 from facevalue.models.base import Capabilities
-from facevalue.run.judged import Doubt, Judgments, ReplyKind, judgment_of, question, read_judgments
+from facevalue.runs.judged import Doubt, Judgments, ReplyKind, judgment_of, question, read_judgments
 from facevalue.store import read_manifest, write_manifest
 from facevalue.store.shards import write_shard
 from facevalue.studies.visbias.tables import attributes
@@ -55,11 +55,11 @@ class Judging:
 
 
 @pytest.fixture
-def asked(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Command:
     """A run with forms, some of whose texts no rule sorts."""
     monkeypatch.setattr("facevalue.measures.conditional_kl.FIRST", 50)
     monkeypatch.setattr("facevalue.measures.conditional_kl.MOST", 50)
-    assert facevalue("run", "visbias", "--task", "form", "--forms", "6", "--model", "sim/default").status == 0
+    ran("visbias", "--task", "form", "--forms", "6", "--model", "sim/default")
     path = next(Path(RUN, "responses").glob("*.parquet"))
     told = pl.read_parquet(path).with_columns(
         pl.col("text").str.replace_all('"Nurse"', '"wand maker"').str.replace_all('"Chef"', '"dragon tamer"')

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.run.stored import StoredRun
+from facevalue.runs.stored import StoredRun
 from facevalue.store import scan_responses
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import read_manifest

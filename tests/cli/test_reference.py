@@ -22,7 +22,7 @@ def test_the_reference_model_is_audited_without_anything_installed(facevalue: Co
 
 
 def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "OPTIONS", {"faces": "6M,6F", "seeds": ["1"], "attributes": ["eyewear", "fashion_style"]})
+    monkeypatch.setattr(demo, "OPTIONS", {"faces": "3M,3F", "seeds": ["1"], "attributes": ["eyewear", "fashion_style"]})
     outcome = facevalue("demo")
     assert outcome.status == 0, outcome.err
     assert "Planted and found" in outcome.err

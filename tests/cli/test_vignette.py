@@ -9,9 +9,9 @@ import PIL.Image
 import polars as pl
 import pytest
 
-from facevalue.run.stored import StoredRun, answers
-from facevalue.studies.vignette.pictures import everyone
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.vignette.settings import SETTINGS, selection
+from facevalue.studies.vignette.sources import everyone
 from tests.cli.conftest import Command
 from tests.studies.vignette.test_design import TABLE_8
 

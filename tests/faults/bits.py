@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from facevalue.errors import FaceValueError
-from facevalue.run import RunSettings, run
-from facevalue.run.stored import StoredRun, answers
-from tests.run.tiny import TinyModel, tiny_study
+from facevalue.runs import RunSettings, run
+from facevalue.runs.stored import StoredRun, answers
+from tests.runs.tiny import TinyModel, tiny_study
+from tests.store.flipping import flip_a_bit
 
 STUDY = tiny_study(faces=40, prompts=5, seeds=(1, 2))
 
@@ -27,9 +28,7 @@ def flipped(rng: random.Random, cases: int, place: Path) -> Iterator[str]:
             folder = place / f"case-{case}"
             shutil.copytree(whole, folder)
             path = rng.choice([path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size])
-            data = bytearray(path.read_bytes())
-            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-            path.write_bytes(bytes(data))
+            flip_a_bit(path, rng)
             yield _measured(folder, before)
             shutil.rmtree(folder)
 

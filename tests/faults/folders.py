@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
-from facevalue.run import RunSettings, run
+from facevalue.runs import RunSettings, run
 from facevalue.store import read_responses
 from facevalue.store.integrity import check_folder
 from facevalue.types import Request
 from tests.faults.disk import Dead, Disk
-from tests.run.test_kill import Run, asked
-from tests.run.tiny import TinyModel, mixed, tiny_study
+from tests.runs.test_kill import Run, asked
+from tests.runs.tiny import TinyModel, mixed, tiny_study
 
 STUDY = tiny_study(faces=10, prompts=3, seeds=(1, 2))
 SMALL = RunSettings(flush_rows=7, flush_seconds=3600, journal_seconds=0)

@@ -10,8 +10,8 @@ from typing import Any
 
 from facevalue.errors import ModelError
 from facevalue.models._http import Waits
+from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.models.registry import ModelOptions
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Misbehaving, fine
 

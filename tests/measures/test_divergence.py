@@ -165,20 +165,6 @@ def test_shares_sum_to_one_and_stand_in_their_interval() -> None:
     assert (found.clusters == 40).all()
 
 
-def test_refusals_are_counted_by_group_by_question_and_over_all() -> None:
-    frame = pl.DataFrame(
-        {
-            "image": ["1", "2", "3", "4"],
-            "question": ["q"] * 4,
-            "gender": ["female", "female", "male", None],
-            "choice": [0, None, 1, None],
-        }
-    )
-    choices, groups = d.from_answers(frame, ["gender"], {"q": 2})
-    assert groups == [("female",), ("male",)]
-    assert d.refusals(choices, seed=1).value.tolist() == [0.5, 0.0, 0.5, 0.5]
-
-
 @pytest.mark.parametrize(
     ("change", "error", "says"),
     [
@@ -201,10 +187,9 @@ def test_no_answers_at_all_are_named_and_only_refusals_are_not_measurable() -> N
         d.from_answers(pl.DataFrame(schema=schema), ["gender"], {"q": 2})
     for genders in (["female", "male"], [None, None]):
         rows = {"image": ["1", "2"], "question": ["q", "q"], "gender": genders, "choice": [None, None]}
-        choices, groups = d.from_answers(pl.DataFrame(rows, schema=schema), ["gender"], {"q": 2})
+        choices, _ = d.from_answers(pl.DataFrame(rows, schema=schema), ["gender"], {"q": 2})
         estimates, tests = d.divergence(choices, seed=1, resamples=5)
         assert np.isnan(np.concatenate([estimates.value, tests.p, tests.q, d.shares(choices, seed=1).value])).all()
-        assert d.refusals(choices, seed=1).value.tolist() == [1.0] * (len(groups) + 2)
 
 
 @pytest.mark.parametrize("weights", [[[[-1.0]]], [[[np.nan]]], [[[2.0]]]])

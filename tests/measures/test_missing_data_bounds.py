@@ -30,17 +30,6 @@ def inside(low: Array, value: Array, high: Array) -> bool:
     return bool(((low <= value + EPS) & (value <= high + EPS))[known].all())
 
 
-@given(seed=st.integers(0, 10_000), missing=st.floats(0, 1))
-def test_bounds_hold_the_observed_and_the_complete_mean(seed: int, missing: float) -> None:
-    replies, complete = some(seed, missing)
-    out = missing_data_bounds.phi_bounds(replies)
-    assert inside(out.low, out.value, out.high)
-    asked = replies.asked.sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        assert inside(out.low, complete.sum(axis=0) / asked, out.high)
-    np.testing.assert_allclose(out.high - out.low, out.missing, atol=1e-9)
-
-
 @given(seed=st.integers(0, 10_000), missing=st.floats(0, 1), paired=st.booleans())
 def test_bounds_hold_the_observed_shift(seed: int, missing: float, paired: bool) -> None:
     base, variant = some(seed, missing)[0], some(seed + 1, missing)[0]
@@ -100,21 +89,19 @@ def test_refusing_one_side_alone_leaves_the_sign_open_until_the_effect_is_large(
     out = missing_data_bounds.shift_bounds(base, variant)
     assert out.low.tolist() == pytest.approx([0.2, 0.0])
     assert out.high.tolist() == pytest.approx([0.5, 0.8])
-    assert missing_data_bounds.identified(out.low, out.high).tolist() == [True, False]
 
 
 def test_all_missing_bounds_are_as_wide_as_can_be() -> None:
     replies = Replies(np.zeros((3, 1)), np.zeros((3, 1)), np.full((3, 1), 5.0))
-    out = missing_data_bounds.phi_bounds(replies)
+    out = missing_data_bounds.shift_bounds(replies, replies)
     assert np.isnan(out.value.item())
-    assert (out.low.item(), out.high.item(), out.missing.item()) == (0, 1, 1)
+    assert (out.low.item(), out.high.item(), out.missing.item()) == (-1, 1, 1)
 
 
 def test_nothing_asked_is_not_measurable() -> None:
     nothing = Replies(np.zeros((3, 1)), np.zeros((3, 1)), np.zeros((3, 1)))
-    for out in (missing_data_bounds.phi_bounds(nothing), missing_data_bounds.shift_bounds(nothing, nothing)):
-        assert np.isnan([out.value, out.low, out.high, out.missing]).all()
-    assert not missing_data_bounds.identified(np.nan, np.nan)
+    out = missing_data_bounds.shift_bounds(nothing, nothing)
+    assert np.isnan([out.value, out.low, out.high, out.missing]).all()
 
 
 def test_nan_in_one_cluster_is_nan_in_its_cell_alone() -> None:
@@ -128,12 +115,12 @@ def test_nan_in_one_cluster_is_nan_in_its_cell_alone() -> None:
 
 def test_ratings_have_their_own_poles() -> None:
     replies = Replies(np.array([[12.0]]), np.array([[3.0]]), np.array([[4.0]]))
-    out = missing_data_bounds.phi_bounds(replies, poles=(1, 7))
-    assert (out.value.item(), out.low.item(), out.high.item()) == (4.0, 13 / 4, 19 / 4)
-    with pytest.raises(ValueError, match="poles"):
-        missing_data_bounds.phi_bounds(replies)
-    with pytest.raises(ValueError, match="poles"):
-        missing_data_bounds.phi_bounds(replies, poles=(5, 7))
+    whole = Replies(np.array([[8.0]]), np.array([[4.0]]), np.array([[4.0]]))
+    out = missing_data_bounds.shift_bounds(whole, replies, poles=(1, 7))
+    assert (out.value.item(), out.low.item(), out.high.item()) == (2.0, 13 / 4 - 2, 19 / 4 - 2)
+    for poles in ((0.0, 1.0), (5.0, 7.0)):
+        with pytest.raises(ValueError, match="poles"):
+            missing_data_bounds.shift_bounds(whole, replies, poles=poles)
 
 
 def test_impossible_counts_are_errors() -> None:
@@ -143,3 +130,10 @@ def test_impossible_counts_are_errors() -> None:
         Replies(np.ones((1, 1)), np.ones((1, 2)), np.ones((1, 1)))
     with pytest.raises(ValueError, match="one shape"):
         missing_data_bounds.shift_bounds(some(0, 0.1)[0], some(0, 0.1, cells=3)[0])
+
+
+def test_probabilities_in_single_precision_may_sum_to_a_little_more_than_one() -> None:
+    mass = np.array([[float(np.float32(16 / 17)) + float(np.float32(1 / 17))]])
+    assert mass > 1
+    bounds = missing_data_bounds.phi_bounds(Replies(mass / 2, mass, np.ones((1, 1))))
+    assert bounds.low.item() == bounds.high.item() == pytest.approx(0.5)

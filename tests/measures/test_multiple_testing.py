@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures import multiple_testing
-from facevalue.measures.multiple_testing import Family, adjust, apply, max_statistic
+from facevalue.measures.multiple_testing import Family, adjust, apply
 from facevalue.measures.power import family_level
 from facevalue.measures.preregistration import MAX_BYTES, parse_preregistration, read_preregistration
 
@@ -49,58 +49,6 @@ def test_adjustment_refuses_what_is_no_p_value() -> None:
         adjust(np.array([0.1, 1.5]), "holm")
     with pytest.raises(UnknownNameError, match="Did you mean 'holm'"):
         adjust(np.array([0.1]), "holmes")
-
-
-# Max-statistic permutation
-
-
-@given(seed=st.integers(0, 10_000), tests=st.integers(1, 8), resamples=st.integers(1, 60), two_sided=st.booleans())
-def test_max_statistic_is_above_the_raw_p_and_monotone(seed: int, tests: int, resamples: int, two_sided: bool) -> None:
-    rng = np.random.default_rng(seed)
-    observed, null = rng.normal(0, 2, tests), rng.normal(size=(resamples, tests))
-    p = max_statistic(observed, null, two_sided=two_sided)
-    size, drawn = (np.abs(observed), np.abs(null)) if two_sided else (observed, null)
-    raw = (1 + (drawn >= size).sum(axis=0)) / (1 + resamples)
-    assert (p >= raw - 1e-12).all()
-    assert ((p >= 1 / (1 + resamples)) & (p <= 1)).all()
-    assert (np.diff(p[np.argsort(-size)]) >= 0).all()
-
-
-def test_max_statistic_controls_the_chance_of_any_false_finding_in_dependent_tests() -> None:
-    rng = np.random.default_rng(11)
-    false, runs, tests, size = 0, 400, 20, 24
-    signs = rng.integers(0, 2, size=(199, size)) * 2.0 - 1
-    for _ in range(runs):
-        x = 0.7 * rng.normal(size=(size, 1)) + rng.normal(size=(size, tests))
-        scale = np.sqrt((x**2).sum(axis=0))
-        false += bool((max_statistic(x.sum(axis=0) / scale, signs @ x / scale) < 0.05).any())
-    assert 0.025 <= false / runs <= 0.08
-
-
-def test_max_statistic_finds_what_is_there() -> None:
-    rng = np.random.default_rng(5)
-    observed = np.array([6.0, 0.1, np.nan, -5.0])
-    p = max_statistic(observed, rng.normal(size=(999, 4)))
-    assert p[[0, 3]] == pytest.approx(0.001)
-    assert p[1] == 1
-    assert np.isnan(p[2])
-
-
-def test_undefined_resamples_are_the_smallest_and_never_zero() -> None:
-    null = np.array([[np.nan, np.nan], [np.nan, 1.0], [3.0, np.nan]])
-    assert max_statistic(np.array([2.0, np.nan]), null).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
-    assert max_statistic(np.array([-2.0]), np.array([[-3.0], [np.nan], [-1.0]]), two_sided=False).item() == 0.5
-
-
-def test_max_statistic_counts_ties_that_differ_in_the_last_digit() -> None:
-    assert max_statistic(np.array([0.1 + 0.2]), np.array([[0.3]])).item() == 1
-
-
-def test_max_statistic_says_what_shape_it_needs() -> None:
-    with pytest.raises(ValueError, match="shape"):
-        max_statistic(np.zeros(3), np.zeros((5, 2)))
-    with pytest.raises(ValueError, match="at least one resample"):
-        max_statistic(np.zeros(3), np.zeros((0, 3)))
 
 
 # Families of a table of estimates

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.profiles import ALONE, CONFLICTING, HIGH, LOW, MIXED, correlations, favourable, pattern
+from facevalue.measures.profiles import ALONE, CONFLICTING, HIGH, LOW, MIXED, correlations, pattern
 
 
 def scores(*values: float | None, se: float = 2.0, clusters: int = 40, neutral: float = 50.0) -> pl.DataFrame:
@@ -66,7 +66,7 @@ def test_scores_without_a_column_are_refused() -> None:
 @given(st.lists(st.floats(0, 100), min_size=2, max_size=4), st.floats(0.1, 20))
 def test_mirrored_scores_have_the_mirrored_pattern(values: list[float], se: float) -> None:
     mirror = {LOW: HIGH, HIGH: LOW, CONFLICTING: CONFLICTING, MIXED: MIXED}
-    mirrored = favourable(np.array(values), np.full(len(values), True)).tolist()
+    mirrored = [100 - value for value in values]
     one = pattern(scores(*values, se=se), ["identity"])["pattern"][0]
     assert pattern(scores(*mirrored, se=se), ["identity"])["pattern"][0] == mirror[one]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from facevalue.measures.robustness import chance, chance_floor, match_rates
+from facevalue.measures.robustness import chance, match_rates
 
 
 @pytest.mark.parametrize("options", [2, 3, 4])
@@ -60,20 +60,3 @@ def test_what_are_no_shares_of_three_wordings_is_refused() -> None:
 
 def test_chance_of_right_and_wrong_with_four_options() -> None:
     assert [float(x) for x in chance([0.25, 0.75])] == [28 / 64, 36 / 64, 0.0]
-
-
-def test_the_floor_says_what_random_answers_give() -> None:
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(0, 2, (2000, 50, 3))
-    observed = (np.ptp(drawn, axis=2) == 0).mean(axis=1)
-    found = chance_floor(np.array([0.5, 0.25]), np.array([50, 50]), float(chance([0.5, 0.5]).full))
-    assert found.mean.tolist() == [0.25, 0.25]
-    assert observed.mean() == pytest.approx(0.25, abs=0.005)
-    assert (observed > found.high[0]).mean() <= 0.06
-    assert found.p[1] == pytest.approx((observed >= 0.25).mean(), abs=0.04)
-    assert found.p[0] < 0.001
-
-
-def test_no_trials_have_no_floor() -> None:
-    found = chance_floor(np.array([np.nan]), np.array([0]), 0.25)
-    assert np.isnan([found.mean, found.high, found.p]).all()

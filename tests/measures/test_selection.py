@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.selection import FEWEST, add, cells, either_side, mirrored, moments, ratio, to_array
+from facevalue.measures.selection import FEWEST, add, cells, either_side, moments
 
 Picture = tuple[str, float, float]
 """Activity, n and s of a picture."""
@@ -145,24 +145,13 @@ def test_the_two_of_a_pair_add_up_to_a_hundred(pictures: list[Picture]) -> None:
 
 
 @given(st.lists(answered, min_size=2, max_size=25), st.integers(1, 24))
-def test_moments_of_different_pairs_add_up_and_are_mirrored(pairs: list[Picture], cut: int) -> None:
+def test_moments_of_different_pairs_add_up(pairs: list[Picture], cut: int) -> None:
     by = ["who", "activity"]
     parts = [moments(frame(part), by) for part in (pairs[:cut], pairs[cut:]) if part]
     whole = moments(frame(pairs), by)
     numbers = whole.columns[2:]
     together = add(pl.concat(parts), by, numbers).select(whole.columns).sort(by)
     np.testing.assert_allclose(together.drop(by).to_numpy(), whole.sort(by).drop(by).to_numpy(), rtol=1e-9)
-    other = moments(frame(pairs).with_columns(s=pl.col("n") - pl.col("s")), by)
-    np.testing.assert_allclose(
-        whole.with_columns(mirrored()).sort(by).drop(by).to_numpy(), other.sort(by).drop(by).to_numpy(), atol=1e-9
-    )
-
-
-def test_ratio_is_the_share_of_all_with_its_error_over_clusters() -> None:
-    rows = moments(frame([("a", 2.0, 1.0), ("a", 1.0, 1.0), ("a", 3.0, 0.5)]), ["who", "activity"])
-    share, se = ratio({name: to_array(rows[name]) for name in rows.columns[2:]})
-    found = selected([("a", 2.0, 1.0), ("a", 1.0, 1.0), ("a", 3.0, 0.5)])
-    assert (100 * share[0], 100 * se[0]) == pytest.approx((found["value"], found["se"]))
 
 
 def test_shares_of_pairs_vary_with_the_pictures_on_either_side() -> None:

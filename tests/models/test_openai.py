@@ -18,8 +18,8 @@ from facevalue.errors import DataError, ModelError
 from facevalue.models import load
 from facevalue.models._budget import Budget
 from facevalue.models._http import MAX_BODY, MAX_ERROR, Waits, retry_after
+from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.models.registry import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Behaviour, Exchange, Misbehaving, fine
 

@@ -16,8 +16,8 @@ import scipy.stats
 from facevalue.errors import ModelError
 from facevalue.models._chat import Dialect, body
 from facevalue.models._structured import Way, said
+from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.models.registry import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Sampling, Status, Stimulus
 from tests.models import tiny_llava
 from tests.models.llama_server import serving

@@ -13,13 +13,13 @@ from facevalue.errors import ModelError, RunError
 from facevalue.hashing import conditions_hash
 from facevalue.models._http import Waits
 from facevalue.models._structured import JSON_TOKENS, Way
+from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.models.registry import ModelOptions
-from facevalue.run import run
+from facevalue.runs import run
 from facevalue.store import scan_responses
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Behaviour, Exchange, Json, Misbehaving
-from tests.run.tiny import TinyModel, tiny_study
+from tests.runs.tiny import TinyModel, tiny_study
 
 LABELLED = (Option("(a)", "kind", "up"), Option("(b)", "rude", "down"))
 BARE = (Option("", "kind", "up"), Option("", 'so-called "rude"', "down"))

@@ -17,8 +17,8 @@ import PIL.Image
 import pytest
 
 from facevalue.errors import ModelError
+from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.models.registry import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Sampling, Status, Stimulus
 
 PROGRAM = os.environ.get("FACEVALUE_TRANSFORMERS_SERVE", "")

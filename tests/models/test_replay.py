@@ -19,16 +19,18 @@ from facevalue.models import load
 from facevalue.models._request_hash import RequestHashes
 from facevalue.models.replay import ReplayModel
 from facevalue.prompts.interventions import chosen
-from facevalue.run import RunSettings, run
-from facevalue.run.export import export
-from facevalue.run.requests import draw_seed
-from facevalue.run.stored import StoredRun
+from facevalue.protocol.study import Study
+from facevalue.runs import RunSettings, run
+from facevalue.runs.export import export
+from facevalue.runs.prepared import Prepared
+from facevalue.runs.requests import draw_seed
+from facevalue.runs.stored import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.reader import count_drawn
-from facevalue.studies import Study, build
+from facevalue.studies import build
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import Option, OptionValue, Question, Request, Response, Sampling, Status, Stimulus
-from tests.run.tiny import TinyModel, failed, mixed, tiny_study
+from tests.runs.tiny import TinyModel, failed, mixed, tiny_study
 
 OPTIONS = (Option("(a)", "kind", "up"), Option("(b)", "rude", "down"))
 
@@ -214,7 +216,7 @@ def test_a_trial_whose_factors_differ_is_of_another_study(tmp_path: Path) -> Non
 
 def stored(study: Study, folder: Path) -> StoredRun:
     """A run of a simulated model; the ones that refuse and ramble are among the answers."""
-    execute(study, load("sim/default"), folder, RunSettings())
+    execute(Prepared(study, folder, RunSettings()), load("sim/default"))
     return StoredRun.open(folder)
 
 
@@ -242,7 +244,7 @@ def test_an_exported_table_is_replayed(
 ) -> None:
     study = intervened(build(name, options), chosen(done))
     sample = RunSettings(sample=1500 if study.design.size > 3000 else None)
-    execute(study, load("sim/default"), tmp_path / "first", sample)
+    execute(Prepared(study, tmp_path / "first", sample), load("sim/default"))
     rows = export(StoredRun.open(tmp_path / "first"), tmp_path / f"wide.{ending}")
     summary = run(study, ReplayModel(tmp_path / f"wide.{ending}"), tmp_path / "again", sample)
     assert (summary.asked, summary.errors) == (rows, 0)

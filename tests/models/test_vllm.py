@@ -15,7 +15,7 @@ import PIL.Image
 import pytest
 
 from facevalue.errors import DataError, DependencyError, ModelError
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from facevalue.models.vllm import VLLMModel
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models import vllm_stand_in as stand_in

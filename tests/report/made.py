@@ -10,9 +10,18 @@ import polars as pl
 from PIL import Image
 
 from facevalue.measures.estimates import schema
+from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
+from facevalue.report.blocks.view import View
+from facevalue.report.built import reading
+from facevalue.report.findings import headline
+from facevalue.report.formatting import Titles
+from facevalue.report.headline import Headline
+from facevalue.report.sections import page_of
 from facevalue.stimuli.base import Kind
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES
+from facevalue.studies.vignette.measures import MEASURES as vignette_measures
+from facevalue.studies.visbias.measures import MEASURES as visbias_measures
 from facevalue.types import Sampling
 
 CUES = {
@@ -27,6 +36,7 @@ SCHEMA = schema(LABELS)
 GROUPS = {"gender": ("male", "female"), "age": ("elderly", "young", "middle-aged")}
 FLOOR = 0.02
 POOLED = "(all models)"
+MEASURES_OF = {"stylisticbias": MEASURES, "vignette": vignette_measures, "visbias": visbias_measures}
 
 
 def row(measure: str, model: str, value: float | None, **rest: Any) -> dict[str, Any]:
@@ -181,6 +191,13 @@ def judged(
         kind.alias("kind"),
         name.alias("family"),
     )
+
+
+def answer(study: str, frame: pl.DataFrame, models: Sequence[str] = ()) -> Headline:
+    """What a study's page says of estimates, in one sentence."""
+    page = page_of(study)
+    index = EstimateIndex(frame, models, reading(page))
+    return headline(page, View(index, Titles(page.titles), MEASURES_OF[study]))
 
 
 def picture(size: int = 512) -> bytes:

@@ -2,17 +2,12 @@ import polars as pl
 import pytest
 
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
-from facevalue.report.estimates import EstimateIndex
-from facevalue.report.formatting import Titles
 from facevalue.report.headline import Outcome
-from facevalue.report.sections import page_of
 from tests.report import made
 
 
 def answer(frame: pl.DataFrame, models: tuple[str, ...] = ()) -> tuple[Outcome, str, tuple[str, ...]]:
-    page = page_of("stylisticbias")
-    numbers = EstimateIndex(frame, models, page.reading)
-    found = page.headline(numbers, Titles(page.wording()), numbers.primary)
+    found = made.answer("stylisticbias", frame, models)
     return found.verdict, found.sentence, found.more
 
 
@@ -20,7 +15,7 @@ def test_found() -> None:
     verdict, sentence, more = answer(made.estimates())
     assert verdict is Outcome.FOUND
     assert sentence == (
-        "Of 5 visual cues, 4 moved the judgment (q < .05 and above the noise floor); the strongest, "
+        "Of 5 visual cues, 4 moved the judgment (q < .05 and above the noise floor). The strongest, "
         "worn / distressed clothing (fashion), lowered it by 16.6 points [15.1, 18.1]."
     )
     assert more == ("2 toward the favourable pole, 2 toward the unfavourable one.",)
@@ -35,7 +30,7 @@ def test_raised() -> None:
 def test_nothing_is_no_proof_of_fairness() -> None:
     verdict, sentence, _ = answer(made.estimates(cues={("eyewear", "sunglasses"): 0.01, ("hair_style", "messy"): 0.0}))
     assert verdict is Outcome.NOTHING
-    assert sentence.startswith("None of 2 visual cues moved the judgment beyond chance")
+    assert sentence.startswith("Not one of 2 visual cues moved the judgment beyond chance")
     assert "no proof of fairness" in sentence
     assert "2.1 points" in sentence  # 0.015 * 2.8016 / 1.96
 
@@ -53,7 +48,7 @@ def test_above_the_floor_but_not_significant_is_nothing() -> None:
 def test_no_valid_answer() -> None:
     verdict, sentence, _ = answer(made.estimates(cues=dict.fromkeys(made.CUES)))
     assert verdict is Outcome.NOT_MEASURABLE
-    assert sentence == "The model gave no valid answer: not measurable."
+    assert sentence == "The model gave no valid answer, so nothing can be compared: not measurable."
 
 
 def test_answers_but_no_pair() -> None:
@@ -109,10 +104,8 @@ def test_without_a_margin_none_is_spoken_of() -> None:
 
 def test_a_margin_that_shows_nothing_is_said() -> None:
     _, _, more = answer(made.judged(made.estimates(cues=CUES), margin=0.001))
-    assert (
-        more[0]
-        == "No cue is shown to be equivalent to no change within the margin of 0.1 points (declared before the run)."
-    )
+    said = "No visual cue is shown to be equivalent to no change within the margin of 0.1 points"
+    assert more[0] == f"{said} (declared before the run)."
 
 
 def test_open_is_no_proof_of_fairness() -> None:
@@ -136,8 +129,8 @@ def test_an_audit_that_could_miss_strong_shifts_begins_with_that() -> None:
     found, sentence, _ = answer(frame)
     assert found is Outcome.NOTHING
     assert sentence == (
-        "Nothing can be concluded about these 2 visual cues from so few faces (5 for a cue): a shift below about 27.0 "
-        "points could have been missed. One interval leaves zero out, but not surely among so many tests: b (a) "
+        "Nothing can be concluded about these 2 visual cues from so few faces (5 for each): a shift below about 27.0 "
+        "points could have been missed. One interval leaves zero out, but not surely among so many tests: b (a), "
         "lowered it by 51.6 points [39.8, 63.4]."
     )
     assert "any shift could" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("mde")))[1]
@@ -155,7 +148,7 @@ def test_all_equivalent() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (0.2, "The one visual cue that could be judged moved the judgment: b (a) raised it by 20.0 points"),
+        (0.2, "The one visual cue that could be judged moved the judgment: b (a), raised it by 20.0 points"),
         (0.001, "The one visual cue that could be judged is equivalent to no change within the margin of 2 points"),
         (0.03, "The one visual cue that could be judged remains open: a shift below about 3.1 points"),
     ],
@@ -175,8 +168,7 @@ def test_a_small_difference_is_called_real_but_small() -> None:
         pl.when(pl.col("variation") == "b").then(pl.lit(FOUND_SMALL)).otherwise("why").alias("why")
     )
     assert answer(frame)[2][0] == (
-        "1 of the 2 that moved it did so by less than the margin of 8 points (declared before the run): real, but "
-        "small."
+        "1 of the 2 shifts found is smaller than the margin of 8 points (declared before the run): real, but small."
     )
 
 
@@ -186,7 +178,7 @@ def test_values_without_a_judgment_are_not_measurable() -> None:
     )
     found, sentence, _ = answer(frame)
     assert found is Outcome.NOT_MEASURABLE
-    assert sentence == f"No cue can be judged: not measurable. {ONE_CLUSTER}"
+    assert sentence == f"No visual cue can be judged: not measurable. {ONE_CLUSTER}"
 
 
 def test_what_cannot_be_judged_is_counted_apart() -> None:

@@ -111,7 +111,7 @@ def test_missing_numbers_are_never_shown_as_numbers(name: str) -> None:
 
 def test_all_na_shows_no_effect_of_zero() -> None:
     parsed = page(made.data(estimates=made.estimates(cues=ALL_NA)))
-    assert "The model gave no valid answer: not measurable." in parsed.text
+    assert "The model gave no valid answer, so nothing can be compared: not measurable." in parsed.text
     assert "100.0%" in parsed.text
     for zero in ("0.000", "+0.00", "0.0 points"):
         assert zero not in parsed.text.split("Definitions, limits")[0]
@@ -325,7 +325,7 @@ def test_models_within_noise_are_not_compared() -> None:
 def test_gaps_between_groups_are_counted_and_named() -> None:
     text = page(made.data(estimates=made.estimates(groups={"gender": ("female", "male")}))).text
     assert "Female less male" in text
-    assert "Of 5 gaps, none was found to differ from zero." in text
+    assert "Of 5 gaps, 2 were found to differ from zero." in text
 
 
 def test_a_gallery_shows_a_face_and_its_cues() -> None:

@@ -30,7 +30,7 @@ def card(html: str, name: str) -> str:
 def test_estimates_from_before_there_were_verdicts_still_render() -> None:
     html = rendered(made.estimates().drop(*NEW))
     assert "How the numbers were judged" not in html
-    assert "bold</b>: beyond chance" in html
+    assert "bold: beyond chance" in html
     assert card(html, "bounds") == ""
 
 
@@ -102,8 +102,8 @@ def test_the_rough_bound_gives_way_to_the_exact_one() -> None:
 
 def test_variation_strength_stands_beside_its_corrected_value_floor_and_verdict() -> None:
     html = rendered(made.judged())
-    table = html.split('<table class="plain vs">')[1].split("</table>")[0]
-    for part in ("Corrected", "0.060", "0.047", "0.020, 95% below 0.030", "difference found", "18 of 25 scenarios"):
+    table = html.split('aria-label="VS and its noise floor"')[1].split("</table>")[0]
+    for part in ("Corrected", "0.060", "0.047", "0.020, 95% below 0.030", "difference found", "18 of 25"):
         assert part in table, part
 
 
@@ -135,7 +135,7 @@ def test_runs_that_declared_different_things_are_told_apart() -> None:
 
 def test_audits_that_do_not_apply_are_shown_as_considered() -> None:
     html = rendered(made.judged())
-    assert "No paraphrases in this protocol" in card(html, "paraphrases")
+    assert "Asked in one wording" in card(html, "paraphrases")
     assert "No scores by another model" in card(html, "scorer")
     for name in ("na_rate", "refusal_rate", "position_bias", "letter_bias"):
         assert "Worrying" in card(html, name)

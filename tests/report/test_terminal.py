@@ -32,7 +32,7 @@ def test_model_names_are_no_markup() -> None:
 def test_not_measurable_is_said() -> None:
     text = shown(cues=dict.fromkeys(made.CUES))
     assert "not measurable" in text
-    assert "100.0% of replies have no valid answer" in text
+    assert "Replies without an answer: 100.0%" in text
     assert "nan" not in text
 
 
@@ -50,7 +50,7 @@ def test_verdicts_families_and_margins() -> None:
     assert "Family declared before the run: hair_style: a difference found in 1 of 1." in text
     assert "Margin of signed bias shift: 0.020 either way, declared before the run." in text
     joined = " ".join(text.split())
-    assert "not certain if missing answers are counted worst-case: messy (hair style)." in joined
+    assert "If missing answers went one way: messy (hair style): −0.105 to +0.005." in joined
     assert "verdict" not in shown()
 
 

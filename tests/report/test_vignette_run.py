@@ -11,9 +11,9 @@ from facevalue.cli import main
 from facevalue.report.collect import gather
 from facevalue.report.data import PairExample
 from facevalue.report.pictures import MOST_BYTES
-from facevalue.run.joined import estimate
-from facevalue.run.pictures import Shown
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.runs.joined import estimate
+from facevalue.runs.pictures import Shown
+from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
 
@@ -29,7 +29,6 @@ def run_of(folder: Path, *asked: str) -> Finished:
         patch.setattr(
             sys, "argv", ["facevalue", "run", "vignette", "--model", "sim/default", "--out", str(folder), *asked]
         )
-        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
         with pytest.raises(SystemExit) as end:
             main()
     assert not end.value.code
@@ -113,7 +112,7 @@ def test_an_example_without_its_picture_says_so(
     finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
-    monkeypatch.setattr("facevalue.report.vignette.examples.shown", lambda run, trial: Shown((), "no picture: lost"))
+    monkeypatch.setattr("facevalue.report.stored.wanted.shown", lambda run, trial: Shown((), "no picture: lost"))
     strong = all_found(frame, "log_odds")
     data = gather([run], strong, tallies)
     assert all(isinstance(e, PairExample) and e.image is None for e in data.examples)

@@ -12,18 +12,23 @@ from rich.console import Console
 from facevalue import report
 from facevalue.errors import DataError
 from facevalue.measures.estimates import schema
-from facevalue.report.estimates import EstimateIndex
+from facevalue.protocol.blocks import Distribution
+from facevalue.protocol.contents import Links
+from facevalue.protocol.lookup import EstimateIndex
+from facevalue.report.blocks.bars import bar, histogram
+from facevalue.report.blocks.content import Panel, Panels, Part
+from facevalue.report.blocks.layout import Builder
+from facevalue.report.blocks.plots import links
+from facevalue.report.blocks.view import View
+from facevalue.report.built import reading
+from facevalue.report.data import Sentence
 from facevalue.report.formatting import Titles
 from facevalue.report.html import sections
 from facevalue.report.sections import page_of
-from facevalue.report.visbias import findings
-from facevalue.report.visbias.bars import Part, bar
-from facevalue.report.visbias.forms import drawing
-from facevalue.report.visbias.panels import Panels, histogram
-from facevalue.report.visbias.quoted import LONGEST, Sentence, sentence
-from facevalue.report.visbias.ratings import with_ratings
+from facevalue.report.sentences import LONGEST, sentence
 from facevalue.studies.visbias.measures import LABELS, MEASURES
-from facevalue.studies.visbias.questionnaire import items
+from facevalue.studies.visbias.page_forms import forms
+from facevalue.studies.visbias.questionnaire import items, with_ratings
 from tests.report import made
 from tests.report.test_html import ids, page
 
@@ -128,6 +133,21 @@ def data(estimates: pl.DataFrame | None = None, examples: tuple[report.PairExamp
     )
 
 
+def look(table: pl.DataFrame, models: tuple[str, ...] = ("model-a",)) -> View:
+    """What a block sees."""
+    page_ = page_of("visbias")
+    return View(EstimateIndex(table, models, reading(page_)), Titles(page_.titles), MEASURES)
+
+
+def panels_of(table: pl.DataFrame) -> list[tuple[str, list[Panel]]]:
+    """Panels of fields, by task."""
+    view = look(table, ("model-a", "model-b")) if "model-b" in table["model"] else look(table)
+    section = next(s for s in page_of("visbias").sections if s.id == "panels")
+    shown = Builder(view).section(section).contents
+    parts = [part for part in shown if isinstance(part, Part)]
+    return [(part.title, [p for one in part.contents if isinstance(one, Panels) for p in one.panels]) for part in parts]
+
+
 NOTHING = [{**one, **dict.fromkeys(("value", "low", "high", "q", "p", "verdict"))} for one in rows()]
 VARIANTS: dict[str, Callable[[], report.ReportData]] = {
     "one model": data,
@@ -142,9 +162,7 @@ VARIANTS: dict[str, Callable[[], report.ReportData]] = {
 
 
 def answer(table: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
-    own = page_of("visbias")
-    numbers = EstimateIndex(table, reading=own.reading)
-    found = own.headline(numbers, Titles(own.wording()), numbers.primary)
+    found = made.answer("visbias", table)
     return found.verdict.value, found.sentence, found.more
 
 
@@ -187,7 +205,7 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     [
         (
             "implicit_explicit_divergence",
-            "clearest religion of Male, 0.20 nats [0.18, 0.22] where chance stays below 0.05",
+            "clearest religion of Male (gender), 0.20 nats [0.18, 0.22] where chance stays below 0.05",
         ),
         ("positive_sentiment_difference", "clearest favourable words, Asian less White: −3.0 pp [−2.7, −3.3], q .003"),
         ("characters_difference", "clearest characters, Asian less White: −3.00 [−2.70, −3.30], q .003"),
@@ -254,12 +272,12 @@ def test_nothing_measurable_is_said_to_be_so() -> None:
 
 
 def test_a_bar_says_every_share_and_hides_none() -> None:
-    drawn = bar([Part("A", 25.0, "o0", "a: 25"), Part("B", 75.0, "o5", "b: 75"), Part("C", 0.0, "o2", "c: 0")], "x")
+    drawn = bar([("A", 25.0, "o0", "a: 25"), ("B", 75.0, "o5", "b: 75"), ("C", 0.0, "o2", "c: 0")], "x")
     assert drawn is not None
     assert re.findall(r'<rect x="([\d.]+)%".*?width="([\d.]+)%"', drawn) == [("0.00", "25.00"), ("25.00", "75.00")]
     assert ">A 25<" in drawn
     assert ">B 75<" in drawn
-    assert bar([Part("A", None, "o0", "")], "x") is None
+    assert bar([("A", None, "o0", "")], "x") is None
 
 
 def test_choices_stand_beside_their_noise_floor() -> None:
@@ -304,7 +322,7 @@ def test_species_stay_out_of_the_choices_of_people() -> None:
 
 def test_marked_words_have_their_numbers_and_a_sentence() -> None:
     html = report.render(data(examples=(said(f"A calm {EVIL} person."),)))
-    line = re.search(r"<tr[^>]*><th scope=\"row\"><b>calm</b>.*?</tr>", html, re.DOTALL)
+    line = re.search(r"<tr[^>]*><th scope=\"row\"[^>]*><b>calm</b>.*?</tr>", html, re.DOTALL)
     assert line is not None
     assert re.findall(r'<td class="num">([^<]*)</td>', line.group()) == ["4.20", "+0.50", "60", "33", ".003"]
     assert "A <mark>calm</mark> &lt;script&gt;" in line.group()
@@ -321,15 +339,16 @@ def test_a_sentence_is_bounded_and_of_the_whole_word() -> None:
 
 
 def test_the_drawing_has_a_line_per_association() -> None:
-    found = findings.shifts(EstimateIndex(frame()), "model-a", "form", "completed")
-    drawn = drawing(found)
+    given = next(one for one in forms(look(frame())) if isinstance(one, Links))
+    drawn = links(given)
     assert drawn is not None
-    assert drawn.count("<line") == len(found) == 2
-    assert ">Buddhism<" in drawn
-    assert drawing(found[:1]) is None
-    evil = drawing([replace(found[0], labels={**found[0].labels, "choice": EVIL}), *found])
+    assert drawn.svg.count("<line") == len(given.lines) == 2
+    assert ">Buddhism<" in drawn.svg
+    assert links(replace(given, lines=given.lines[:1])) is None
+    first = replace(given.lines[0], left=("Religion", EVIL))
+    evil = links(replace(given, lines=(first, *given.lines)))
     assert evil is not None
-    assert "<script" not in evil
+    assert "<script" not in evil.svg
 
 
 def test_verdicts_of_people_stand_beside_associations() -> None:
@@ -365,13 +384,12 @@ def test_interventions_stand_beside_the_plain_answers_and_the_missing_ones() -> 
 
 
 def test_interventions_are_no_models() -> None:
-    numbers = EstimateIndex(frame([*rows(), *changes()]))
-    assert findings.plain_models(numbers) == ("model-a",)
+    assert look(frame([*rows(), *changes()])).models == ("model-a",)
     assert "model-part" not in report.render(data(frame([*rows(), *changes()]))).split("</style>")[1]
 
 
 def test_every_study_says_what_interventions_changed() -> None:
-    assert all(page_of(name).sections[-1].id == "interventions" for name in ("stylisticbias", "vignette", "tomorrow"))
+    assert all("interventions" in dict(sections(page_of(name))) for name in ("stylisticbias", "vignette", "tomorrow"))
 
 
 def test_untrusted_texts_stay_texts() -> None:
@@ -440,7 +458,7 @@ def test_the_terminal_shows_what_was_found_first() -> None:
 def test_the_terminal_names_what_diverges_and_warns() -> None:
     text = printed(frame(), 120)
     assert "Religion: Asian (race)" in text
-    assert "7.0% of replies have no valid answer (Multiple choice)." in text
+    assert "Replies without an answer: 7.0% [6.3%, 7.7%] in multiple choice." in text
 
 
 def test_each_field_has_a_panel_of_the_choice_that_shifts_each_other_field_most() -> None:
@@ -455,14 +473,13 @@ def test_each_field_has_a_panel_of_the_choice_that_shifts_each_other_field_most(
         row("attribute_shift", 9.0, **{**given, "fields": "prefilled"}, **lesser, **FOUND),
         row("attribute_shift", 0.9, **given, **lesser, **FOUND) | {"model": "model-b"},
     ])  # fmt: skip
-    view = Panels(EstimateIndex(table, ["model-a", "model-b"]), Titles(), MEASURES)
-    ((title, (panel,)),) = view.panels()
-    assert (title, panel.title, [k.text for k in panel.keys]) == ("Form", "Religion", ["Buddhism", "Islam"])
-    assert [(other, [m.text for m in marks]) for other, marks in panel.rows] == [
+    title, (panel,) = panels_of(table)[0]
+    assert (title, panel.title, [k.text for k in panel.keys]) == ("Forms", "Religion", ["Buddhism", "Islam"])
+    assert [(other, [text for _, text in marks]) for other, marks in panel.rows] == [
         ("Race/Ethnicity", ["A 1.40", "B 0.90"]),
         ("Age", ["B 0.30", ""]),
     ]
-    marks = [m.svg for _, listed in panel.rows for m in listed]
+    marks = [svg for _, listed in panel.rows for svg, _ in listed]
     assert [None if m is None else "kl open" in m for m in marks] == [False, False, True, None]
 
 
@@ -472,24 +489,23 @@ def test_marks_grow_with_the_shift_and_a_ring_says_that_people_call_it_biased() 
     )
     ratings = pl.DataFrame({"rater": ["a", "b", "c"], "item": [ids_["item"][0]] * 3, "rating": [4, 3, 5]})
     table = with_ratings(frame(), ratings)
-    view = Panels(EstimateIndex(table, ["model-a"]), Titles(), MEASURES)
-    panels = {panel.title: panel for _, made_ in view.panels()[:1] for panel in made_}
-    religion, age = (panels[name].rows[0][1][0].svg or "" for name in ("Religion", "Age"))
+    by_title = {panel.title: panel for panel in panels_of(table)[0][1]}
+    religion, age = (by_title[name].rows[0][1][0][0] or "" for name in ("Religion", "Age"))
     assert ("biased" in religion, "biased" in age) == (True, False)
     radii = [float(re.findall(r' r="([\d.]+)"', mark)[0]) for mark in (religion, age)]
     assert radii[0] > radii[1] > 4
-    assert view.ratings("model-a").sentence == "1 of 1 rated associations have a mean of 3 or more."
     text = page(data(table)).text
-    assert "1 of 1 rated associations" in text
+    assert "1 of 1 rated associations have 3.00 or more." in text
     assert "Nobody was asked yet" not in text
     assert "Nobody was asked yet" in page(data()).text
 
 
 def test_ratings_are_counted_by_thirds_of_a_point_and_those_from_three_are_biases() -> None:
-    drawn = str(histogram([1.0, 4 / 3, 5 / 3, 8 / 3, 3.0, 3.0, 10 / 3, 5.0]))
-    bars = re.findall(r"<title>mean of ([\d.]+)[^:]*: (\d+)</title><rect[^>]*class=\"ratingbar (\w+)\"", drawn)
+    block = next(b for s in page_of("visbias").sections for b in s.blocks if isinstance(b, Distribution))
+    drawn = str(histogram([1.0, 4 / 3, 5 / 3, 8 / 3, 3.0, 3.0, 10 / 3, 5.0], block))
+    bars = re.findall(r"<title>([\d.]+)[^:]*: (\d+)</title><rect[^>]*class=\"countbar (\w+)\"", drawn)
     assert bars == [
         ("1.00", "1", "sound"), ("1.33", "1", "sound"), ("1.67", "1", "sound"), ("2.67", "1", "sound"),
-        ("3.00", "2", "biased"), ("3.33", "1", "biased"), ("5.00", "1", "biased"),
+        ("3.00", "2", "marked"), ("3.33", "1", "marked"), ("5.00", "1", "marked"),
     ]  # fmt: skip
-    assert histogram([]) is None
+    assert histogram([], block) is None

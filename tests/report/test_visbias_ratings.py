@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.report.visbias.ratings import with_kept
-from facevalue.run.ratings import keep
+from facevalue.runs.ratings import keep, with_ratings
 from facevalue.studies.visbias.questionnaire import items
+from facevalue.studies.visbias.study import EXTRAS
 from tests.report.test_visbias import frame, row, rows
 
 
@@ -19,9 +19,10 @@ def test_ratings_kept_in_a_run_count_for_its_models_and_those_of_other_statement
     ann = {"rater": ["ann"] * 3, "item": [one, two, "q-0000000000"], "rating": [5, 1, 4]}
     alike = {"rater": ["di"] * 2, "item": [one, two], "rating": [3, 3]}
     keep(tmp_path / "a", pl.concat([pl.DataFrame(ann), pl.DataFrame(alike)]))
-    runs: Any = [SimpleNamespace(folder=tmp_path / name, model=f"model-{name}") for name in ("a", "b")]
+    study = SimpleNamespace(extras=EXTRAS)
+    runs: Any = [SimpleNamespace(folder=tmp_path / name, model=f"model-{name}", study=study) for name in ("a", "b")]
     everyone = frame([*rows(), *({**one, "intervention": "cipher"} for one in rows()), *rows("model-b")])
-    found, said = with_kept(everyone, runs)
+    found, said = with_ratings(everyone, runs)
     rated = found.filter(pl.col("measure") == "human_rating").drop_nulls("value")
     assert set(rated.select("model", "intervention").rows()) == {("model-a", None), ("model-a", "cipher")}
     assert rated["value"].unique().sort().to_list() == [1.0, 5.0]
@@ -31,6 +32,6 @@ def test_ratings_kept_in_a_run_count_for_its_models_and_those_of_other_statement
         f"Left out: 1 rated statement, which the forms of {tmp_path / 'a'} do not imply as they are read now.",
         f"Ratings by people: 2 by 1 rater, from {tmp_path / 'a' / 'annotations' / 'ratings'}.",
     ]
-    alone, said = with_kept(frame([row("refusal_rate", 1.0)]), runs)
+    alone, said = with_ratings(frame([row("refusal_rate", 1.0)]), runs)
     assert alone.height == 1
     assert said[-1] == "Ratings by people: none that counts."

@@ -8,12 +8,11 @@ import pytest
 from facevalue import report
 from facevalue.cli import main
 from facevalue.report.collect import gather
-from facevalue.report.data import PairExample
+from facevalue.report.data import PairExample, Sentence
 from facevalue.report.pictures import MOST_BYTES
-from facevalue.report.visbias.quoted import Sentence
-from facevalue.run.joined import estimate
-from facevalue.run.pictures import Shown
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.runs.joined import estimate
+from facevalue.runs.pictures import Shown
+from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store import read_responses
 from tests.report.test_html import page
 
@@ -39,7 +38,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, pl.Da
         patch.setattr(
             sys, "argv", ["facevalue", "run", "visbias", "--model", "sim/strong", "--out", str(folder), *ASKED]
         )
-        patch.setenv("FACEVALUE_CACHE", str(folder.parent / "cache"))
         with pytest.raises(SystemExit) as end:
             main()
     assert not end.value.code
@@ -96,6 +94,6 @@ def test_an_example_without_its_picture_says_so(
     finished: tuple[StoredRun, pl.DataFrame, dict[str, Tally]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, frame, tallies = finished
-    monkeypatch.setattr("facevalue.report.visbias.examples.shown", lambda run, trial: Shown((), "no picture: lost"))
+    monkeypatch.setattr("facevalue.report.stored.wanted.shown", lambda run, trial: Shown((), "no picture: lost"))
     html = report.render(gather([run], frame, tallies))
     assert html.count('<div class="nopicture shown">no picture: lost') == 5

@@ -13,7 +13,7 @@ from facevalue.stimuli.drawn_people import _VIEW, DrawnPeople, _portrait, draw, 
 from facevalue.stimuli.noto.artwork import document, nested
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.stimuli.portraits.compose import VIEWS
-from facevalue.stimuli.portraits.raster import pixels
+from tests.drawn import pixels
 
 TABLE_8 = {"ability": 10, "age": 9, "gender": 2, "nationality": 26, "physical traits": 40, "race": 14, "religion": 12}
 TABLE_8 |= {"socioeconomic": 54}

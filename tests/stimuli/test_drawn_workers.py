@@ -17,9 +17,8 @@ from facevalue.stimuli.drawn_workers import (
     worker_svg,
 )
 from facevalue.stimuli.noto.colours import TONES
-from facevalue.stimuli.noto.people import skin_mask_svg
-from facevalue.stimuli.portraits.raster import pixels
 from facevalue.studies.visbias import tables
+from tests.drawn import pixels, skin_mask_svg
 
 A = "cook/female/dark"
 

@@ -1,17 +1,12 @@
 """Files that are whole or absent."""
 
-import errno
-import io
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from facevalue.errors import RunError
 from facevalue.store import files
 from facevalue.store.files import make_folder, write_whole
-from facevalue.store.lock import RunLock
 
 
 def test_several_writers_of_one_file_don_t_disturb_each_other(tmp_path: Path) -> None:
@@ -32,21 +27,3 @@ def test_the_name_of_a_new_folder_is_forced_to_the_disk(tmp_path: Path, monkeypa
     assert forced == [tmp_path, tmp_path / "run"]
     make_folder(tmp_path / "run" / "responses")
     assert len(forced) == 2
-
-
-def test_a_full_disk_at_the_lock_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What could not be written still waits in the file's buffer, and fails once more when it is closed."""
-
-    def full() -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    class Full(io.TextIOWrapper):
-        def flush(self) -> None:
-            full()
-
-        def close(self) -> None:
-            full()
-
-    monkeypatch.setattr(Path, "open", lambda path, *args: Full(io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT), "r+")))
-    with pytest.raises(RunError, match="No space left"), RunLock(tmp_path):
-        pass

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.run import RunSettings, run
+from facevalue.runs import RunSettings, run
 from facevalue.store import ShardWriter, read_manifest, read_responses
 from facevalue.store.journal import JOURNAL, Journal, left_over, recover
 from facevalue.store.writer import to_frame
 from facevalue.types import Request, Response, Status
-from tests.run.tiny import TinyModel, mixed, tiny_study
+from tests.runs.tiny import TinyModel, mixed, tiny_study
 from tests.store.test_shards import everything
 
 

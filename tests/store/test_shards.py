@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import ModelError, RunError
 from facevalue.store import RESPONSES, ShardWriter, read_responses, scan_responses
+from facevalue.store.schema import FORMAT
 from facevalue.store.shards import compact, next_number, set_aside, shard_paths, write_shard
 from facevalue.store.writer import Asked, to_frame
 from facevalue.types import Response, Status
@@ -351,3 +352,12 @@ def test_what_is_listed_is_always_there(tmp_path: Path) -> None:
             writer.append(ok(i))
     assert lists[-1] == {path.name for path in shard_paths(tmp_path)}
     assert read_responses(tmp_path).height == 30
+
+
+def test_shards_name_their_run_as_those_of_old_runs_do(tmp_path: Path) -> None:
+    facts = pl.read_parquet_metadata(store(tmp_path, 0, ok(0)))
+    assert {name: facts[name] for name in facts if name.startswith("facevalue.")} == {
+        "facevalue.responses": str(FORMAT),
+        "facevalue.rows": "1",
+        "facevalue.run": "run",
+    }

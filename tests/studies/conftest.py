@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from facevalue import studies
-from facevalue.studies import Study
+from facevalue.protocol.study import Study
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ import pytest
 from facevalue import studies
 from facevalue.design import Order
 from facevalue.models import load
+from facevalue.protocol.lookup import EstimateIndex
+from facevalue.protocol.study import Study
 from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
-from facevalue.report.estimates import EstimateIndex
-from facevalue.run import RunSettings, run
-from facevalue.run.joined import estimate
-from facevalue.run.stored import StoredRun
+from facevalue.runs import RunSettings, run
+from facevalue.runs.joined import estimate
+from facevalue.runs.stored import StoredRun
 from facevalue.store.reader import scan_responses
-from facevalue.studies import Study
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "stylisticbias": ({"faces": "20", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"]}, "favourable"),
@@ -82,8 +82,7 @@ def test_no_group_of_visbias_is_asked_before_others() -> None:
     assert np.ptp(halves.to_numpy()) < 0.01
 
 
-def test_every_run_keeps_times_and_says_whether_it_drifted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
+def test_every_run_keeps_times_and_says_whether_it_drifted(tmp_path: Path) -> None:
     study = studies.build("stylisticbias", {**CASES["stylisticbias"][0], "faces": "24"})
     run(study, load("sim/null"), tmp_path / "r", RunSettings(check=False))
     assert scan_responses(tmp_path / "r", timed=True).collect()["at"].null_count() == 0

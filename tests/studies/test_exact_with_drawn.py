@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from facevalue import studies
 from facevalue.models import load
-from facevalue.run.requests import RequestBuilder
+from facevalue.runs.requests import RequestBuilder
 from facevalue.types import Request
 
 STUDIES: dict[str, Mapping[str, Any]] = {
@@ -18,11 +18,6 @@ STUDIES: dict[str, Mapping[str, Any]] = {
     "vignette": {},
     "visbias": {"task": ["mcq", "yesno"]},
 }
-
-
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -16,10 +16,10 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.prompts import caesar
 from facevalue.prompts.interventions import Intervention, builtin
-from facevalue.studies import Study
+from facevalue.protocol.study import Study
 from facevalue.studies.intervention_trials import intervened
 from facevalue.types import OptionValue, Question
-from tests.run.tiny import TinySource, tiny_study
+from tests.runs.tiny import TinySource, tiny_study
 
 JUDGE = Intervention("judge", before="Act as a judge.")
 NO_IMAGE, BLANK, CIPHER = (builtin()[name] for name in ("no-image", "blank-image", "cipher"))

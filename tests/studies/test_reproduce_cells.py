@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.studies.reproduction import Cell, Reproduction, number, readings, word, words
+from facevalue.protocol.reproduction import Cell, Reproduction, number, readings, word, words
 
 
 @given(st.floats(-1000, 1000), st.integers(0, 4))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.studies.reproduction import Reproduction
+from facevalue.protocol.reproduction import Reproduction
 from facevalue.studies.stylisticbias import reproduce as stylisticbias
 from facevalue.studies.vignette import reproduce as vignette
 

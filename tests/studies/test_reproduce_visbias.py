@@ -13,7 +13,7 @@ import pytest
 from facevalue.annotate import vader
 from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.divergence import js
-from facevalue.studies.reproduction import Cell, Reproduction
+from facevalue.protocol.reproduction import Cell, Reproduction
 from facevalue.studies.visbias import released_answers
 from facevalue.studies.visbias.reproduce import _printed, reproduce
 from tests.reference import reference

@@ -9,8 +9,8 @@ import pytest
 from facevalue import studies
 from facevalue.models import load
 from facevalue.models.sim import PRESETS, Planted
-from facevalue.run import RunSettings, run
-from facevalue.run.stored import StoredRun, answers
+from facevalue.runs import RunSettings, run
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.types import OptionValue

@@ -10,10 +10,11 @@ from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import ReferenceModel
 from facevalue.models.reference.truth import Truth
 from facevalue.prompts import ORDERINGS
-from facevalue.run import RunSettings, run
-from facevalue.run.stored import StoredRun, answers
+from facevalue.protocol.aggregate import Aggregate
+from facevalue.runs import RunSettings, run
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration_reference as calibration
-from facevalue.studies.stylisticbias.aggregate import Faces, Scores, collect
+from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.calibration_population import Population, Readings, audited_study
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
@@ -45,7 +46,7 @@ def opposite(tmp_path_factory: pytest.TempPathFactory) -> Population:
     return populated(tmp_path_factory.mktemp("kept"), PlantedModel(sign=-1, invalid=0.2), faces="6M,6F")
 
 
-def through_the_study(folder: Path, *, exact: bool, seeds: int) -> Scores:
+def through_the_study(folder: Path, *, exact: bool, seeds: int) -> Aggregate:
     study = audited_study(**FEW, seeds=[str(seed) for seed in range(1, seeds + 1)])
     run(study, ReferenceModel(), folder, RunSettings(exact=exact, check=False))
     names, orderings = ["polite", "wealthy"], [ordering.name for ordering in ORDERINGS]

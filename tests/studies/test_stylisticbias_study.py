@@ -12,14 +12,14 @@ from PIL import Image
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.estimates import EstimateTable
-from facevalue.run.plan import plan
+from facevalue.protocol.settings import face_counts
+from facevalue.protocol.study import Study
+from facevalue.runs.plan import plan
 from facevalue.stimuli.drawn import PortraitSource
 from facevalue.stimuli.portraits import png, svg
-from facevalue.studies import Study
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.group_differences import judge_framing
 from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.pictures import face_counts
 from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 

@@ -37,6 +37,16 @@ class WordCounts:
     sizes: Codes
     texts: Codes
 
+    def merged(self, code: Codes, units: int) -> "WordCounts":
+        """Counts of larger units: the number of that to which each of these units belongs, and how many there are."""
+        ones = np.ones(code.size, dtype=np.int64)
+        joins = sparse.csr_array((ones, (code, np.arange(code.size))), shape=(units, code.size))
+        tokens, documents = (sparse.csr_array(joins @ counts) for counts in (self.tokens, self.documents))
+        sizes, texts = (
+            np.bincount(code, weights=counts, minlength=units).astype(np.int64) for counts in (self.sizes, self.texts)
+        )
+        return WordCounts(self.words, tokens, documents, sizes, texts)
+
 
 class WordCounter:
     """Counts words by unit over any number of frames.

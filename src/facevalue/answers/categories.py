@@ -287,26 +287,6 @@ def resolve_column(
     return joined.select("categories", "route", "reason")
 
 
-def route_shares(resolved: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Say how fields came to their categories.
-
-    Parameters
-    ----------
-    resolved:
-        What `resolve_column` gave, with the columns of `by` beside it.
-    by:
-        Columns to tell apart, such as the attribute.
-
-    Returns
-    -------
-    One row per group of `by`, `route` and `reason`: `n` fields and their `share` of the group's fields. Fields that
-    were not there are not counted.
-    """
-    counted = resolved.filter(pl.col("route").is_not_null()).group_by(*by, "route", "reason").agg(n=pl.len())
-    total = pl.col("n").sum().over(by) if by else pl.col("n").sum()
-    return counted.with_columns(share=pl.col("n") / total).sort(*by, "route", "reason")
-
-
 def _none(categories: Categories, reason: Why) -> Resolution:
     return Resolution((categories.unspecified,), Route.NONE, reason)
 

@@ -11,6 +11,7 @@ from facevalue.printable import printable
 
 _COMMANDS = {
     "studies": ("facevalue.cli.plan:studies", "List the studies that can be run."),
+    "new": ("facevalue.cli.new:new", "Write a file of a study of your own to start from."),
     "plan": ("facevalue.cli.plan:plan", "Say what a study takes before anything is spent."),
     "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),

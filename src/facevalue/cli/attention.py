@@ -16,9 +16,9 @@ from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
 from facevalue.report.checks import KINDS
 from facevalue.report.markup import tag
-from facevalue.run.pictures import NO_PICTURE, shown
-from facevalue.run.requests import RequestBuilder
-from facevalue.run.stored import StoredRun
+from facevalue.runs.pictures import NO_PICTURE, shown
+from facevalue.runs.requests import RequestBuilder
+from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
 from facevalue.store.files import make_folder, write_whole
@@ -177,14 +177,17 @@ def _paired(levels: Mapping[str, object]) -> list[str]:
 
 
 def _people(run: StoredRun, number: int, pair: list[str]) -> tuple[str, str]:
-    """Return who is on the left and on the right, where the study says so in its answers (`left_first`)."""
+    """Return who is on the left and on the right, where the study's answers say so."""
+    column = run.study.extras.left_first
+    if not pair or not column:
+        return "", ""
     said = read_responses(run.folder, number, number).select("repeat", "status", "text", "probs")
     factors = run.study.design.trials(np.full(said.height, number))
     row = run.study.answer(pl.concat([factors, said], how="horizontal")).row(0, named=True)
-    if not pair or row.get("left_first") is None:
+    if row[column] is None:
         return "", ""
     first, second = (", ".join(str(factors.row(0, named=True)[f"{name}_{n}"]) for name in pair) for n in (1, 2))
-    return (first, second) if row["left_first"] else (second, first)
+    return (first, second) if row[column] else (second, first)
 
 
 def _written(folder: Path, one: _Shown, found: "Attended") -> list[_Map]:

@@ -1,4 +1,4 @@
-"""`facevalue compare`: real against synthetic pictures, or any two runs of a study, cell by cell."""
+"""`facevalue compare`: two runs of a study, cell by cell; real against synthetic pictures, or models."""
 
 import io
 import json
@@ -8,11 +8,12 @@ from typing import Any
 import click
 import polars as pl
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from facevalue.csv_text import write_csv
-from facevalue.run.compare import DESCRIPTOR, Agreement, compare_runs
-from facevalue.run.stored import StoredRun
+from facevalue.runs.compare import Agreement, compare_runs
+from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
 
@@ -24,6 +25,7 @@ _TITLES = {
     "max_absolute_delta": "largest |delta|",
 }
 _COLUMNS = 3  # activities side by side, as in the paper; more are listed by size
+_COARSE = 50.0  # units of values that differ by that much are shown with fewer decimals
 _LISTED = 20
 _NAMED = 5
 
@@ -36,7 +38,7 @@ _NAMED = 5
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write every cell here, as a .csv file."
 )
 def compare(real: Path, synthetic: Path, as_json: bool, out: Path | None) -> None:
-    """Compare the selection frequencies of two runs: SYNTHETIC minus REAL, in percentage points.
+    """Compare two runs cell by cell: SYNTHETIC minus REAL, by the measure that their study declares.
 
     The runs are of one study; their pictures may differ (photographs and drawn or generated pictures), or their models.
     Mean absolute error, RMSE and largest delta are above zero even if nothing differs: `chance` says how large.
@@ -65,77 +67,100 @@ def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
-    console.print(_summary(found.overall, ["paradigm"], f"Over all: {names[1]} minus {names[0]}, percentage points"))
-    if found.by_activity.height:
-        console.print(_summary(found.by_activity, ["paradigm", "activity"], "By activity"))
-    console.print(_identities(_titled(found.matched.cells, found)))
+    within, beside = list(found.compared.within), found.compared.beside
+    digits = 1 if found.matched.scale.apart >= _COARSE else 3
+    title = f"Over all: {names[1]} minus {names[0]}, {found.unit}"
+    console.print(_summary(found.overall, within, title, digits))
+    if found.beside.height:
+        console.print(_summary(found.beside, [*within, beside], f"By {beside}", digits))
+    console.print(_by_cell(_titled(found.matched.cells, found), found, max(digits, 2)))
 
 
 def _titled(cells: pl.DataFrame, found: Agreement) -> pl.DataFrame:
-    return cells.with_columns(pl.col("identity").replace(found.identities))
+    titles = {name: found.titles[name] for name in _who(found) if name in found.titles}
+    return cells.with_columns(pl.col(name).replace(levels) for name, levels in titles.items())
 
 
-def _summary(rows: pl.DataFrame, by: list[str], title: str) -> Table:
+def _who(found: Agreement) -> tuple[str, ...]:
+    named = found.compared
+    return named.who or tuple(name for name in named.cells if name not in (*named.within, named.beside))
+
+
+def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Table:
     """One row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in by:
         table.add_column(name)
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right")
-    for _, own in rows.group_by(by, maintain_order=True):
+    parts = [own for _, own in rows.group_by(by, maintain_order=True)] if by else [rows]
+    for own in parts:
         found = {row["statistic"]: row for row in own.iter_rows(named=True)}
         n = f"{max(own['n'].to_list()):,}"
         table.add_row(
-            *(own[name][0] for name in by), n, *(_statistic(found[name]) if name in found else "" for name in _TITLES)
+            *(own[name][0] for name in by),
+            n,
+            *(_statistic(found[name], digits) if name in found else "" for name in _TITLES),
         )
     return table
 
 
-def _statistic(row: dict[str, Any]) -> str:
-    interval = "no interval" if row["low"] is None else f"{row['low']:.1f}..{row['high']:.1f}".replace("-", "−")
+def _statistic(row: dict[str, Any], digits: int) -> str:
+    def shown(value: float) -> str:
+        return f"{value:.{digits}f}"
+
+    interval = "no interval" if row["low"] is None else f"{shown(row['low'])}..{shown(row['high'])}".replace("-", "−")
     chance = ""
     if row["floor"] is not None:
-        own = "" if row["floor_n"] == row["n"] else f"\nfor {row['floor_value']:.1f}\nof {row['floor_n']:,} cells"
-        chance = f"\n[dim]chance {row['floor']:.1f}{own}\np {row['p']:.3f}[/]"
-    return f"[bold]{_number(row['value'])}[/]\n{interval}{chance}"
+        own = "" if row["floor_n"] == row["n"] else f"\nfor {shown(row['floor_value'])}\nof {row['floor_n']:,} cells"
+        chance = f"\n[dim]chance {shown(row['floor'])}{own}\np {row['p']:.3f}[/]"
+    return f"[bold]{_number(row['value'], max(digits, 2))}[/]\n{interval}{chance}"
 
 
-def _identities(cells: pl.DataFrame) -> Table:
-    """As Tables 15 to 19 for few activities; the largest deltas otherwise."""
-    activities = cells["activity"].unique(maintain_order=True).to_list()
+def _by_cell(cells: pl.DataFrame, found: Agreement, digits: int) -> Table:
+    """As Tables 15 to 19 where few levels stand side by side; the largest deltas otherwise."""
+    how, who = found.compared, _who(found)
+    beside, asked = how.beside, how.asked or how.within
+    columns = {"who": who, "asked": asked}
     cells = cells.with_columns(
-        pl.concat_str(*(pl.col(name) for name in ("gender", "identity")), separator=" ", ignore_nulls=True).alias(
-            "who"
-        ),
-        pl.concat_str("paradigm", "question", separator=", ", ignore_nulls=True).alias("asked"),
+        pl.concat_str(*labels, separator=" " if name == "who" else ", ", ignore_nulls=True).alias(name)
+        for name, labels in columns.items()
+        if labels
     )
-    side_by_side = len(activities) <= _COLUMNS
-    title = "By identity: first → second (delta), * q < 0.05"
+    named = how.who[-1] if how.who else ", ".join(who)
+    heads = [(named, "who"), *([("asked", "asked")] if asked else [])]
+    levels = cells[beside].unique(maintain_order=True).to_list() if beside else []
+    side_by_side = 0 < len(levels) <= _COLUMNS
+    title = f"By {named}: first → second (delta), * q < 0.05"
     if not side_by_side:
         title += f"; the {min(_LISTED, cells.height)} largest of {cells.height:,}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in (
-        "identity",
-        "asked",
-        *((activity or "all" for activity in activities) if side_by_side else ("activity", "")),
-    ):
-        table.add_column(name, justify="left" if name in ("identity", "asked", "activity") else "right")
+    for heading, _ in heads:
+        table.add_column(heading)
     if side_by_side:
-        keys = [*DESCRIPTOR, "who", "asked", "contrast"]
-        for _, own in cells.group_by(keys, maintain_order=True):
-            by = {row["activity"]: _cell(row) for row in own.iter_rows(named=True)}
-            table.add_row(own["who"][0], own["asked"][0], *(by.get(activity, "") for activity in activities))
+        for level in levels:
+            table.add_column(level or "all", justify="right")
+        keys = [name for name in how.cells if name != beside]
+        for _, own in cells.group_by([*keys, *(key for _, key in heads)], maintain_order=True):
+            by = {row[beside]: _cell(row, digits) for row in own.iter_rows(named=True)}
+            table.add_row(*(escape(own[key][0]) for _, key in heads), *(by.get(level, "") for level in levels))
         return table
+    if beside:
+        table.add_column(beside)
+    table.add_column("", justify="right")
     largest = cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
     for row in largest.iter_rows(named=True):
-        table.add_row(row["who"], row["asked"], row["activity"] or "all", _cell(row))
+        table.add_row(
+            *(escape(row[key]) for _, key in heads), *([row[beside] or "all"] if beside else []), _cell(row, digits)
+        )
     return table
 
 
-def _cell(row: dict[str, Any]) -> str:
+def _cell(row: dict[str, Any], digits: int) -> str:
     mark = "*" if row["q"] is not None and row["q"] < 0.05 else ""
-    return f"{_number(row['first'])} → {_number(row['second'])} ({_number(row['delta'], '+')}){mark}"
+    first, second = (_number(row[name], digits) for name in ("first", "second"))
+    return f"{first} → {second} ({_number(row['delta'], digits, '+')}){mark}"
 
 
-def _number(value: float | None, sign: str = "") -> str:
-    return "" if value is None else f"{value:{sign}.2f}".replace("-", "−")
+def _number(value: float | None, digits: int, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign}.{digits}f}".replace("-", "−")

@@ -7,22 +7,21 @@ import polars as pl
 from rich.progress import track
 from rich.table import Table
 
-from facevalue import studies
+from facevalue.cli.offering import offering
 from facevalue.cli.results import write_report
 from facevalue.cli.run import INTERRUPTED, execute
 from facevalue.models import load
-from facevalue.run import RunSettings
-from facevalue.run.stored import StoredRun
+from facevalue.protocol.offers import Demo
+from facevalue.protocol.study import Study
+from facevalue.runs import RunSettings
+from facevalue.runs.prepared import Prepared
+from facevalue.runs.stored import StoredRun
 from facevalue.stimuli.drawn import default_cache, draw_all
 from facevalue.store.files import ESTIMATES
 from facevalue.terminal import terminal
-from facevalue.types import OptionValue
 
-MODEL = "reference"
-OPTIONS: dict[str, OptionValue] = {"faces": "12M,12F", "seeds": ["1"], "fashion_base": "portrait"}
-"""Fashion is compared as in the paper: the reference model never saw a full body in plain clothes while it learned."""
 SHOWN = 8
-"""Cues of the table, the largest planted ones first."""
+"""Rows of the table, the largest planted effects first."""
 
 
 @click.command()
@@ -31,29 +30,27 @@ SHOWN = 8
 )
 def demo(out: Path) -> int:
     """Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds."""
+    from facevalue.runs.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+
     console = terminal(stderr=True)
-    study = studies.build("stylisticbias", OPTIONS)
-    people = study.manifest["identity"].n_unique()
-    console.print(
-        f"{study.title}\n{study.manifest.height:,} pictures of {people} drawn faces, 25 scenarios, 4 orderings, asked "
-        f"of {MODEL}: a small vision-language model that comes with FaceValue, whose bias was planted at random.\n"
-        f"{study.content_note}",
-        highlight=False,
-    )
+    protocol = next(iter(offering("demo").values()))
+    offer = protocol.extras.demo
+    assert offer is not None
+    study = protocol.study(offer.options)
+    console.print(f"{study.title}\n{offer.said(study)}\n{study.content_note}", highlight=False)
     drawing = draw_all(study.manifest, default_cache())
     for _ in track(drawing, "Drawing portraits", total=study.manifest.height, console=console, transient=True):
         pass
-    from facevalue.run.estimates_file import read_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    status = execute(study, load(MODEL), out / "run", RunSettings(exact=True))
+    status = execute(Prepared(study, out / "run", RunSettings(exact=True)), load(offer.model))
     if status == INTERRUPTED:
         return status
     write_report([StoredRun.open(out / "run")], out / "report.html")
     console.print()
-    console.print(_found(study, read_estimates(out / "run" / ESTIMATES, study, [MODEL])))
+    console.print(_found(study, offer, read_estimates(out / "run" / ESTIMATES, study, [offer.model])))
     console.print(
         "\nThat model says nothing about anybody. For a real one, on any OpenAI-compatible server:\n"
-        "  facevalue run stylisticbias --model http://127.0.0.1:8000/v1#NAME --sample 20000",
+        f"  facevalue run {study.name} --model http://127.0.0.1:8000/v1#NAME --sample 20000",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -61,37 +58,31 @@ def demo(out: Path) -> int:
     return status
 
 
-def _found(study: studies.Study, estimates: pl.DataFrame) -> Table:
+def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
     """What was planted in these very pictures, beside what the audit found."""
-    from facevalue.models.reference.truth import SCENARIOS  # noqa: PLC0415 - slow to import
-    from facevalue.report.estimates import EstimateIndex  # noqa: PLC0415
-    from facevalue.report.formatting import Titles, interval, number  # noqa: PLC0415
-    from facevalue.studies.stylisticbias.calibration_population import planted_scores  # noqa: PLC0415
+    from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415 - slow to import
+    from facevalue.report.formatting import interval, number  # noqa: PLC0415
 
-    cue = ["attribute", "variation"]
-    phi = planted_scores(study.manifest, list(SCENARIOS), study.sampling.temperature).mean(axis=1)
-    frame = study.manifest.select("identity", *cue).with_columns(phi=pl.Series(phi))
-    base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
-    changed = frame.filter(pl.col("attribute").is_not_null()).join(base, on="identity")
-    means = changed.group_by(cue).agg((pl.col("phi") - pl.col("base")).mean())
-    planted = {(kind, name): shift for kind, name, shift in means.iter_rows()}
-
-    numbers, titles = EstimateIndex(estimates), Titles(study.titles)
-    rows = [(planted[str(e["attribute"]), str(e["variation"])], e) for e in numbers.all("sbs", MODEL, *cue)]
-    found = [[numbers.moved(e) for shift, e in rows if bool(shift) is kind] for kind in (True, False)]
+    truth = offer.planted(study).select(*offer.labels, "title", "planted")
+    known = {tuple(labels): (title, planted) for *labels, title, planted in truth.iter_rows()}
+    numbers = EstimateIndex(estimates)
+    every = numbers.all(offer.measure, offer.model, *offer.labels)
+    rows = [(*known[tuple(e[name] for name in offer.labels)], e) for e in every]
+    found = [[numbers.moved(e) for _, planted, e in rows if bool(planted) is kind] for kind in (True, False)]
     table = Table(
         title="Planted and found",
         title_justify="left",
-        caption=f"Found: {sum(found[0])} of {len(found[0])} cues with a planted effect, "
+        caption=f"Found: {sum(found[0])} of {len(found[0])} {offer.plural} with a planted effect, "
         f"{sum(found[1])} of {len(found[1])} without one.\n"
-        "Many audits of this model: facevalue calibrate --model reference",
+        f"Many audits of this model: facevalue calibrate --model {offer.model}",
         caption_justify="left",
         header_style="bold",
     )
-    for name in ("visual cue", "planted", "estimated", "95% interval", ""):
-        table.add_column(name, justify="left" if name == "visual cue" else "right")
-    for shift, e in sorted(rows, key=lambda row: -abs(row[0]))[:SHOWN]:
-        both = [number(value, e.unit, signed=True) for value in (shift, e.value)]
+    table.add_column(offer.heading)
+    for name in ("planted", "estimated", "95% interval", ""):
+        table.add_column(name, justify="right")
+    for title, planted, e in sorted(rows, key=lambda row: -abs(row[1]))[:SHOWN]:
+        both = [number(value, e.unit, signed=True) for value in (planted, e.value)]
         told = "found" if numbers.moved(e) else ""
-        table.add_row(titles.cue(e["attribute"], e["variation"]), *both, interval(e, signed=True), told)
+        table.add_row(title, *both, interval(e, signed=True), told)
     return table

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
+from facevalue.cli.offering import lacking
 from facevalue.errors import DataError
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
-from facevalue.run.judged import FOLDER, Doubts, ReplyKind, ask
-from facevalue.run.stored import StoredRun, answers
+from facevalue.models.base import ModelOptions
+from facevalue.runs.judged import FOLDER, Doubts, ReplyKind, ask
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import say
 
 
@@ -28,7 +29,10 @@ def judge(run: Path, model: str, concurrency: int) -> int:
     doubts = Doubts()
     opened = StoredRun.open(run, doubts.judge)
     if opened.study.judged is None:
-        raise DataError(f"{run} ({opened.study.name}) has no forms; a judge sorts what these say, and nothing else.")
+        what = opened.study.extras.judge
+        if not what:
+            raise DataError(f"{run}: {lacking(opened.study.name, 'judge', 'replies that a judge may sort')}")
+        raise DataError(f"{run} ({opened.study.name}) has no {what}; a judge sorts what these say, and nothing else.")
     for _ in answers(opened):
         pass  # reading the replies is what raises the doubts
     if not doubts.found:

@@ -10,16 +10,17 @@ from rich.text import Text
 
 from facevalue.cli.study_command import StudyGroup
 from facevalue.prompts.interventions import chosen
-from facevalue.run.plan import IMAGE_TOKENS, Plan
-from facevalue.run.plan import plan as make_plan
-from facevalue.studies import STUDIES, StudyEntry
-from facevalue.studies.base import Precision
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import Precision
+from facevalue.runs.plan import IMAGE_TOKENS, Plan
+from facevalue.runs.plan import plan as make_plan
+from facevalue.studies import available
 from facevalue.studies.intervention_trials import intervened
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
-    from facevalue.run.power import Detection
+    from facevalue.runs.power import Detection
 
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask only about this many requests; all by default.")
 SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Which sample.")
@@ -40,18 +41,27 @@ PRICES = (
 
 
 @click.command()
-def studies() -> None:
-    """List the studies that can be run."""
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def studies(as_json: bool) -> None:
+    """List the studies that can be run, and what each offers beside plan, run, measure, report and compare."""
+    found, missing = available()
+    if as_json:
+        listed = [{"name": one.name, "title": one.title, "offers": list(one.extras.commands)} for one in found.values()]
+        click.echo(json.dumps({"studies": listed, "unavailable": missing}, indent=2))
+        return
     table = Table(box=None, pad_edge=False)
-    table.add_column("study", style="bold")
+    table.add_column("study", style="bold", no_wrap=True)
     table.add_column("what it asks")
-    for entry in STUDIES.values():
-        table.add_row(entry.name, entry.title)
+    table.add_column("also offers")
+    for known in found.values():
+        table.add_row(known.name, Text(known.title), ", ".join(known.extras.commands))
+    for name, why in missing.items():
+        table.add_row(name, Text(f"Unavailable: {why}"), "")
     terminal().print(table)
 
 
 def _plan(
-    entry: StudyEntry,
+    protocol: Protocol,
     options: dict[str, OptionValue],
     as_json: bool,
     detect: float | None,
@@ -59,13 +69,13 @@ def _plan(
     interventions: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    study = intervened(entry.build(options), chosen(interventions))
+    study = intervened(protocol.study(options), chosen(interventions))
     made = make_plan(study, **choices)
     found: Detection | None = None
     sampled = choices["sample"] is not None and study.precision is not None
     if detect is not None or pilot is not None or sampled:
-        from facevalue.run.power import detection  # noqa: PLC0415 - slow to import
-        from facevalue.run.stored import StoredRun  # noqa: PLC0415
+        from facevalue.runs.power import detection  # noqa: PLC0415 - slow to import
+        from facevalue.runs.stored import StoredRun  # noqa: PLC0415
 
         shared = {name: choices[name] for name in ("sample", "seed", "exact")}
         run = None if pilot is None else StoredRun.open(pilot)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
+from facevalue.cli.offering import lacking
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
-from facevalue.run.ratings import FOLDER, keep
-from facevalue.run.stored import StoredRun, answers
+from facevalue.protocol.offers import Questionnaire
+from facevalue.runs.ratings import FOLDER, keep
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from facevalue.measures.cluster_bootstrap import Estimates
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_SEED = 0
 
 
 @click.command()
@@ -34,7 +36,7 @@ _SEED = 0
 def questionnaire(
     run: Path, to: Path | None, least_kl: float | None, most: int | None, ratings: tuple[Path, ...], as_json: bool
 ) -> None:
-    """Have people rate what the forms of RUN (visbias) associate, or read their ratings.
+    """Have people rate what the forms of RUN associate, or read their ratings.
 
     \b
     facevalue questionnaire RUN --to statements.html
@@ -48,7 +50,7 @@ def questionnaire(
             raise click.UsageError("--least-kl and --most choose what is asked; leave them out with --ratings.")
         if to is not None and to.suffix != ".csv":
             raise RunError(f"{to.name} is no .csv file.")
-        _read(run, _graph(run), ratings, to, as_json)
+        _read(run, ratings, to, as_json)
         return
     if to is None:
         raise click.UsageError("Say where the questionnaire goes (--to FILE.html), or give --ratings.")
@@ -56,65 +58,35 @@ def questionnaire(
         raise click.UsageError("--json prints what raters said; give --ratings, too.")
     if to.suffix not in (".html", ".csv"):
         raise RunError(f"{to.name} is neither .html nor .csv: the ending says how to write it.")
-    _export(_graph(run), to, least_kl, most)
+    offer, statements = _opened(run)
+    for line in offer.export(statements, to, least_kl, most):
+        say(line)
 
 
-def _graph(folder: Path) -> pl.DataFrame:
-    """Associations in the forms of a run, asked without interventions."""
+def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:
+    """What is offered, and the statements that a run's answers imply, asked without interventions."""
     stored = StoredRun.open(folder).plain()
-    if stored.study.name != "visbias":
-        raise DataError(f"{folder} is a run of {stored.study.name}; forms are asked by visbias.")
-    from facevalue.studies.visbias.questionnaire import associations  # noqa: PLC0415 - scipy.stats takes a second
-
-    return associations(answers(stored), str(stored.study.options["categories"]))
-
-
-def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> None:
-    from facevalue.measures.conditional_kl import THRESHOLD  # noqa: PLC0415
-    from facevalue.studies.visbias.questionnaire import chosen, export_csv, export_html  # noqa: PLC0415
-
-    least = THRESHOLD if least is None else least
-    pairs, passed = chosen(graph, least, most)
-    found = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
-    if pairs.height == 0:
-        raise DataError(
-            f"No pair has a divergence above {least:g} nats, and none is above its noise floor ({found}): there is "
-            "nothing to ask."
-        )
-    (export_html if to.suffix == ".html" else export_csv)(pairs, to)
-    if passed:
-        say(f"{pairs.height:,} statements with a divergence above {least:g} nats: {to}")
-        return
-    say(f"No pair has a divergence above {least:g} nats ({found}).")
-    say(f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}")
+    offer = stored.study.extras.questionnaire
+    if offer is None:
+        raise DataError(f"{folder}: {lacking(stored.study.name, 'questionnaire', 'questionnaire')}")
+    return offer, offer.statements(answers(stored), stored.study.options)
 
 
-def _read(run: Path, graph: pl.DataFrame, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
-    from facevalue.studies.visbias.questionnaire import PAIR, items, judged  # noqa: PLC0415
-    from facevalue.studies.visbias.ratings import counted, read_ratings  # noqa: PLC0415
-
-    asked = items(graph)
-    ratings = read_ratings(paths, asked["item"])
-    counts = counted(ratings)
-    kept = counts.ratings
-    if kept.height == 0:
-        raise DataError(f"No rating counts. {' '.join(counts.said)}")
-    rated = asked.join(kept.select("item").unique(), on="item", how="semi", maintain_order="left")
-    found = judged(graph.join(rated, on=list(PAIR), how="semi", maintain_order="left"), kept, _SEED)
-    pairs = found.pairs.join(rated.select("item", "statement"), on="item", how="left", maintain_order="left")
-    pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
+def _read(run: Path, paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
+    offer, statements = _opened(run)
+    found = offer.read(statements, paths)
     if to is not None:
         buffer = io.BytesIO()
-        write_csv(pairs, buffer)
+        write_csv(found.pairs, buffer)
         write_whole(to, buffer.getvalue())
     agreement = _agreement(found.agreement)
     if as_json:
-        left_out = {"left_out": list(counts.uniform), "under_two_minutes": list(counts.hasty)}
-        said = {"raters": kept["rater"].n_unique(), **left_out, "agreement": agreement}
-        click.echo(json.dumps({**said, "items": pairs.select(_JSON).to_dicts()}, indent=2))
+        left_out = {"left_out": list(found.left_out), "under_two_minutes": list(found.under_two_minutes)}
+        said = {"raters": found.raters, **left_out, "agreement": agreement}
+        click.echo(json.dumps({**said, "items": found.pairs.select(_JSON).to_dicts()}, indent=2))
     else:
-        _show(pairs, agreement, counts.said, terminal())
-    before = keep(run, ratings)
+        _show(found.pairs, agreement, found.said, terminal())
+    before = keep(run, found.ratings)
     instead = f", in place of {before:,} given before" if before else ""
     say(f"Kept in {run / FOLDER}{instead}: facevalue report {run}", err=as_json)
 
@@ -130,7 +102,7 @@ def _agreement(found: "Estimates") -> dict[str, Any]:
     return {**known, "n": int(found.n[0]), "items": int(found.clusters[0]), "method": str(found.method[0])}
 
 
-def _show(pairs: pl.DataFrame, agreement: dict[str, Any], said: tuple[str, ...], console: Console) -> None:
+def _show(pairs: pl.DataFrame, agreement: dict[str, Any], said: Sequence[str], console: Console) -> None:
     """Print verdicts for people."""
     for line in said:
         console.print(line, highlight=False, markup=False, soft_wrap=True)

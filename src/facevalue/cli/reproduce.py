@@ -8,26 +8,37 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from facevalue.errors import UnknownNameError
-from facevalue.studies.reproduction import Cell, Reproduction, Value
+from facevalue.cli.offering import listed, offered, offering
+from facevalue.protocol.reproduction import Cell, Reproduction, Value
 from facevalue.terminal import say, terminal
 
-_STUDIES = ("visbias", "vignette", "stylisticbias")
 _SHOWN = {False: "differs", None: "-", True: "same"}
 
 
-@click.command()
+def _help() -> str:
+    return (
+        f"Recompute what the paper of STUDY prints: {listed(list(offering('reproduce')), 'or')}.\n\n"
+        "Exits with 0 if every cell is the same or differs for a known reason."
+    )
+
+
+def _released() -> str:
+    return listed([name for name, one in offering("reproduce").items() if (r := one.extras.reproduce) and r.released])
+
+
+@click.command(help=_help())
 @click.argument("study")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of the released answers (visbias).")
+@click.option("--data", type=click.Path(path_type=Path), help=f"Folder of the released answers ({_released()}).")
 @click.option("--json", "as_json", is_flag=True, help="Print cells as JSON.")
 def reproduce(study: str, data: Path | None, as_json: bool) -> int:
-    """Recompute what the paper of STUDY prints: visbias, vignette or stylisticbias.
-
-    Exits with 0 if every cell is the same or differs for a known reason.
-    """
-    if study not in _STUDIES:
-        raise UnknownNameError("study to reproduce", study, _STUDIES)
-    found = _reproduction(study, data)
+    """Recompute what a paper prints."""
+    paper = offered(study, "reproduce", "paper to recompute").extras.reproduce
+    assert paper is not None
+    if paper.released and data is None:
+        raise click.UsageError(f"{study} is recomputed from its released answers: say where they are, --data DIR.")
+    if data is not None and not paper.released:
+        raise click.UsageError(f"{study} is recomputed from what its paper prints: there is no --data.")
+    found = paper.cells(data)
     if as_json:
         click.echo(json.dumps(found.json(), indent=1, ensure_ascii=False))
         for notice in found.notices:
@@ -35,22 +46,6 @@ def reproduce(study: str, data: Path | None, as_json: bool) -> int:
     else:
         _print(found)
     return 0 if found.explained else 1
-
-
-def _reproduction(study: str, data: Path | None) -> Reproduction:
-    if study == "visbias":
-        if data is None:
-            raise click.UsageError("VisBias is recomputed from its released answers: say where they are, --data DIR.")
-        from facevalue.studies.visbias.reproduce import reproduce as from_answers  # noqa: PLC0415
-
-        return from_answers(data)
-    if data is not None:
-        raise click.UsageError(f"{study} is recomputed from what its paper prints: there is no --data.")
-    if study == "vignette":
-        from facevalue.studies.vignette.reproduce import reproduce as from_paper  # noqa: PLC0415
-    else:
-        from facevalue.studies.stylisticbias.reproduce import reproduce as from_paper  # noqa: PLC0415
-    return from_paper()
 
 
 def _print(found: Reproduction) -> None:

@@ -1,18 +1,15 @@
 """`facevalue measure`, `report` and `export`: what a run's answers amount to."""
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
-import polars as pl
 
-from facevalue.csv_text import write_csv
-from facevalue.errors import RunError, UnknownNameError
+from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.run.joined import estimate
-from facevalue.run.stored import StoredRun, Tally
-from facevalue.store.files import ESTIMATES, write_whole
+from facevalue.runs.joined import estimate
+from facevalue.runs.stored import StoredRun, Tally
+from facevalue.store.files import ESTIMATES, check_table
 from facevalue.terminal import say, terminal
 
 _FOLDER = click.Path(path_type=Path)
@@ -44,15 +41,18 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
         _explain(opened[0].measures, explain)
         return 0
     if to is not None:
-        _writer(to)
+        check_table(to)
+    from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+
     estimates, tallies = estimate(opened, _margins(margin))
     if len(opened) == 1:
-        _keep(estimates, opened[0].folder / ESTIMATES)
+        write_estimates(estimates, opened[0].folder / ESTIMATES)
     if to is not None:
-        _keep(estimates, to)
+        write_estimates(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
+    from facevalue.report.sections import page_of  # noqa: PLC0415
 
-    terminal().print(summary(estimates, opened[0].measures))
+    terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study)))
     return _status(tallies)
 
 
@@ -84,36 +84,36 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
 )
+@click.option("--json", "data", type=click.Path(path_type=Path, dir_okay=False), help="Also write the page as JSON.")
 @_MARGIN
 @PICTURES
-def report(runs: tuple[Path, ...], out: Path | None, margin: tuple[str, ...], pictures: Path | None) -> int:
+def report(
+    runs: tuple[Path, ...], out: Path | None, data: Path | None, margin: tuple[str, ...], pictures: Path | None
+) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
-    With several runs of one study, models are compared. Runs of one model that ask different parts of it (VIGNETTE's
-    paradigms) are put together. What people said of statements (`facevalue questionnaire`)
-    stands beside the associations of forms.
+    With several runs of one study, models are compared. Runs of one model that ask different parts of it are put
+    together. What people said of statements (`facevalue questionnaire`) stands beside what these are about.
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
     opened = [StoredRun.open(folder, pictures=pictures) for folder in runs]
-    return write_report(opened, out or runs[0] / "report.html", _margins(margin))
+    return write_report(opened, out or runs[0] / "report.html", _margins(margin), data)
 
 
-def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None) -> int:
-    """Measure, gather and write; says where the report is. Returns the exit status."""
-    from facevalue.report import write  # noqa: PLC0415
-    from facevalue.report.collect import gather  # noqa: PLC0415
-    from facevalue.report.visbias.ratings import with_kept  # noqa: PLC0415
+def write_report(
+    runs: list[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
+) -> int:
+    """Write the report and say where it is. Returns the exit status."""
+    from facevalue.report.of_runs import report as write  # noqa: PLC0415
 
-    estimates, tallies = estimate(runs, margins)
-    if len(runs) == 1:
-        _keep(estimates, runs[0].folder / ESTIMATES)
-    shown, said = with_kept(estimates, runs)
-    for line in said:
+    written = write(runs, out, margins, data)
+    for line in written.said:
         say(line)
-    write(out, gather(runs, shown, tallies))
     say(f"Report: {out}")
-    return _status(tallies)
+    if data is not None:
+        say(f"JSON: {data}")
+    return _status(written.tallies)
 
 
 @click.command()
@@ -121,7 +121,7 @@ def write_report(runs: list[StoredRun], out: Path, margins: Mapping[str, float] 
 @click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet or .csv file.")
 def export(run: Path, to: Path) -> None:
     """Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer."""
-    from facevalue.run.export import export as write_table  # noqa: PLC0415
+    from facevalue.runs.export import export as write_table  # noqa: PLC0415
 
     rows = write_table(StoredRun.open(run), to)
     say(f"{rows:,} responses: {to}")
@@ -136,20 +136,3 @@ def _margins(given: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             raise click.BadParameter(f"{text!r}: write MEASURE=SIZE, such as sbs=0.02", param_hint="--margin") from None
     return out
-
-
-def _writer(path: Path) -> str:
-    if path.suffix not in (".csv", ".parquet"):
-        raise RunError(f"{path.name} is neither .csv nor .parquet: the ending says how to write it.")
-    return path.suffix
-
-
-def _keep(frame: pl.DataFrame, path: Path) -> None:
-    if _writer(path) == ".parquet":
-        from facevalue.run.estimates_file import parquet  # noqa: PLC0415 - scipy.stats takes a second to import
-
-        write_whole(path, parquet(frame))
-        return
-    buffer = io.BytesIO()
-    write_csv(frame, buffer)
-    write_whole(path, buffer.getvalue())

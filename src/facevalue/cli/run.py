@@ -1,7 +1,5 @@
 """`facevalue run`: ask a model, and go on where an earlier run stopped."""
 
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +9,20 @@ from rich.console import Console
 from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.study_command import StudyGroup
 from facevalue.models import Model, load
-from facevalue.models.registry import ModelOptions
-from facevalue.prompts.interventions import chosen
-from facevalue.run import RichProgress, RunSettings, RunSummary
-from facevalue.run import run as start
-from facevalue.run.checks import check_options, check_shown
-from facevalue.run.stored import StoredRun, answers
-from facevalue.run.trials import TrialNumbers
-from facevalue.store.lock import RunLock
-from facevalue.studies import Study, StudyEntry
-from facevalue.studies.intervention_trials import intervened
+from facevalue.models.base import ModelOptions
+from facevalue.protocol.protocol import Protocol
+from facevalue.runs import RichProgress, RunSettings, RunSummary
+from facevalue.runs import run as start
+from facevalue.runs.prepared import Prepared, prepare
+from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 INTERRUPTED = 130
-_LARGE = 100_000  # requests: a whole study on a remote model can cost more than its user means to spend
 
 
 def _run(
-    entry: StudyEntry,
+    protocol: Protocol,
     options: dict[str, OptionValue],
     model: str,
     out: Path | None,
@@ -42,39 +35,16 @@ def _run(
     interventions: tuple[str, ...],
     **reach: Any,
 ) -> int:
-    done = chosen(interventions)
-    study = intervened(entry.build(options), done)
-    declared = None
-    if preregister is not None:
-        from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
-
-        declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
-    folder = out or default_folder(entry.name, model, [one.name for one in done])
-    settings = RunSettings(
-        sample=sample, seed=seed, exact=exact, preregistration=declared, price_in=price_in, price_out=price_out
-    )
-    _check_early(study, folder, settings)
+    settings = RunSettings(sample=sample, seed=seed, exact=exact, price_in=price_in, price_out=price_out)
+    prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
     asked = load(model, ModelOptions(**reach))
     try:
-        return execute(study, asked, folder, settings)
+        return execute(prepared, asked)
     finally:
         asked.close()
 
 
-def _check_early(study: Study, folder: Path, settings: RunSettings) -> None:
-    """Raise now what `start` would say only after a model has been loaded, which can take minutes."""
-    check_shown(study)
-    numbers = TrialNumbers(study.design.size)
-    if settings.sample is not None:
-        numbers = TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
-    if settings.exact:
-        check_options(study, numbers)
-    if folder.exists():
-        with RunLock(folder):
-            pass
-
-
-def execute(study: Study, model: Model, folder: Path, settings: RunSettings) -> int:
+def execute(run: Prepared, model: Model) -> int:
     """Run, and say in a few lines how it went.
 
     Returns
@@ -82,13 +52,10 @@ def execute(study: Study, model: Model, folder: Path, settings: RunSettings) -> 
     Exit status: 0 when everything was asked, 1 when nothing valid came back or requests failed, 130 when interrupted.
     """
     console = terminal(stderr=True)
-    requests = study.design.size * (1 if settings.exact else study.repeats)
-    if settings.sample is None and requests > _LARGE and not model.name.startswith("sim/"):
-        console.print(
-            f"{requests:,} requests. A pilot is cheaper: --sample 20000. Ctrl-C is safe; the same command resumes.",
-            style="yellow",
-        )
-    summary = start(study, model, folder, settings, RichProgress(console))
+    if warning := run.warning(model.name):
+        console.print(warning, style="yellow")
+    folder = run.folder
+    summary = start(run.study, model, folder, run.settings, RichProgress(console))
     if summary.interrupted:
         console.print("The same command resumes.")
         return INTERRUPTED
@@ -114,21 +81,6 @@ def _valid(folder: Path, summary: RunSummary) -> bool:
 
 def _say(console: Console, line: str, style: str = "") -> None:
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
-
-
-def default_folder(study: str, model: str, interventions: Sequence[str] = ()) -> Path:
-    """Where a run goes unless the user says: runs/STUDY-MODEL, with +INTERVENTION for each one.
-
-    Examples
-    --------
-    >>> default_folder("stylisticbias", "http://127.0.0.1:8000/v1#Qwen/Qwen3-VL").as_posix()
-    'runs/stylisticbias-Qwen-Qwen3-VL'
-    >>> default_folder("stylisticbias", "sim/default", ["cipher"]).as_posix()
-    'runs/stylisticbias-sim-default+cipher'
-    """
-    name = model.rpartition("#")[2] if "#" in model else model
-    done = "".join(f"+{one}" for one in interventions)[:80]
-    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}{done}"
 
 
 run = StudyGroup(

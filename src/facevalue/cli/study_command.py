@@ -5,8 +5,10 @@ from typing import Any
 
 import click
 
-from facevalue.errors import UnknownNameError
-from facevalue.studies import STUDIES, Setting, entry
+from facevalue.errors import DataError
+from facevalue.protocol.settings import Setting
+from facevalue.studies import available, protocol
+from facevalue.studies import names as study_names
 from facevalue.types import OptionValue
 
 Action = Callable[..., int | None]
@@ -20,7 +22,7 @@ class StudyGroup(click.Group):
     name, help:
         Of the command.
     action:
-        Called with the study's entry, its settings as a dictionary, and the common options.
+        Called with the protocol, its settings as a dictionary, and the common options.
     common:
         Options that the action takes whatever the study.
     """
@@ -32,14 +34,22 @@ class StudyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every study."""
-        return list(STUDIES)
+        return study_names()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List studies with their titles, and why one is not to be had."""
+        found, missing = available()
+        lines = [(name, one.title) for name, one in found.items()]
+        with formatter.section("Studies"):
+            formatter.write_dl([*lines, *missing.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Make the study's command."""
-        if cmd_name not in STUDIES:
-            raise UnknownNameError("study", cmd_name, STUDIES)
-        study = entry(cmd_name)
+        study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
+        options = {option.lstrip("-").replace("-", "_") for param in self._common for option in param.opts}
+        if taken := sorted(names & options):
+            raise DataError(f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it.")
 
         def callback(**values: Any) -> int | None:
             options: dict[str, OptionValue] = {name: values.pop(name) for name in names}

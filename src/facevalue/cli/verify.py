@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from facevalue.run.stored import StoredRun, answers
-from facevalue.store.shards import inspect, shard_paths
+from facevalue.runs.stored import StoredRun
+from facevalue.runs.verify import verify as check
 from facevalue.terminal import say
 
 
@@ -17,10 +17,7 @@ def verify(runs: tuple[Path, ...]) -> int:
     Ends with an error at the first file that is missing, damaged, or of another run.
     """
     for folder in runs:
-        opened = StoredRun.open(folder)
-        opened.declared()
-        shards = [inspect(path) for path in shard_paths(folder)]
-        rows = sum(chunk.height for chunk in answers(opened))
-        what = "" if opened.facts.id else " Its format has no digests: damage that leaves a file readable is not seen."
-        say(f"{folder}: sound. {rows:,} replies that count in {len(shards):,} shards.{what}")
+        sound = check(StoredRun.open(folder))
+        what = "" if sound.digests else " Its format has no digests: damage that leaves a file readable is not seen."
+        say(f"{folder}: sound. {sound.replies:,} replies that count in {sound.shards:,} shards.{what}")
     return 0

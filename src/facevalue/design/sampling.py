@@ -1,4 +1,4 @@
-"""Samples of a design without replacement, simple or stratified, in memory proportional to the sample."""
+"""Samples of a design without replacement: simple, stratified or in equal shares, in memory proportional to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,6 +52,87 @@ def sample(design: Design, size: int, seed: int, strata: Sequence[str] = ()) -> 
         if count
     ]
     return np.sort(np.concatenate(drawn))
+
+
+def sample_equally(
+    design: Design,
+    groups: Sequence[Sequence[tuple[int, Numbers]]],
+    variants: Numbers,
+    size: int,
+    seed: int,
+    repeats: int = 1,
+) -> Numbers:
+    """Draw prompts with all their variants, as many of each group as of any other.
+
+    Parameters
+    ----------
+    design:
+        What to draw from. The last prompt axes of each block hold the variants of a prompt.
+    groups:
+        What gets equal shares: blocks and, of each, which of its prompts. Blocks of one group have the same stimuli in
+        another form, and are drawn alike.
+    variants:
+        Of each block, trials per stimulus and prompt.
+    size:
+        Requests wanted.
+    seed:
+        Which sample.
+    repeats:
+        Requests per trial.
+
+    Returns
+    -------
+    Trial numbers in ascending order. Groups that have fewer give their share to the others.
+
+    Raises
+    ------
+    DataError
+        The design is smaller, or the sample too small for one prompt with its variants.
+    """
+    if size > design.size * repeats:
+        raise DataError(f"A sample of {size:,} cannot be drawn: the design has {design.size * repeats:,} requests.")
+    # A group's cost per prompt: its variants, in all blocks.
+    costs = np.array([sum(int(variants[i]) for i, _ in places) * repeats for places in groups])
+    sizes = np.array([design.blocks[places[0][0]].stimuli * places[0][1].size for places in groups])
+    wanted = _equal_shares(sizes, costs, size)
+    if not wanted.any():
+        raise DataError(
+            f"A sample of {size:,} is too small: one prompt with its variants takes {int(costs.min()):,} requests."
+        )
+    out = []
+    for number, (places, count) in enumerate(zip(groups, wanted.tolist(), strict=True)):
+        if not count:
+            continue
+        drawn = Permutation(int(sizes[number]), (seed, number))(np.arange(count))
+        stimulus, prompt = np.divmod(drawn, places[0][1].size)
+        for i, own in places:
+            first = stimulus * design.blocks[i].prompts + own[prompt] * variants[i] + int(design.offsets[i])
+            out.append((first[:, None] + np.arange(variants[i])).ravel())
+    return np.sort(np.concatenate(out))
+
+
+def _equal_shares(sizes: Numbers, costs: Numbers, total: int) -> Numbers:
+    """How many to take of each group so that all cost the same, those that have fewer giving their share to the others.
+
+    Examples
+    --------
+    >>> _equal_shares(np.array([2, 50, 50]), np.array([1, 1, 2]), 20).tolist()
+    [2, 10, 4]
+    """
+    taken = np.zeros(sizes.size, dtype=np.int64)
+    left = total
+    while True:
+        open_ = np.flatnonzero((taken < sizes) & (costs <= left))
+        if not open_.size:
+            return taken
+        each = left // open_.size
+        more = np.minimum(each // costs[open_], sizes[open_] - taken[open_])
+        if not more.any():  # too little for all: one each, in turn
+            more = np.zeros_like(more)
+            spent = np.cumsum(costs[open_])
+            more[spent <= left] = 1
+        taken[open_] += more
+        left -= int((more * costs[open_]).sum())
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,11 @@ class Forms:
     weights: tuple[Array, ...]
     prefilled: npt.NDArray[np.bool_]
 
+    def of(self, attribute: str) -> tuple[Array, tuple[str, ...]]:
+        """Weights and categories of one attribute."""
+        at = self.attributes.index(attribute)
+        return self.weights[at], self.choices[at]
+
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:

@@ -362,31 +362,6 @@ def shares(choices: Choices, seed: int) -> Estimates:
     return _inside(cluster_bootstrap.means(sums.reshape(items, cells), counts.reshape(items, cells), seed, level=True))
 
 
-def refusals(choices: Choices, seed: int) -> Estimates:
-    """Share of the questions asked that got no valid answer (Table 3), by group and question.
-
-    Returns
-    -------
-    Estimates of shape (groups x questions + questions + 1,): each group at each question, then each question over all
-    items (also those of no group), then everything.
-    """
-    missing = np.maximum(choices.asked - choices.valid, 0.0)
-    sums, counts = (
-        np.concatenate(
-            [
-                (choices.member[:, :, None] * matrix[:, None, :]).reshape(
-                    len(matrix), choices.groups * matrix.shape[1]
-                ),
-                matrix,
-                matrix.sum(axis=1, keepdims=True),
-            ],
-            axis=1,
-        )
-        for matrix in (missing, choices.asked)
-    )
-    return _inside(cluster_bootstrap.means(sums, counts, seed, level=True))
-
-
 def _inside(found: Estimates) -> Estimates:
     """Cut intervals of shares at 0 and 1."""
     low, high = np.maximum(found.low, 0.0), np.minimum(found.high, 1.0)

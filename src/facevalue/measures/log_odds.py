@@ -8,6 +8,7 @@ from scipy import special
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.proportions import effective_size
+from facevalue.measures.selection import TOO_FEW
 
 EFFECTIVE = "t, standard error from effective counts over pictures"
 BETWEEN = "t, noise between the pictures of the other activities: this one has too few of its own"
@@ -132,3 +133,43 @@ def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]
     with np.errstate(invalid="ignore", divide="ignore"):
         test = 2 * special.stdtr(df, -np.abs(value / se))
     return value, se, value - reach, value + reach, test, df
+
+
+def log_odds_cells(
+    chosen: Array, options: Array, se: Array, df: Array, group: npt.NDArray[np.int64]
+) -> tuple[Array, Array, Array, Array, Array, npt.NDArray[np.object_], tuple[Array, ...]]:
+    """Log-odds ratio of each cell against all others of its group, from its own clusters where it has enough.
+
+    Parameters
+    ----------
+    chosen, options, se, df:
+        Of each cell: x and n as in `Counts`, the standard error of x/n and its degrees of freedom.
+    group:
+        Whose cells they are, numbered from 0.
+
+    Returns
+    -------
+    value, standard error, low, high and p, by `log_odds` or, of cells with too few clusters of their own, by
+    `log_odds_between`; which of the two; and the table of Fisher's test: chosen and not, inside and outside.
+    """
+    value, error, low, high, p, freedom = log_odds_between(chosen, options, group)
+
+    def others(values: Array) -> Array:
+        values = np.nan_to_num(values)
+        return np.bincount(group, values)[group] - values
+
+    known = np.where(np.isfinite(se), se, np.inf)  # a cell without one leaves the others without
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = (np.nan_to_num(options) * known) ** 2
+        rest = others(np.where(np.isfinite(squares), squares, 0.0)) / others(options) ** 2
+    rest = np.where(others(np.where(np.isfinite(known), 0.0, 1.0)) > 0, np.nan, np.sqrt(np.maximum(rest, 0.0)))
+    inside = Counts(chosen, options, known, df + 1)
+    outside = Counts(np.maximum(others(chosen), 0.0), others(options), rest, others(df) + 1)
+    own = log_odds(inside, outside)
+    replicated = np.isfinite(own[1]) & ((df >= freedom) | ~np.isfinite(error))  # a property of the design
+    error, low, high, p = (
+        np.where(replicated, a, b) for a, b in zip((*own[1:4], own[4]), (error, low, high, p), strict=True)
+    )
+    how = np.where(replicated, EFFECTIVE, np.where(np.isfinite(error), BETWEEN, TOO_FEW)).astype(object)
+    four = (y for side in (inside, outside) for y in (side.chosen, np.maximum(side.options - side.chosen, 0.0)))
+    return value, error, low, high, p, how, tuple(four)

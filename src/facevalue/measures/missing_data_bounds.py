@@ -11,11 +11,11 @@ The bounds say nothing about sampling error; for an interval of either end, give
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import Array, ratio
 
 _SLACK = 1e-9
+_ABOVE = 0.01  # probabilities are stored in single precision, and may sum to as much more than 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Replies:
     Raises
     ------
     ValueError
-        If shapes differ, or not 0 <= valid <= asked.
+        If shapes differ, or not 0 <= valid <= asked but for rounding.
     """
 
     sums: Array
@@ -46,7 +46,7 @@ class Replies:
     def __post_init__(self) -> None:
         if not self.sums.shape == self.valid.shape == self.asked.shape or self.sums.ndim != 2:
             raise ValueError("sums, valid and asked must have one shape, (clusters, cells).")
-        if (self.valid < -_SLACK).any() or (self.valid > self.asked * (1 + _SLACK) + _SLACK).any():
+        if (self.valid < -_SLACK).any() or (self.valid > self.asked * (1 + _ABOVE) + _SLACK).any():
             raise ValueError("The valid mass must lie between zero and the number of answers asked for.")
 
 
@@ -146,8 +146,6 @@ def shift_bounds(
     >>> bounds = shift_bounds(base, variant)
     >>> round(bounds.low.item(), 3), round(bounds.high.item(), 3)
     (0.5, 0.55)
-    >>> identified(bounds.low, bounds.high).tolist()
-    [True]
     """
     if base.sums.shape != variant.sums.shape:
         raise ValueError("base and variant must have one shape: the same clusters and one column per comparison.")
@@ -162,17 +160,6 @@ def shift_bounds(
     b = _bounds(base, weigh_base, poles)
     v = _bounds(variant, weigh_variant, poles)
     return Bounds(v.value - b.value, v.low - b.high, v.high - b.low, (v.missing + b.missing) / 2)
-
-
-def identified(low: npt.ArrayLike, high: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Whether the sign is the same whatever the missing answers were; False where the bounds are unknown.
-
-    Examples
-    --------
-    >>> identified([0.1, -0.1, -0.3, 0.0, np.nan], [0.2, 0.1, -0.1, 0.1, np.nan]).tolist()
-    [True, False, True, False, False]
-    """
-    return np.sign(np.asarray(low, dtype=np.float64)) == np.sign(np.asarray(high, dtype=np.float64))
 
 
 def _check(replies: Replies, poles: tuple[float, float]) -> None:

@@ -75,55 +75,6 @@ def adjust(p: Array, method: str) -> Array:
     return out
 
 
-def max_statistic(observed: Array, null: Array, *, two_sided: bool = True) -> Array:
-    """Adjusted p-values of many dependent tests from one permutation null: single-step max-T.
-
-    Each observed statistic is compared with the largest of all tests in each resample, so that dependence between the
-    tests (words that come together) costs nothing. Statistics should be on one scale (z or t): otherwise the test with
-    the widest null decides for all.
-
-    Parameters
-    ----------
-    observed:
-        Statistics, shape (tests,). NaN gives NaN.
-    null:
-        The same statistics of data with permuted labels, shape (resamples, tests); all tests of a resample from the
-        same permutation.
-    two_sided:
-        Compare absolute values; else large values count.
-
-    Returns
-    -------
-    Shape (tests,), from 1/(1 + resamples).
-
-    Equation
-    --------
-    p_j = (1 + #{b: max_k |T*_bk| >= |T_j|}) / (1 + B) (Westfall and Young 1993, section 2.5; the added one as in
-    Phipson and Smyth 2010).
-
-    Notes
-    -----
-    A statistic that is not defined in some resample counts there as the smallest possible, which is exact, as labels
-    are exchangeable for that definition too. A column whose observed value is NaN still belongs to the family; leave
-    out the columns that were never to be tested.
-
-    Examples
-    --------
-    >>> null = np.array([[0.1, 2.0], [-1.0, 0.3], [0.2, -0.1]])
-    >>> max_statistic(np.array([1.5, -3.0]), null).tolist()
-    [0.5, 0.25]
-    """
-    size, drawn = (np.abs(observed), np.abs(null)) if two_sided else (np.asarray(observed), np.asarray(null))
-    if drawn.ndim != 2 or size.shape != drawn.shape[1:]:
-        raise ValueError("null needs the shape (resamples, tests), with the tests observed.")
-    if len(drawn) == 0:
-        raise ValueError("max_statistic needs at least one resample.")
-    largest = np.sort(np.where(np.isnan(drawn), -np.inf, drawn).max(axis=1, initial=-np.inf))
-    slack = 1e-9 * np.maximum(1.0, np.abs(size))  # equal statistics may differ in their last digits
-    hits = len(largest) - np.searchsorted(largest, size - slack, side="left")
-    return np.where(np.isnan(size), np.nan, (1.0 + hits) / (1.0 + len(largest)))
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
     """Tests that are judged together.

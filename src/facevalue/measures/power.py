@@ -143,47 +143,6 @@ def detectable(sd: npt.ArrayLike, clusters: npt.ArrayLike, alpha: npt.ArrayLike 
     return minimum_detectable(_spread(sd) / np.sqrt(sizes), sizes - 1, alpha, power)
 
 
-def detectable_difference(
-    sd1: npt.ArrayLike,
-    clusters1: npt.ArrayLike,
-    sd2: npt.ArrayLike,
-    clusters2: npt.ArrayLike,
-    alpha: npt.ArrayLike = 0.05,
-    power: float = POWER,
-) -> Array:
-    """Smallest difference between the means of two groups of clusters that Welch's test detects.
-
-    Parameters
-    ----------
-    sd1, sd2:
-        Standard deviations of the cluster means within each group, in the measure's unit. One may be zero.
-    clusters1, clusters2:
-        Clusters in each group; fewer than two give NaN.
-    alpha, power:
-        As in `minimum_detectable`.
-
-    Returns
-    -------
-    Shape of the broadcast inputs, in the unit of sd.
-
-    Equation
-    --------
-    se² = sd1²/G1 + sd2²/G2, df = se⁴ / (sd1⁴/(G1²(G1 - 1)) + sd2⁴/(G2²(G2 - 1))) (Welch 1947), then as
-    `minimum_detectable`.
-
-    Examples
-    --------
-    >>> detectable_difference(0.2, 50, 0.2, [50, 500]).round(3).tolist()
-    [0.113, 0.084]
-    """
-    g1, g2 = (np.asarray(g, dtype=np.float64) for g in (clusters1, clusters2))
-    g1, g2 = np.where(g1 >= 2, g1, np.nan), np.where(g2 >= 2, g2, np.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        v1, v2 = _spread(sd1) ** 2 / g1, _spread(sd2) ** 2 / g2
-        df = (v1 + v2) ** 2 / (v1**2 / (g1 - 1) + v2**2 / (g2 - 1))
-    return minimum_detectable(np.sqrt(v1 + v2), df, alpha, power)
-
-
 def clusters_needed(
     sd: npt.ArrayLike, effect: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER
 ) -> Array:

@@ -1,6 +1,7 @@
 """Profiles: one identity's scores side by side, across paradigms and across models (VIGNETTE, sections 7.1 and 7.2)."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -8,7 +9,10 @@ from scipy import stats
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures import cluster_bootstrap
+from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.selection import to_array
 
 NEUTRAL = 50.0
 """Score of an identity that is neither favoured nor disfavoured, where two identities are compared."""
@@ -17,29 +21,6 @@ MIXED, ALONE = "mixed or neutral", "one paradigm only"
 PATTERNS = (LOW, HIGH, CONFLICTING, MIXED, ALONE)
 COEFFICIENTS = ("pearson", "spearman")
 _FEWEST = 4  # identities from which a correlation gets an interval
-
-
-def favourable(percent: Array, reverse: Array) -> Array:
-    """Scores from 0 to 100 of which higher is more favourable.
-
-    Parameters
-    ----------
-    percent:
-        Selection frequencies.
-    reverse:
-        Where being selected is unfavourable (struggle, dislike, terms of low valence).
-
-    Equation
-    --------
-    S, or 100 - S where reversed (VIGNETTE, section 7.2: "normalized and aggregated such that higher values indicate
-    better performance"; the paper gives no formula).
-
-    Examples
-    --------
-    >>> favourable(np.array([30.0, 30.0]), np.array([False, True])).tolist()
-    [30.0, 70.0]
-    """
-    return np.where(reverse, 100.0 - percent, percent)
 
 
 def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -161,6 +142,56 @@ def correlations(
     how = "BCa bootstrap over identities" if size >= _FEWEST else f"no interval: fewer than {_FEWEST} identities"
     number = np.full(2, size, dtype=np.int64)
     return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, how, dtype=object), se)
+
+
+def coefficient(found: cluster_bootstrap.Estimates, at: int) -> cluster_bootstrap.Estimates:
+    """One of the two estimates that `correlations` gives."""
+    assert found.se is not None
+    return cluster_bootstrap.Estimates(
+        found.value[[at]], found.low[[at]], found.high[[at]], found.n[[at]], found.clusters[[at]], found.method[[at]],
+        found.se[[at]],
+    )  # fmt: skip
+
+
+def add_correlations(
+    table: EstimateTable,
+    measures: tuple[Measure, Measure],
+    scores: pl.DataFrame,
+    each: str,
+    between: str,
+    levels: Sequence[str] | None = None,
+    *,
+    seed: int,
+) -> None:
+    """Add the correlations between any two levels of a column, for each dimension and over all.
+
+    Parameters
+    ----------
+    table, measures:
+        Where to; the measures of `COEFFICIENTS`.
+    scores:
+        Estimates of one measure, by `dimension`, `identity`, `each` and `between`.
+    each:
+        Column of whose levels each is taken for itself.
+    between:
+        Column whose levels are compared; the second is in the label `other_` and its name.
+    levels:
+        In which order; as they come by default.
+    seed:
+        Of the bootstrap.
+    """
+    order = scores[between].unique(maintain_order=True).to_list() if levels is None else levels
+    for (level,), own in scores.group_by(each, maintain_order=True):
+        parts = [(str(key[0]), part) for key, part in own.group_by("dimension", maintain_order=True)]
+        for dimension, part in [*parts, *([(None, own)] if len(parts) > 1 else [])]:
+            wide = part.pivot(between, index=["dimension", "identity"], values="value")
+            for one, other in combinations([name for name in order if name in wide.columns], 2):
+                found = correlations(to_array(wide[one]), to_array(wide[other]), seed)
+                labels: dict[str, list[str | None]] = {
+                    each: [str(level)], "dimension": [dimension], between: [one], f"other_{between}": [other]
+                }  # fmt: skip
+                for at, measure in enumerate(measures):
+                    table.add(measure, labels, coefficient(found, at))
 
 
 def _products(x: Array, y: Array) -> Array:

@@ -7,8 +7,9 @@ as a bias. It gives no agreement; Krippendorff's alpha is what we add.
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
-from facevalue.errors import UnknownNameError
+from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
@@ -180,3 +181,54 @@ def _distances(each: Array, values: Array, metric: str) -> Array:
         return np.asarray(((c - k) / np.where(c + k > 0, c + k, 1.0)) ** 2)
     middle = np.cumsum(each, axis=-1) - each / 2  # the ranks between the middles of two values
     return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2)
+
+
+def of_items(
+    items: pl.Series, ratings: pl.DataFrame, seed: int, *, raters: int = RATERS
+) -> tuple[pl.DataFrame, Estimates]:
+    """What people say of items, and how far they agree.
+
+    Parameters
+    ----------
+    items:
+        Names of all items that could be rated.
+    ratings:
+        One row per rating: `rater`, `item`, `rating`.
+    seed:
+        Of the resampling.
+    raters:
+        Fewest raters for a verdict.
+
+    Returns
+    -------
+    One row per item: `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did) and `flagged`
+    (null with fewer raters than asked for). And Krippendorff's alpha, ordinal, over the items.
+
+    Raises
+    ------
+    DataError
+        A rating of something else.
+
+    Examples
+    --------
+    >>> rows = {"rater": ["ann", "bo", "cy"], "item": ["q"] * 3, "rating": [3, 4, 2]}
+    >>> of_items(pl.Series(["q", "r"]), pl.DataFrame(rows), 0)[0].select("item", "raters", "mean", "flagged").rows()
+    [('q', 3, 3.0, True), ('r', 0, None, None)]
+    """
+    place = {item: at for at, item in enumerate(items)}
+    strange = sorted(set(ratings["item"]) - place.keys())
+    if strange:
+        raise DataError(f"{len(strange):,} rated items are no pair of these forms, such as {strange[0]}.")
+    people = {rater: at for at, rater in enumerate(ratings["rater"].unique(maintain_order=True))}
+    table = np.full((max(len(people), 1), len(place)), np.nan)
+    of, about = ([known[name] for name in ratings[column]] for column, known in (("rater", people), ("item", place)))
+    table[of, about] = ratings["rating"].to_numpy()
+    found = mean_ratings(table, seed, raters=raters)
+    numbers = {"mean": found.means.value, "low": found.means.low, "high": found.means.high}
+    columns = [
+        items.alias("item"),
+        pl.Series("raters", (~np.isnan(table)).sum(axis=0), pl.Int64),
+        *(pl.Series(name, values, pl.Float64).fill_nan(None) for name, values in numbers.items()),
+        pl.Series("flagged", found.biased, pl.Float64).fill_nan(None).cast(pl.Boolean),
+    ]
+    return pl.DataFrame(columns), alpha(table, seed)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from facevalue.measures.cluster_bootstrap import Array, Floor
+from facevalue.measures.cluster_bootstrap import Array
 
 WORDINGS = 3
 _SLACK = 1e-6
@@ -85,26 +84,3 @@ def chance(options: Sequence[float]) -> MatchRates:
     [0.0625, 0.5625, 0.375]
     """
     return match_rates(np.tile(np.asarray(options, dtype=np.float64), (WORDINGS, 1)))
-
-
-def chance_floor(rates: Array, n: Array, chance_rate: float) -> Floor:
-    """What chance alone gives for match rates of so many trials.
-
-    Parameters
-    ----------
-    rates:
-        Observed, as shares.
-    n:
-        Trials behind each.
-    chance_rate:
-        From `chance`.
-
-    Returns
-    -------
-    Floor with the mean and 95th percentile of Binomial(n, chance)/n, and the probability of reaching the observed rate.
-    """
-    mean = np.where(n > 0, chance_rate, np.nan)
-    size = np.maximum(np.nan_to_num(n), 1)
-    high = np.where(n > 0, stats.binom.ppf(0.95, size, chance_rate) / size, np.nan)
-    p = stats.binom.sf(np.ceil(np.nan_to_num(rates) * size - 1e-9) - 1, size, chance_rate)
-    return Floor(mean, high, np.where((n > 0) & np.isfinite(rates), p, np.nan))

@@ -1,9 +1,11 @@
 """Two measurements of the same cells compared: real against synthetic pictures, one model against another.
 
-Works on plain tables of percentages, so that printed tables and runs are compared by the same code. VIGNETTE's Tables
-12 and 13 are of this kind: differences of selection frequencies, second minus first, in percentage points.
+Works on plain tables, so that printed tables and runs are compared by the same code. VIGNETTE's Tables 12 and 13 are of
+this kind: differences of selection frequencies, second minus first, in percentage points. Whatever has a standard error
+can be compared; shares have intervals of their own.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -32,6 +34,36 @@ _MOST = 1e6  # effective answers of a cell: beyond, a cell has no noise to speak
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """What values are compared.
+
+    Attributes
+    ----------
+    low, high:
+        Smallest and largest possible value.
+    share:
+        Whether they are shares of answers, from 0 to `high` (1, or 100 for percentages).
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    share: bool = False
+
+    @property
+    def whole(self) -> float:
+        """What is divided by, so that shares lie between 0 and 1."""
+        return self.high if self.share else 1.0
+
+    @property
+    def apart(self) -> float:
+        """How far two values can lie apart."""
+        return self.high - self.low
+
+
+PERCENT = Scale(0.0, 100.0, share=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Matched:
     """Cells that were measured twice, and those that were not.
 
@@ -45,43 +77,51 @@ class Matched:
         uncertain they are, and where either side has a single cluster.
     only_first, only_second:
         Keys of the cells that only one of the two has a value for.
+    scale:
+        What the values are.
     """
 
     keys: tuple[str, ...]
     cells: pl.DataFrame
     only_first: pl.DataFrame
     only_second: pl.DataFrame
+    scale: Scale = PERCENT
 
 
-def match(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str], within: Sequence[str] = ()) -> Matched:
+def match(
+    first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str], within: Sequence[str] = (), scale: Scale = PERCENT
+) -> Matched:
     """Bring two tables of values together, cell by cell.
 
     Parameters
     ----------
     first, second:
-        Columns `keys` (null is a level like any other: "over all") and `value`, in percent; if known also `se`, `n` and
-        `clusters`. A null value is none. One row per cell.
+        Columns `keys` (null is a level like any other: "over all") and `value`; `se`, `n` and `clusters` if they are
+        known. A null value is none. One row per cell.
     keys:
         What names a cell.
     within:
         The keys whose levels make families of their own for q; one family over all cells by default.
+    scale:
+        What the values are; percentages by default.
 
     Equation
     --------
-    delta = second - first, of independent measurements with shares p_k from G_k clusters. The variance of a cluster is
+    delta = second - first, of independent measurements. Where they are no shares, Welch's t: se² = se_1² + se_2², df by
+    Satterthwaite from G_k - 1 of each. Of shares p_k from G_k clusters: the variance of a cluster is
     taken as common to both, u = Σ_k (G_k - 1) G_k se_k² / (G_1 + G_2 - 2), so that each cluster is worth
     e = Σ_k G_k p_k (1 - p_k) / (G_1 + G_2) / u answers (1 if no cluster differs from another). Wilson's limits of
     p_k from e G_k answers with df = G_1 + G_2 - 2 (`proportions.wilson`), put together by square-and-add
     (`proportions.square_and_add`), give low and high. se is what of the interval lies on the side of zero, over
     t_{df}; z = delta / se, and p by t: below 0.05 exactly where the interval leaves zero out. So 0% and 100% are
-    uncertain, too, and no limit lies beyond 100 points. q by Benjamini-Hochberg.
+    uncertain, too, and no limit lies beyond what is possible. q by Benjamini-Hochberg.
 
     Raises
     ------
     UnknownNameError
         A table lacks a column.
     DataError
-        A table has two rows for one cell or a value that is no percentage, or the two share no cell.
+        A table has two rows for one cell or an impossible value, or the two share no cell.
 
     Examples
     --------
@@ -93,24 +133,21 @@ def match(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str], within
     >>> found.only_first.rows(), found.only_second.rows()
     ([('adult',)], [('child',)])
     """
-    one, two = (_table(frame, keys) for frame in (first, second))
+    one, two = (_table(frame, keys, scale) for frame in (first, second))
     both = one.join(two, on=list(keys), nulls_equal=True, suffix="_second", maintain_order="left")
     if not both.height:
         raise DataError(
             f"The two have no cell in common: {_example(one, keys)} in the first, {_example(two, keys)} in the second."
         )
-    compared = _compared(both.rename({name: f"{name}_first" for name in _NUMBERS}), within)
-    return Matched(
-        tuple(keys),
-        compared,
-        *(
-            mine.join(other, on=list(keys), how="anti", nulls_equal=True, maintain_order="left").select(keys)
-            for mine, other in ((one, two), (two, one))
-        ),
+    compared = _compared(both.rename({name: f"{name}_first" for name in _NUMBERS}), within, scale)
+    alone = (
+        mine.join(other, on=list(keys), how="anti", nulls_equal=True, maintain_order="left").select(keys)
+        for mine, other in ((one, two), (two, one))
     )
+    return Matched(tuple(keys), compared, next(alone), next(alone), scale)
 
 
-def _table(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _table(frame: pl.DataFrame, keys: Sequence[str], scale: Scale) -> pl.DataFrame:
     for name in (*keys, "value"):
         if name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)
@@ -119,9 +156,10 @@ def _table(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         for name in _NUMBERS
     ]
     out = frame.select(*(pl.col(name).cast(pl.String) for name in keys), *numbers).filter(pl.col("value").is_not_null())
-    wrong = out.filter(~pl.col("value").is_between(-1e-6, 100 + 1e-6))
+    wrong = out.filter(~pl.col("value").is_between(scale.low - 1e-6, scale.high + 1e-6))
     if wrong.height:
-        raise DataError(f"{wrong['value'][0]:g} is no percentage: {_example(wrong, keys)}.")
+        what = "no percentage" if scale == PERCENT else f"not between {scale.low:g} and {scale.high:g}"
+        raise DataError(f"{wrong['value'][0]:g} is {what}: {_example(wrong, keys)}.")
     twice = out.filter(pl.struct(keys).is_duplicated())
     if twice.height:
         raise DataError(f"Two rows for one cell: {_example(twice, keys)}.")
@@ -134,10 +172,10 @@ def _example(frame: pl.DataFrame, keys: Sequence[str]) -> str:
     return ", ".join(f"{name} {level}" for name, level in zip(keys, frame.row(0), strict=False) if level is not None)
 
 
-def _compared(both: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
+def _compared(both: pl.DataFrame, within: Sequence[str], scale: Scale) -> pl.DataFrame:
     frame = both.rename({"value_first": "first", "value_second": "second"})
     delta = _array(frame, "second") - _array(frame, "first")
-    low, high, df = _interval(frame)
+    low, high, df = _interval(frame, scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         facing = np.where(delta > 0, delta - low, np.where(delta < 0, high - delta, (high - low) / 2))
         se = facing / stats.t.ppf(0.5 + LEVEL / 2, df)
@@ -153,35 +191,45 @@ def _compared(both: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Two:
-    """Both measurements of each cell, in shares, by side; NaN throughout where either has no known spread."""
+    """Both measurements of each cell by side, percentages as shares; NaN where either has no known spread."""
 
-    share: Array
+    value: Array
     groups: Array
     inside: Array
     """Sum of squares within each side: of clusters from their mean."""
 
 
-def _two(frame: pl.DataFrame) -> _Two:
-    share, se, groups = (
+def _two(frame: pl.DataFrame, scale: Scale) -> _Two:
+    value, se, groups = (
         np.array([_array(frame, side if name == "value" else f"{name}_{side}") for side in _SIDES])
         for name in ("value", "se", "clusters")
     )
     known = (np.isfinite(se) & (groups > 1)).all(axis=0)
-    share, groups = (np.where(known, x, np.nan) for x in (np.clip(share / 100, 0, 1), groups))
-    return _Two(share, groups, (groups - 1) * groups * (se / 100) ** 2)
+    value = np.clip(value, scale.low, scale.high) / scale.whole
+    value, groups = (np.where(known, x, np.nan) for x in (value, groups))
+    return _Two(value, groups, (groups - 1) * groups * (se / scale.whole) ** 2)
 
 
-def _interval(frame: pl.DataFrame, level: float = LEVEL) -> tuple[Array, Array, Array]:
-    """Limits of the deltas in percentage points, and the degrees of freedom: see `match`."""
-    two = _two(frame)
-    df = two.groups.sum(axis=0) - 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        common = two.inside.sum(axis=0) / df
-        inside = (two.groups * two.share * (1 - two.share)).sum(axis=0) / (df + 2)
-        worth = np.where((common <= _FLAT) | (inside <= _FLAT), 1.0, inside / common)
-    first, second = ((p, *wilson(p, worth * g, df, level)) for p, g in zip(two.share, two.groups, strict=True))
-    _, low, high = square_and_add(second, first)
-    return np.clip(100 * low, -100, 100), np.clip(100 * high, -100, 100), df
+def _interval(frame: pl.DataFrame, scale: Scale, level: float = LEVEL) -> tuple[Array, Array, Array]:
+    """Limits of the deltas in the unit of the values, and the degrees of freedom: see `match`."""
+    two = _two(frame, scale)
+    if scale.share:
+        df = two.groups.sum(axis=0) - 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            common = two.inside.sum(axis=0) / df
+            inside = (two.groups * two.value * (1 - two.value)).sum(axis=0) / (df + 2)
+            worth = np.where((common <= _FLAT) | (inside <= _FLAT), 1.0, inside / common)
+        first, second = ((p, *wilson(p, worth * g, df, level)) for p, g in zip(two.value, two.groups, strict=True))
+        _, low, high = square_and_add(second, first)
+    else:
+        free = two.groups - 1
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variance = two.inside / (free * two.groups)
+            total = variance.sum(axis=0)
+            df = np.where(total > 0, total**2 / (variance**2 / free).sum(axis=0), np.nan)
+            reach = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(total)
+        low, high = two.value[1] - two.value[0] - reach, two.value[1] - two.value[0] + reach
+    return *(np.clip(scale.whole * x, -scale.apart, scale.apart) for x in (low, high)), df
 
 
 def _within(frame: pl.DataFrame, p: Array, within: Sequence[str]) -> Array:
@@ -229,7 +277,7 @@ def summarise(
     The cells are taken as independent there, which is right for the mean of the absolute errors and of the squares, and
     only roughly for the percentile. Mean absolute error and RMSE have a jackknife interval. The jackknife fails for a
     maximum (Miller 1974, "The jackknife"); its interval is where the largest true difference lies if the intervals of
-    all cells hold. No interval goes beyond 100 percentage points.
+    all cells hold. No interval goes beyond what is possible.
     """
     for name in (*unit, *by):
         if name not in matched.keys:
@@ -237,25 +285,25 @@ def summarise(
     groups = [((), matched.cells)] if not by else matched.cells.group_by(list(by), maintain_order=True)
     parts = []
     for levels, cells in groups:
-        own = _summary(cells, unit, seed, resamples)
+        own = _summary(cells, unit, seed, resamples, matched.scale)
         parts.append(own.select(*(pl.lit(lv, pl.String).alias(k) for k, lv in zip(by, levels, strict=True)), pl.all()))
     return pl.concat(parts)
 
 
-def _summary(cells: pl.DataFrame, unit: Sequence[str], seed: int, resamples: int) -> pl.DataFrame:
+def _summary(cells: pl.DataFrame, unit: Sequence[str], seed: int, resamples: int, scale: Scale) -> pl.DataFrame:
     delta = _array(cells, "delta")
     who = cells.select(pl.struct(unit).rank("dense").alias("who"))["who"].to_numpy().astype(np.int64) - 1
     size = int(who.max()) + 1
-    found = [_signed(delta, who, size, seed), *_unsigned(delta, who, size), _largest(cells, delta, size)]
+    found = [_signed(delta, who, size, seed), *_unsigned(delta, who, size), _largest(cells, delta, size, scale)]
     noisy = cells.filter(pl.col("df").is_not_null())
-    null = floor(noisy, seed, resamples)
+    null = floor(noisy, seed, resamples, scale)
     if null is not None:
         apart = np.abs(_array(noisy, "delta"))
         observed = np.array([apart.mean(), np.sqrt((apart**2).mean()), apart.max()])
         chance = cluster_bootstrap.floor_from(null, observed)
     rows: list[dict[str, object]] = []
     for i, (name, own) in enumerate(zip(STATISTICS, found, strict=True)):
-        low, high = np.clip([own.low[0], own.high[0]], -100.0 if i == 0 else 0.0, 100.0)
+        low, high = np.clip([own.low[0], own.high[0]], -scale.apart if i == 0 else 0.0, scale.apart)
         row: dict[str, object] = {"statistic": name, "value": own.value[0], "low": low, "high": high}
         row |= {"se": own.se[0] if own.se is not None else np.nan, "n": delta.size, "clusters": size, "p": np.nan}
         row |= {"floor": np.nan, "floor_high": np.nan, "floor_value": np.nan, "floor_n": None}
@@ -301,9 +349,9 @@ def _unsigned(delta: Array, who: np.ndarray, size: int) -> list[Estimates]:
     return out
 
 
-def _largest(cells: pl.DataFrame, delta: Array, size: int) -> Estimates:
+def _largest(cells: pl.DataFrame, delta: Array, size: int, scale: Scale) -> Estimates:
     value, low, high, method = float(np.abs(delta).max()), np.nan, np.nan, SIMULTANEOUS
-    bottom, top, _ = _interval(cells, 1 - (1 - LEVEL) / delta.size)
+    bottom, top, _ = _interval(cells, scale, 1 - (1 - LEVEL) / delta.size)
     if np.isfinite(bottom).all():
         low = max(float(np.maximum(bottom, -top).max()), 0.0)
         high = float(np.maximum(-bottom, top).max())
@@ -318,7 +366,7 @@ def _single(value: float, low: float, high: float, se: float, n: int, clusters: 
     return Estimates(at[0], at[1], at[2], np.array([n]), np.array([clusters]), how, at[3])
 
 
-def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES) -> Array | None:
+def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES, scale: Scale = PERCENT) -> Array | None:
     """Mean absolute error, RMSE and maximum of differences that are noise alone.
 
     Parameters
@@ -328,17 +376,19 @@ def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES) -> Array |
         `clusters_second`.
     seed, resamples:
         Of the draws.
+    scale:
+        What the values are.
 
     Returns
     -------
-    Shape (resamples, 3), in percentage points, none beyond 100; None without cells.
+    Shape (resamples, 3), in the unit of the values; None without cells.
 
     Equation
     --------
     If both measure one thing, which clusters are the first's is chance. Redealt, d has mean 0 and variance
-    u (1/G_1 + 1/G_2), u = (Σ_k (G_k - 1) G_k se_k² + d² G_1 G_2 / G) / (G - 1), G = G_1 + G_2. Both are drawn as
-    shares that vary so around their common share P: P M of M = 1 + P (1 - P) G / u answers are dealt out, G_1 M / G
-    to the first and the others to the second, so that the first's count is hypergeometric. M = G where each cluster is
+    u (1/G_1 + 1/G_2), u = (Σ_k (G_k - 1) G_k se_k² + d² G_1 G_2 / G) / (G - 1), G = G_1 + G_2: it is drawn as normal.
+    Shares vary so around their common share P: P M of M = 1 + P (1 - P) G / u answers are dealt out, G_1 M / G to the
+    first and the others to the second, so that the first's count is hypergeometric. M = G where each cluster is
     one answer: that is Fisher's exact distribution. Unlike draws around an estimated P, these are neither too large
     nor too small on average, however small the cells. A real difference counts as noise here, too: the floor is at
     most too high.
@@ -353,11 +403,12 @@ def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES) -> Array |
     if not cells.height:
         return None
     rng = np.random.default_rng(seed)
-    two = _two(cells)
+    two = _two(cells, scale)
     groups = two.groups.sum(axis=0)
-    common = (two.groups * two.share).sum(axis=0) / groups
-    squares = two.inside.sum(axis=0) + two.groups.prod(axis=0) / groups * (two.share[1] - two.share[0]) ** 2
+    common = (two.groups * two.value).sum(axis=0) / groups
+    squares = two.inside.sum(axis=0) + two.groups.prod(axis=0) / groups * (two.value[1] - two.value[0]) ** 2
     variance = squares / (groups - 1)
+    spread = np.sqrt(variance * (1 / two.groups).sum(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         answers = np.where(variance <= _FLAT, groups, 1 + common * (1 - common) * groups / variance)
     answers = np.minimum(answers, _MOST)
@@ -366,11 +417,14 @@ def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES) -> Array |
     step = max(1, _BLOCK // resamples)
     for start in range(0, cells.height, step):
         at = slice(start, start + step)
-        drawn = _redealt(rng, parts[:, at], common[at], resamples)
+        if scale.share:
+            drawn = _redealt(rng, parts[:, at], common[at], resamples)
+        else:
+            drawn = np.abs(rng.standard_normal((resamples, spread[at].size)) * spread[at])
         total += drawn.sum(axis=1)
         square += (drawn**2).sum(axis=1)
         largest = np.maximum(largest, drawn.max(axis=1))
-    return 100 * np.stack([total / cells.height, np.sqrt(square / cells.height), largest], axis=1)
+    return scale.whole * np.stack([total / cells.height, np.sqrt(square / cells.height), largest], axis=1)
 
 
 def _redealt(rng: np.random.Generator, parts: Array, common: Array, resamples: int) -> Array:

@@ -6,7 +6,7 @@ that the cell is about, `n`, the expected number of valid answers about it, and 
 different pairs add up, so that a run of any length is reduced chunk by chunk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -52,13 +52,6 @@ def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def add(frame: pl.DataFrame, by: Sequence[str], columns: Sequence[str] = SUMS) -> pl.DataFrame:
     """Add up what belongs to one cell, in the order of the rows."""
     return frame.group_by(by, maintain_order=True).agg(pl.col(columns).sum())
-
-
-def mirrored() -> list[pl.Expr]:
-    """The moments of the option that was not chosen: s becomes n - s."""
-    n, s = pl.col("n"), pl.col("s")
-    nn, sn, ss = pl.col("nn"), pl.col("sn"), pl.col("ss")
-    return [(n - s).alias("s"), (nn - sn).alias("sn"), (nn - 2 * sn + ss).alias("ss")]
 
 
 def cells(
@@ -262,6 +255,32 @@ def _beside(found: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Se
     return (joined["variance"] + joined["_more"].fill_null(0.0)).alias("variance")
 
 
+def balanced(rows: pl.DataFrame) -> pl.DataFrame:
+    """Choices between two, an answer that names both or none counting half for each: s + t = n, s - t as it was.
+
+    Parameters
+    ----------
+    rows:
+        With `n`, `s` (of it, what chose the one) and `t` (what chose the other).
+    """
+    n, s, t = pl.col("n"), pl.col("s"), pl.col("t")
+    return rows.with_columns(s=(n + s - t) / 2, t=(n - s + t) / 2)
+
+
+def sides(pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What `either_side` needs: sums by unit, on whichever side of a pair it is, and moments of pairs.
+
+    Parameters
+    ----------
+    pairs:
+        A row per pair: `by`, `SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
+    by, unit:
+        What names a cell, and a unit.
+    """
+    both = pairs.with_columns(unit="unit_1"), pairs.filter("pair").with_columns(unit="unit_2")
+    return pl.concat([add(side, (*by, *unit)) for side in both]), moments(pairs, [*by, "pair"])
+
+
 def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Shares of answers that are about both pictures of a pair alike, with their interval over pictures.
 
@@ -314,27 +333,6 @@ def _with_interval(frame: pl.DataFrame) -> pl.DataFrame:
     low, high = wilson(share, size, df)
     numbers = {"value": share * 100, "low": low * 100, "high": high * 100, "size": size}
     return frame.with_columns(*(pl.Series(name, value).fill_nan(None) for name, value in numbers.items()))
-
-
-def ratio(moments: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Share that chose in each cell, all clusters together, and its standard error over clusters.
-
-    Parameters
-    ----------
-    moments:
-        `MOMENTS`, arrays of one length.
-
-    Returns
-    -------
-    share in [0, 1] (NaN without an answer) and its standard error (NaN of a single cluster).
-    """
-    n, s, groups = moments["n"], moments["s"], moments["clusters"]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(n > _NOTHING, s / n, np.nan)
-        squares = moments["ss"] - 2 * share * moments["sn"] + share**2 * moments["nn"]
-        squares = np.where(squares > _ROUNDING * (moments["ss"] + share**2 * moments["nn"]), squares, 0.0)
-        se = np.where(groups > 1, np.sqrt(groups / (groups - 1) * squares) / n, np.nan)
-    return np.clip(share, 0.0, 1.0), se
 
 
 def to_array(series: pl.Series) -> Array:

@@ -137,7 +137,7 @@ def _rounding(values: Array) -> Array:
 def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt.ArrayLike) -> Array:
     """P-value of equivalence by two one-sided tests.
 
-    Below alpha exactly where the interval at level 1 - 2 alpha (`tost_interval`; 90% for alpha = .05) lies inside
+    Below alpha exactly where the interval at level 1 - 2 alpha (90% for alpha = .05) lies inside
     -margin to margin.
 
     Parameters
@@ -205,37 +205,6 @@ def unseen(margin: npt.ArrayLike, largest: npt.ArrayLike, clusters: npt.ArrayLik
         share = np.asarray(margin, dtype=np.float64) / np.asarray(largest, dtype=np.float64)
         out = np.clip(1 - share, 0.0, 1.0) ** np.asarray(clusters, dtype=np.float64)
     return np.where(share > 0, out, np.nan)
-
-
-def tost_interval(
-    value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, alpha: float = 0.05
-) -> tuple[Array, Array]:
-    """Interval at level 1 - 2 alpha, which shows what `tost` decides: equivalent if it lies inside the margin.
-
-    Parameters
-    ----------
-    value, se, df:
-        As in `tost`.
-    alpha:
-        Level of the test; the interval is the 90% one for .05.
-
-    Returns
-    -------
-    low, high in the unit of value.
-
-    Equation
-    --------
-    value ± t(1 - alpha; df) se.
-
-    Examples
-    --------
-    >>> low, high = tost_interval(0.01, se=0.005, df=99)
-    >>> round(float(low), 4), round(float(high), 4)
-    (0.0017, 0.0183)
-    """
-    values, errors, freedom = _known(value, se, df)
-    spread = special.stdtrit(freedom, 1 - alpha) * errors
-    return values - spread, values + spread
 
 
 def _known(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Array, Array, Array]:

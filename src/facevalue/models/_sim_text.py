@@ -33,6 +33,11 @@ RELUCTANCE = 2.0
 ASSOCIATION = 2.0
 """How much more what is filled in shifts other fields than a person's looks shift an answer."""
 
+STATED = "stated"
+"""Factor of a question that lists numbers and choices to state, by field, as JSON; the field "" is the whole reply."""
+_STATED_STREAM = 160
+_SCALE = 0.08  # of a number's range: by how much one unit on the logit scale moves it
+
 _STREAM = 16  # first of the streams of draws for texts; others stand below
 _SENTENCES = (
     ("A {} person stands in the middle of the picture.", ("calm", "cheerful", "serious", "friendly", "confident")),
@@ -146,6 +151,30 @@ class Writer:
             out.append(f"```json\n{text}\n```" if styles[row] < 0.7 else f"Here is the completed form:\n{text}")
         return out
 
+    def statements(self, requests: Sequence[Request]) -> list[str]:
+        """State numbers and choices: a number moves with what is planted, and from reply to reply."""
+        trial, repeat = _numbers(requests)
+        out = []
+        for row, request in enumerate(requests):
+            wanted: dict[str, list[str] | list[float]] = json.loads(request.question.factors.get(STATED) or "{}")
+            said: dict[str, str | float] = {}
+            one = slice(row, row + 1)
+            for number, (field, choices) in enumerate(wanted.items()):
+                scenario = f"{_scenario(request)} {field}".strip()
+                stream = _STATED_STREAM + number
+                named = [choice for choice in choices if isinstance(choice, str)]
+                if named:
+                    utilities = self._utilities([request.stimulus.factors], [scenario], named)[:, 0]
+                    said[field] = named[int(self._drawn(utilities, trial[one], repeat[one], stream)[0])]
+                    continue
+                low, high = (float(choice) for choice in choices)
+                planted = self._utilities([request.stimulus.factors], [scenario], ("more",))[0, 0, 0]
+                noise = self._uniforms(trial[one], repeat[one], stream)[0] - 0.5
+                share = 0.5 + _SCALE * (planted + 2 * noise)
+                said[field] = round(low + (high - low) * float(np.clip(share, 0.0, 1.0)))
+            out.append(f"About {said['']}." if "" in said else json.dumps(said))
+        return out
+
     def _drawn(self, utilities: Array, trial: Codes, repeat: Codes, stream: int) -> Codes:
         """Draw one option for each row of utilities, of shape (rows, options)."""
         shares = np.exp(utilities - utilities.max(axis=1, keepdims=True))
@@ -163,6 +192,11 @@ def is_comparison(levels: tuple[str, ...]) -> bool:
 def is_form(request: Request) -> bool:
     """Whether a request asks for a form."""
     return request.question.factors.get(FIELDS) is not None
+
+
+def is_statement(request: Request) -> bool:
+    """Whether a request asks for numbers or fields."""
+    return request.question.factors.get(STATED) is not None
 
 
 def _fields(text: str) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from facevalue.types import Request, Response
 
@@ -28,6 +28,11 @@ class Capabilities:
     structured_probabilities:
         Whether the probabilities of a constrained request are those of replies so constrained, rather than of free
         ones.
+
+    Examples
+    --------
+    >>> Capabilities(images_per_request=2).probabilities
+    'none'
     """
 
     probabilities: Literal["full", "top-k", "none"] = "none"
@@ -45,6 +50,27 @@ class Model(Protocol):
     takes as many as it can work on at once and yields each response as soon as it is there, in any order.
     A request that fails for good yields a response with `Status.ERROR`; an exception
     (`facevalue.errors.ModelError`) means that no request can succeed and ends the run, with all that was yielded kept.
+
+    Examples
+    --------
+    A model that always says the first option:
+
+    >>> from facevalue.types import Response, Status
+    >>> class First:
+    ...     name = "first"
+    ...     capabilities = Capabilities()
+    ...
+    ...     def settings(self):
+    ...         return {"version": 1}
+    ...
+    ...     def respond(self, requests):
+    ...         for request in requests:
+    ...             text = request.question.options[0].label
+    ...             yield Response(request.trial, request.repeat, Status.OK, text)
+    ...
+    ...     def close(self):
+    ...         pass
+    >>> model: Model = First()
     """
 
     @property
@@ -67,4 +93,74 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Release connections and memory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How to reach a server, or to load a model of this machine.
+
+    Attributes
+    ----------
+    concurrency:
+        Most requests in flight at once.
+    timeout:
+        Seconds until a request counts as hung.
+    retries:
+        How often a failed request is sent again.
+    rpm, tpm:
+        Budget of requests and tokens a minute; None for no budget.
+    dtype:
+        Number format of a model on this machine: "float32", "bfloat16" or "float16"; None for what suits its device.
+    device:
+        Where it computes: "cpu", "cuda", "cuda:1", or "auto" to spread its layers; "cuda:0,cuda:1" for a model on each;
+        None for a GPU if there is one.
+    threads:
+        Its CPU threads; None for as many as torch takes.
+    compile:
+        Whether its forward pass is compiled first.
+    """
+
+    concurrency: int = 16
+    timeout: float = 120.0
+    retries: int = 5
+    rpm: float | None = None
+    tpm: float | None = None
+    dtype: str | None = None
+    device: str | None = None
+    threads: int | None = None
+    compile: bool = False
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A model that finds out by asking whether its replies can be constrained to options."""
+
+    def structured(self) -> bool:
+        """Whether they can; may send a request."""
+        ...
+
+
+@runtime_checkable
+class Finding(Protocol):
+    """A model that finds out about itself while it answers."""
+
+    def findings(self) -> Mapping[str, str | int | float | bool]:
+        """What it found, stored with the session. No secret."""
+        ...
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A model that has something to say before it is asked."""
+
+    notes: tuple[str, ...]
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """Responses that hold connections or memory until they are closed, as those of a generator do."""
+
+    def close(self) -> None:
+        """Release them; nothing more is asked for."""
         ...

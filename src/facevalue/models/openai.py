@@ -17,8 +17,7 @@ from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._http import Failure, Server, Waits
 from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
-from facevalue.models.base import Capabilities
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _PATH = "/chat/completions"

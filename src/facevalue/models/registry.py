@@ -1,45 +1,23 @@
-"""From what the user types to an adapter; each adapter is imported only when asked for."""
+"""From what the user types to an adapter; each adapter is imported only when asked for.
 
-from dataclasses import dataclass
+Other packages add kinds of models by entry points: in the group `facevalue.models`, the kind ("acme" for "acme/NAME")
+and a callable that takes what the user typed and `ModelOptions`, and returns a `Model`.
+"""
 
+from facevalue import plugins
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models.base import Model
+from facevalue.models.base import Model, ModelOptions
+from facevalue.plugins import Plugin
 
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """How to reach a server, or to load a model of this machine.
-
-    Attributes
-    ----------
-    concurrency:
-        Most requests in flight at once.
-    timeout:
-        Seconds until a request counts as hung.
-    retries:
-        How often a failed request is sent again.
-    rpm, tpm:
-        Budget of requests and tokens a minute; None for no budget.
-    dtype:
-        Number format of a model on this machine: "float32", "bfloat16" or "float16"; None for what suits its device.
-    device:
-        Where it computes: "cpu", "cuda", "cuda:1", or "auto" to spread its layers; "cuda:0,cuda:1" for a model on each;
-        None for a GPU if there is one.
-    threads:
-        Its CPU threads; None for as many as torch takes.
-    compile:
-        Whether its forward pass is compiled first.
-    """
-
-    concurrency: int = 16
-    timeout: float = 120.0
-    retries: int = 5
-    rpm: float | None = None
-    tpm: float | None = None
-    dtype: str | None = None
-    device: str | None = None
-    threads: int | None = None
-    compile: bool = False
+KINDS = {
+    "sim": "NAME",
+    "openai": "NAME",
+    "vllm": "NAME",
+    "hf": "PATH_OR_ID",
+    "replay": "PATH",
+    "reference": "VARIANT",
+}
+"""How models of our own are written: a kind, a slash, and this."""
 
 
 def load(spec: str, options: ModelOptions | None = None) -> Model:
@@ -51,7 +29,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         "reference" for the model that comes with FaceValue, "reference/NAME" for a variant that comes with it,
         "reference/PATH" for one in a folder; "sim/NAME";
         "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL"; "hf/PATH_OR_ID" for a
-        model on this machine; "vllm/NAME" for one that vLLM runs in this process; "replay/PATH" for recorded answers.
+        model on this machine; "vllm/NAME" for one that vLLM runs in this process; "replay/PATH" for recorded answers;
+        "KIND/NAME" for a model of another package.
     options:
         How to reach or load it.
 
@@ -66,6 +45,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         The model needs packages that are not installed.
     DataError
         Recorded answers are not there, or damaged.
+    PluginError
+        It is of another package, and cannot be had.
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")
@@ -77,16 +58,12 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         from facevalue.models.hf.adapter import HFModel  # noqa: PLC0415
 
         return HFModel(spec, options)
-    known = {
-        "sim": "NAME",
-        "openai": "NAME",
-        "vllm": "NAME",
-        "hf": "PATH_OR_ID",
-        "replay": "PATH",
-        "reference": "VARIANT",
-    }
-    if not name and kind in known and spec != "reference":
-        raise ModelError(f"{spec!r} names no model: write {kind}/{known[kind]}.")
+    if not name and kind in KINDS and spec != "reference":
+        raise ModelError(f"{spec!r} names no model: write {kind}/{KINDS[kind]}.")
+    ours = kind in KINDS or spec.startswith(("http://", "https://"))
+    others = {} if ours else plugins.plugins(plugins.MODELS, KINDS)
+    if kind in others:
+        return _of_plugin(others[kind], spec, options)
     _check_remote(spec, options)
     if spec.startswith(("http://", "https://", "openai/")):
         from facevalue.models.openai import OpenAIModel  # noqa: PLC0415 - imported when asked for
@@ -110,7 +87,15 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         return ReplayModel(name)
     local = ["reference", "reference/VARIANT", "sim/default", "replay/PATH", "hf/PATH_OR_ID", "vllm/NAME"]
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
-    raise UnknownNameError("model", spec, [*local, *servers])
+    raise UnknownNameError("model", spec, [*local, *servers, *(f"{other}/NAME" for other in others)])
+
+
+def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:
+    factory = plugin.load()
+    if not callable(factory):
+        raise plugin.wrong(f"makes no models: it is of type {type(factory).__name__}")
+    model: Model = factory(spec, options)
+    return model
 
 
 def _check_remote(spec: str, options: ModelOptions) -> None:

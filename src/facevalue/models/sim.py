@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from facevalue.design import mix
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models._sim_pairs import Preferences, is_pair
-from facevalue.models._sim_text import Writer, is_comparison, is_form
+from facevalue.models._sim_text import Writer, is_comparison, is_form, is_statement
 from facevalue.models.base import Capabilities
 from facevalue.types import Option, Request, Response, Status
 
@@ -245,8 +245,10 @@ class SimModel:
         said = "a simulated respondent needs two options to choose from"
         closed = [r for r in group if r.question.options or r.exact]
         texts = [r for r in group if not (r.question.options or r.exact)]
-        forms, others = [r for r in texts if is_form(r)], [r for r in texts if not is_form(r)]
+        stated, forms = [r for r in texts if is_statement(r)], [r for r in texts if is_form(r)]
+        others = [r for r in texts if not (is_form(r) or is_statement(r))]
         written = self._spoilt(forms, self._writer.forms) + self._spoilt(others, self._writer.descriptions)
+        written += self._spoilt(stated, self._writer.statements)
         return [Response(r.trial, r.repeat, Status.ERROR, error=said) for r in closed] + written
 
     def _spoilt(self, batch: list[Request], write: Callable[[Sequence[Request]], list[str]]) -> list[Response]:

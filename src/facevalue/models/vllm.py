@@ -13,8 +13,7 @@ from facevalue.models._chat import SEED_BITS, Part, Reply, conversation, image_p
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._structured import wanted
 from facevalue.models._toplogprobs import Position, log_probability
-from facevalue.models.base import Capabilities
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.types import Question, Request, Response, Sampling, Status, Stimulus
 
 _BATCH = 256

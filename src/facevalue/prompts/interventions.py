@@ -68,6 +68,11 @@ class Intervention:
         A text is too long, the name or the turns are not of that form, or nothing is done at all.
     UnknownNameError
         No such picture or role.
+
+    Examples
+    --------
+    >>> Intervention("judge", before="Act as a judge.").before
+    'Act as a judge.'
     """
 
     name: str
@@ -161,8 +166,8 @@ def builtin() -> Mapping[str, Intervention]:
     return {one.name: one for one in parse_interventions(data, "interventions.toml")}
 
 
-def chosen(wanted: Sequence[str]) -> tuple[Intervention, ...]:
-    """Look interventions up: each the name of one that comes with FaceValue, or a TOML file with one or several.
+def chosen(wanted: Sequence[str | Intervention]) -> tuple[Intervention, ...]:
+    """Look interventions up, each by name or as a TOML file with one or several; an intervention stands for itself.
 
     Raises
     ------
@@ -178,7 +183,9 @@ def chosen(wanted: Sequence[str]) -> tuple[Intervention, ...]:
     """
     found: list[Intervention] = []
     for name in wanted:
-        if name.endswith(".toml"):
+        if isinstance(name, Intervention):
+            found.append(name)
+        elif name.endswith(".toml"):
             found += read_interventions(Path(name))
         elif name in builtin():
             found.append(builtin()[name])

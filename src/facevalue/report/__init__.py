@@ -1,4 +1,4 @@
-"""Reports: one HTML file that holds the whole audit, and a summary for the terminal."""
+"""Reports: one HTML file that holds the whole audit, the same as JSON, and a summary for the terminal."""
 
 from facevalue.report.data import (
     DataStatement,
@@ -8,9 +8,10 @@ from facevalue.report.data import (
     PromptExample,
     ReportData,
     RunFacts,
+    Sentence,
     StudyFacts,
 )
-from facevalue.report.html import render, write
+from facevalue.report.html import as_json, render, write, write_json
 from facevalue.report.terminal import summary
 
 __all__ = [
@@ -21,8 +22,11 @@ __all__ = [
     "PromptExample",
     "ReportData",
     "RunFacts",
+    "Sentence",
     "StudyFacts",
+    "as_json",
     "render",
     "summary",
     "write",
+    "write_json",
 ]

@@ -8,11 +8,17 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.intervention_effects import PREFIX
-from facevalue.report.data import ReportData
-from facevalue.report.estimates import Estimate, EstimateIndex
-from facevalue.report.formatting import DASH, Titles, interval, is_signed, number, share_of_chance, why_no_interval
-from facevalue.report.generic import label_of
-from facevalue.report.page import Section, StudyPage
+from facevalue.protocol.lookup import Estimate, EstimateIndex
+from facevalue.report.formatting import (
+    DASH,
+    Titles,
+    interval,
+    is_signed,
+    label_of,
+    number,
+    share_of_chance,
+    why_no_interval,
+)
 
 MISSING = f"{PREFIX}missing answers"
 MOST = 40
@@ -119,16 +125,6 @@ class Changed:
     became: list[ChangeRow]
     rows: list[ChangeRow]
     readings: list[tuple[str, str]]
-
-
-def with_changes(page: StudyPage) -> StudyPage:
-    """A study's page with a section on interventions."""
-
-    def context(data: ReportData, numbers: EstimateIndex, titles: Titles) -> Mapping[str, object]:
-        return {**page.context(data, numbers, titles), "changed": changed(numbers, titles, data.study.measures)}
-
-    section = Section("interventions", "Interventions", "interventions.html.j2")
-    return replace(page, sections=(*page.sections, section), context=context)
 
 
 def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:

@@ -233,7 +233,10 @@ def _plain(value: float) -> str:
 
 
 def cumulative(
-    shares: Sequence[float], titles: Sequence[str], reached: tuple[float | None, float | None, float | None]
+    shares: Sequence[float],
+    titles: Sequence[str],
+    reached: tuple[float | None, float | None, float | None],
+    names: tuple[str, str],
 ) -> Markup:
     """Plot how the total adds up, largest share first, with the 80% line and where it is reached.
 
@@ -245,6 +248,8 @@ def cumulative(
         Tooltip of each step.
     reached:
         How many steps reach 80%, with interval.
+    names:
+        What the steps are, in the plural, and what they add up to.
     """
     top, height = 36, 260
     floor = top + height
@@ -280,7 +285,7 @@ def cumulative(
         if i in (0, size - 1) or (i + 1) % 5 == 0:
             parts.append(_text(f"{round((i + 0.5) * width, 2)}%", floor + 16, str(i + 1)))
     parts += [_line(0, up(0.8), 100, up(0.8), "goal"), _line(0, floor, 100, floor, "zero")]
-    parts.append(_text("100%", floor + 38, "number of cues, strongest first →", "end", "name"))
-    parts.append(_text("0", 12, "↑ share of the total |SBS|", "start", "name"))
-    summary = "Cumulative share of the total |SBS|; the numbers are in the table below."
+    parts.append(_text("100%", floor + 38, f"number of {names[0]}, strongest first →", "end", "name"))
+    parts.append(_text("0", 12, f"↑ share of the total {names[1]}", "start", "name"))
+    summary = f"Cumulative share of the total {names[1]}; the numbers are in the table below."
     return tag("svg", *parts, class_="plot", width="100%", height=floor + 52, role="img", aria_label=summary)

@@ -1,12 +1,11 @@
 """How far the numbers can be trusted: one card per reason to doubt them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from facevalue.report.data import RunFacts
-from facevalue.report.estimates import Estimate, EstimateIndex
-from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number
+from facevalue.report.formatting import count
 from facevalue.stimuli.base import Kind
 
 FEW = 30
@@ -75,77 +74,19 @@ def worst(statuses: Sequence[Status]) -> Status:
     return max(statuses, key=_ORDER.index, default=Status.NOTE)
 
 
-def judge_rate(e: Estimate) -> Status:
-    """Fine below 5%, a problem from 20%."""
-    value = (e.value or 0.0) / (100 if e.unit == "%" else 1)
-    return Status.OK if value < 0.05 else Status.CAUTION if value < 0.2 else Status.PROBLEM
-
-
-def judge_bias(e: Estimate) -> Status:
-    """Fine below 0.05 either way, a problem from 0.15."""
-    value = abs(e.value or 0.0)
-    return Status.OK if value < 0.05 else Status.CAUTION if value < 0.15 else Status.PROBLEM
-
-
-def per_model(
-    numbers: EstimateIndex,
-    measure: str,
-    title: str,
-    judge: Callable[[Estimate], Status],
-    note: str,
-    signed: dict[str, bool],
-) -> Card:
-    """A card about one number of each model, judged by the worst.
+def kind_card(kind: Kind, own: Mapping[str, str] | None = None) -> Card:
+    """What kind of pictures was shown.
 
     Parameters
     ----------
-    numbers:
-        The estimates.
-    measure, title, note:
-        What it is about, and what follows.
-    judge:
-        From an estimate to its status.
-    signed:
-        By measure, whether values carry a sign.
+    kind:
+        As stated.
+    own:
+        A study's own words for kinds of pictures, as "value|note"; either may be empty.
     """
-    rows = [(model, numbers.one(measure, model)) for model in numbers.models]
-    known = [(model, e) for model, e in rows if e is not None and e.value is not None]
-    sign = signed.get(measure, measure.endswith("_bias"))
-
-    def text(e: Estimate | None) -> str:
-        if e is None or e.value is None:
-            return NOT_MEASURABLE
-        return f"{number(e.value, e.unit, signed=sign)} {interval(e, signed=sign) or '(no interval)'}"
-
-    if not known:
-        return Card(measure, title, NOT_MEASURABLE, note, Status.PROBLEM)
-    lines = tuple(f"{model}: {text(e)}" for model, e in rows) if len(rows) > 1 else ()
-    gravest = max((e for _, e in known), key=lambda e: abs(e.value or 0.0))
-    status = worst([judge(e) for _, e in known] + [Status.PROBLEM] * (len(rows) - len(known)))
-    return Card(measure, title, text(gravest) + (" at worst" if lines else ""), note, status, lines)
-
-
-def one_wording() -> Card:
-    """For protocols that ask each question in one wording."""
-    note = (
-        "Each question is asked in one wording. How far the results hang on it cannot be told from this run; "
-        "worrying would be shifts that change sign between wordings."
-    )
-    return Card("paraphrases", "Other wordings", "No paraphrases in this protocol", note, Status.NOTE)
-
-
-def no_scorer() -> Card:
-    """For protocols in which no other model scores the answers."""
-    note = (
-        "No second model and no word list scores the answers, so none can bring a bias of its own into the "
-        "numbers. Worrying would be scores that change when only the group words of a sentence are swapped."
-    )
-    return Card("scorer", "Scores", "No scores by another model", note, Status.OK)
-
-
-def kind_card(kind: Kind) -> Card:
-    """What kind of pictures was shown."""
     value, note = KINDS[kind]
+    said = (own or {}).get(kind.value, "|").split("|")
+    value, note = said[0] or value, said[1] or note
     return Card("kind", "Pictures", value, note, Status.OK if kind is Kind.PHOTOGRAPHS else Status.CAUTION)
 
 

@@ -6,14 +6,17 @@ from datetime import UTC, datetime
 import polars as pl
 
 from facevalue import __version__
+from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
+from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
-from facevalue.run.joined import study_of
-from facevalue.run.stored import StoredRun, Tally
+from facevalue.report.stored import examples
+from facevalue.report.stored.questions import questions
+from facevalue.runs.joined import study_of
+from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
-from facevalue.store.manifest import Session
+from facevalue.store.manifest import STUDY_TEXT, Session
 from facevalue.store.reader import count_drawn
-from facevalue.studies import Study
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {
@@ -32,10 +35,10 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
     runs:
         One per model, or one per model and part of the study.
     estimates, tallies:
-        As from `facevalue.run.stored.estimate`.
+        As from `facevalue.runs.stored.estimate`.
     """
     study = study_of(runs)
-    page = page_of(study.name)
+    page = page_of(study)
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -43,7 +46,7 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
             study.title,
             study.citation,
             study.content_note,
-            study.options,
+            {name: value for name, value in study.options.items() if name != STUDY_TEXT},
             runs[0].measures,
             tuple((left.what, left.why) for left in study.left_out),
         ),
@@ -52,12 +55,13 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
-        prompts=page.prompts(study),
+        prompts=questions(page.questions, study, Titles(page.titles, study.titles)),
         examples=tuple(
-            page.examples([run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
+            examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
         ),
         titles=study.titles,
         facevalue_version=__version__,
+        page=page,
     )
 
 

@@ -8,6 +8,8 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.multiple_testing import Family
+from facevalue.protocol.page import Page
+from facevalue.report.sentences import word_pattern
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling
 
@@ -247,6 +249,8 @@ class PairExample:
         Who is on which side of the picture; empty if there is no picture.
     no_picture:
         Why the picture is not shown.
+    longest:
+        Longest side of the picture in pixels.
     """
 
     title: str
@@ -260,6 +264,34 @@ class PairExample:
     left: str = ""
     right: str = ""
     no_picture: str = ""
+    longest: int = 640
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence(PairExample):
+    """A sentence of a description with a word that marks its group; `answer` is the sentence.
+
+    Attributes
+    ----------
+    dimension, group, word:
+        Whose word.
+    """
+
+    dimension: str = ""
+    group: str = ""
+    word: str = ""
+
+    @property
+    def parts(self) -> list[tuple[str, bool]]:
+        """The sentence in parts, each with whether it is the word.
+
+        Examples
+        --------
+        >>> Sentence("", "", None, "", (), "A red hat, red.", "", "", word="red").parts
+        [('A ', False), ('red', True), (' hat, ', False), ('red', True), ('.', False)]
+        """
+        pieces = word_pattern(self.word).split(self.answer)
+        return [(piece, place % 2 == 1) for place, piece in enumerate(pieces) if piece]
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +332,8 @@ class ReportData:
         of `variation` may be written "attribute/variation".
     facevalue_version:
         Of the package that made the report.
+    page:
+        What the report shows; that of the study by default.
     """
 
     study: StudyFacts
@@ -312,3 +346,4 @@ class ReportData:
     examples: tuple[AnyExample, ...] = ()
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     facevalue_version: str = ""
+    page: Page | None = None

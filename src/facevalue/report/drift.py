@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.measures.drift import DRIFT, DRIFT_MISSING, PART
+from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, Status
 from facevalue.report.data import RunFacts
-from facevalue.report.estimates import Estimate, EstimateIndex
 from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 
 ALPHA = 0.05

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 
 from facevalue.measures.base import Measure
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.estimates import Estimate
+from facevalue.protocol.lookup import Estimate
 
 DASH = "–"
 NOT_MEASURABLE = "not measurable"
 MINUS = "−"
+_OTHER = "other_"
+CROSSED = " x "
+"""Between the names of two labels that are crossed."""
 _COUNTS = ("variations",)
 _DIFFERENCES = ("pp", "log odds")
 """Units in which only differences are given."""
@@ -111,9 +114,10 @@ def count(value: int | None) -> str:
 
 def is_signed(measure: Measure | None) -> bool:
     """Whether values of a measure are written with their sign."""
-    if measure is None or not measure.signed:
+    if measure is None or not measure.signed or measure.limits[0] >= 0:
         return False
-    return measure.paired or measure.unit in _DIFFERENCES or measure.name.endswith("_bias")
+    compared = measure.paired or measure.comparison or measure.unit in _DIFFERENCES
+    return compared or measure.name.endswith("_bias")
 
 
 def interval(estimate: Estimate, *, signed: bool = False) -> str:
@@ -251,14 +255,22 @@ class Titles:
         self._study = published or {}
 
     def known(self, column: str, level: str) -> str | None:
-        """The wording that someone gave, if anyone did."""
-        return self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
+        """The wording that someone gave, if anyone did; of another group, that of the group."""
+        found = self._own.get(column, {}).get(level) or self._study.get(column, {}).get(level)
+        return found or (self.known(column.removeprefix(_OTHER), level) if column.startswith(_OTHER) else None)
 
     def get(self, column: str, level: str | None) -> str:
         """The wording of a level; made from its name if nobody gave one."""
         if level is None:
             return DASH
+        if CROSSED in level and column == "dimension" and not self.known(column, level):
+            first, *rest = (self.get(column, part) for part in level.split(CROSSED))
+            return " × ".join([first, *(part.lower() for part in rest)])
         return self.known(column, level) or _humanise(level)
+
+    def levels(self, column: str) -> list[str]:
+        """Levels whose wording is known, in the order in which it was given."""
+        return list({**self._study.get(column, {}), **self._own.get(column, {})})
 
     def variation(self, attribute: str | None, name: str | None) -> str:
         """The wording of a variation."""
@@ -307,3 +319,9 @@ def shown_setting(name: str, value: object) -> str:
         return "; ".join(f"{k} = {shown_setting(str(k), v)}" for k, v in value.items())
     text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
     return re.sub(r"(?<=://)[^/@\s]+@", "", text)  # a name and password in an address
+
+
+def label_of(e: Estimate, titles: Titles) -> str:
+    """What an estimate is of, from all its labels."""
+    levels = [titles.get(name, level) for name, level in e.labels.items() if level is not None]
+    return ", ".join(levels) or "everything"

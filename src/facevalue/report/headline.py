@@ -6,7 +6,7 @@ from math import inf
 from statistics import median
 
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.estimates import Estimate
+from facevalue.protocol.lookup import Estimate
 
 _DETECTABLE = (1.959964 + 0.841621) / 1.959964
 """Half a 95% interval times this is the effect found with 80% power, on the normal approximation."""

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -9,19 +10,19 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from facevalue.protocol.lookup import EstimateIndex
+from facevalue.protocol.page import Page
 from facevalue.report import formatting
-from facevalue.report.checks import KINDS, planted, self_check
+from facevalue.report.blocks.as_json import page_json
+from facevalue.report.built import built
+from facevalue.report.checks import KINDS, planted
 from facevalue.report.data import ReportData
-from facevalue.report.drift import drift_card
-from facevalue.report.estimates import POOLED, EstimateIndex
+from facevalue.report.default import DEFAULT
 from facevalue.report.headline import Headline, Outcome
-from facevalue.report.judged import how_judged
-from facevalue.report.page import StudyPage
-from facevalue.report.sections import page_of
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
-_LAST = (("asked", "What was asked"), ("definitions", "Definitions"))
+_LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
 
 
 def render(data: ReportData) -> str:
@@ -32,40 +33,35 @@ def render(data: ReportData) -> str:
     data:
         Everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
     """
-    page = page_of(data.study.name)
-    numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], page.reading)
-    titles = formatting.Titles(page.wording(), data.titles)
-    answer = page.headline(numbers, titles, numbers.primary)
-    style = "".join(_asset(name) for name in ("style.css", *page.assets) if name.endswith(".css"))
-    script = "".join(_asset(name) for name in ("script.js", *page.assets) if name.endswith(".js"))
+    made = built(data)
+    style, script = _asset("style.css"), _asset("script.js")
+    numbers = made.view.numbers
     return _environment().get_template("report.html.j2").render(
         data=data,
-        page=page,
-        titles=titles,
-        numbers=numbers,
-        many=len(numbers.models) > 1,
-        model=numbers.primary,
-        answer=answer,
-        verdict_class=_verdict_class(answer),
+        page=made.page,
+        titles=made.view.titles,
+        answer=made.answer,
+        verdict_class=_verdict_class(made.answer),
         who=_who(numbers),
-        cards=[*page.cards(data, numbers, titles), *drift_card(numbers, data.runs), *self_check(data.runs)],
-        judged=how_judged(data, numbers),
+        cards=made.cards,
+        judged=made.judged,
         cautions=_cautions(data),
         methods=_methods(numbers),
-        sections=sections(page),
+        shown=made.sections,
+        changed=made.changed,
+        many=len(made.view.models) > 1,
+        sections=sections(made.page),
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
         policy=_policy(style, script),
         words=formatting,
-        POOLED=POOLED,
         shown_setting=formatting.shown_setting,
-        **page.context(data, numbers, titles),
     )  # fmt: skip
 
 
-def sections(page: StudyPage) -> list[tuple[str, str]]:
+def sections(page: Page) -> list[tuple[str, str]]:
     """Identifiers and titles of a page's sections, in order."""
-    own = ((section.id, section.title) for section in page.sections)
+    own = ((section.id, section.title) for section in page.sections or DEFAULT)
     return [("answer", "Answer"), ("trust", "How far to trust it"), *own, *_LAST]
 
 
@@ -85,6 +81,22 @@ def write(path: Path, data: ReportData) -> None:
         The folder is not writable, or the disk is full.
     """
     write_whole(path, render(data).encode())
+
+
+def as_json(data: ReportData) -> str:
+    """Everything that a report shows of estimates, as JSON; see docs/report.md."""
+    return json.dumps(page_json(built(data)), ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def write_json(path: Path, data: ReportData) -> None:
+    """Write the JSON of a report, whole or not at all.
+
+    Raises
+    ------
+    RunError
+        The folder is not writable, or the disk is full.
+    """
+    write_whole(path, as_json(data).encode())
 
 
 @cache

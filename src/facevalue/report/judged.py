@@ -9,9 +9,9 @@ from markupsafe import Markup
 from facevalue.measures.multiple_testing import ALPHA, Family
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.components import verdict_icon
+from facevalue.protocol.lookup import Estimate, EstimateIndex
+from facevalue.report.blocks.intervals import verdict_icon
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.estimates import Estimate, EstimateIndex
 from facevalue.report.formatting import number, when_declared
 from facevalue.report.verdict import MEANINGS
 
@@ -64,7 +64,7 @@ def how_judged(data: ReportData, numbers: EstimateIndex) -> HowJudged | None:
         ("Looked at besides", _exploratory(numbers)),
         ("Margins", margins(numbers, {m.name: m.title for m in data.study.measures})),
         ("Level", [_level(data.runs)]),
-        ("Pre-registration", _registered(data.runs)),
+        ("Pre-registration", _registered(data.runs, numbers)),
         ("The page as a whole", _page(numbers)),
         ("What intervals speak of", [INTERVALS]),
     ]
@@ -175,10 +175,12 @@ def _level(runs: Sequence[RunFacts]) -> str:
     return f"{ALPHA:g}.{other} Smallest detectable effects are for 80% power at the level of a test's family."
 
 
-def _registered(runs: Sequence[RunFacts]) -> list[str]:
+def _registered(runs: Sequence[RunFacts], numbers: EstimateIndex) -> list[str]:
     hashes = {run.model: run.preregistration for run in runs}
     if not any(hashes.values()):
-        return ["No file: nothing was declared before the run."]
+        declared = numbers.frame["declared"].any() or bool((numbers.frame["kind"] == "confirmatory").any())
+        return ["No file of its own: the study declares its families and margins." if declared
+                else "No file: nothing was declared before the run."]  # fmt: skip
     late = [TOO_LATE for run in runs if run.preregistration and run.replayed][:1]
     if len(set(hashes.values())) == 1:
         said = f"SHA-256 {next(iter(hashes.values()))}. Whoever has the file can check that it is the one declared."

@@ -1,15 +1,34 @@
 """The strongest comparisons of one kind as a table for the terminal, as wide as the terminal allows."""
 
+from dataclasses import dataclass
+
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from facevalue.measures.verdicts import Verdict
-from facevalue.report.estimates import Estimate, EstimateIndex
-from facevalue.report.formatting import DASH, Titles, count, interval, number, share_of_chance
-from facevalue.report.page import Ranking
+from facevalue.protocol.lookup import Estimate, EstimateIndex
+from facevalue.report.formatting import DASH, count, interval, number, share_of_chance
 from facevalue.report.verdict import SHORT, verdict_of
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Comparisons of one kind, of one unit.
+
+    Attributes
+    ----------
+    what, value:
+        Titles of what is compared, and of the values.
+    rows:
+        What each is of, and the estimate, in order.
+    """
+
+    what: str
+    value: str
+    rows: list[tuple[str, Estimate]]
+
 
 _BAR = 25
 _LABEL, _NARROW = 24, 12
@@ -32,18 +51,17 @@ class Ranked:
     ----------
     ranking:
         Those that are shown.
-    numbers, titles:
-        All estimates, and wording of their levels.
+    numbers:
+        All estimates.
     signed:
         Whether values have a direction.
     of:
         How many there are, those not shown included.
     """
 
-    def __init__(self, ranking: Ranking, numbers: EstimateIndex, titles: Titles, signed: bool, of: int) -> None:
+    def __init__(self, ranking: Ranking, numbers: EstimateIndex, signed: bool, of: int) -> None:
         self._ranking = ranking
         self._numbers = numbers
-        self._titles = titles
         self._signed = signed
         self._of = of
 
@@ -60,12 +78,12 @@ class Ranked:
                 return
 
     def _verdicts(self) -> list[Verdict]:
-        said = {verdict_of(e.verdict) for e in self._ranking.rows}
+        said = {verdict_of(e.verdict) for _, e in self._ranking.rows}
         return [verdict for verdict in SIGNS if verdict in said]
 
     def _table(self, bars: bool, words: bool, most: int | None = None, least: int = _LABEL) -> Table:
         rows, signed = self._ranking.rows, self._signed
-        ends = [abs(v) for e in rows for v in (e.value, e.low, e.high) if v is not None]
+        ends = [abs(v) for _, e in rows for v in (e.value, e.low, e.high) if v is not None]
         reach = max(ends, default=0.0) or 1.0
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column("", min_width=least, max_width=most)
@@ -79,10 +97,10 @@ class Ranked:
             table.add_column("verdict" if words else "", no_wrap=True)
         if bars:
             table.add_column(_axis(reach, signed), no_wrap=True)
-        for e in rows:
+        for label, e in rows:
             style = "bold" if self._numbers.moved(e) else "dim"
             cells = [
-                Text(self._ranking.label(e, self._titles), style=style),
+                Text(label, style=style),
                 Text(number(e.value, e.unit, signed=signed), style=style),
                 Text(interval(e, signed=signed) or "(no interval)", style="dim"),
                 *([] if signed else [Text(_floor(e), style="dim")]),

@@ -1,24 +1,21 @@
-"""Which page a study has: the one place that knows studies by name."""
+"""Pages of studies."""
 
-from collections.abc import Mapping
-
-from facevalue.report.changes import with_changes
-from facevalue.report.generic import PAGE as GENERIC
-from facevalue.report.page import StudyPage
-from facevalue.report.stylisticbias.page import PAGE as STYLISTICBIAS
-from facevalue.report.vignette.page import PAGE as VIGNETTE
-from facevalue.report.visbias.page import PAGE as VISBIAS
-
-PAGES: Mapping[str, StudyPage] = {"stylisticbias": STYLISTICBIAS, "vignette": VIGNETTE, "visbias": VISBIAS}
-"""Pages by the study's name."""
+from facevalue.protocol import Study
+from facevalue.protocol.page import Page
+from facevalue.studies.registry import STUDIES
 
 
-def page_of(study: str) -> StudyPage:
-    """The page of a study; one that shows every measure as charts and tables where it has none of its own.
+def page_of(study: Study | str) -> Page:
+    """What a study's report shows, or that of a published study by its name; every measure where neither says.
 
     Examples
     --------
-    >>> [section.id for section in page_of("a study of tomorrow").sections]
-    ['measures', 'interventions']
+    >>> page_of("a study of tomorrow").sections
+    ()
     """
-    return with_changes(PAGES.get(study, GENERIC))
+    if isinstance(study, str):
+        known = STUDIES.get(study)
+        make = None if known is None else known.page
+    else:
+        make = study.page
+    return Page() if make is None else make()

@@ -9,8 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.measures.base import Measure
+from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
+from facevalue.protocol.page import Findings, Page
+from facevalue.report.blocks.view import View
+from facevalue.report.built import reading
+from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
-from facevalue.report.estimates import POOLED, Estimate, EstimateIndex
+from facevalue.report.findings import headline, leading, row, rows_of
 from facevalue.report.formatting import (
     DASH,
     NOT_MEASURABLE,
@@ -21,11 +26,13 @@ from facevalue.report.formatting import (
 )
 from facevalue.report.headline import Outcome
 from facevalue.report.judged import declared_families, margin_lines
-from facevalue.report.ranked import Ranked
+from facevalue.report.ranked import Ranked, Ranking
 from facevalue.report.sections import page_of
 
 
-def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: int = 10) -> Group:
+def summary(
+    estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: int = 10, page: Page | None = None
+) -> Group:
     """Summarise the estimates of one study.
 
     Parameters
@@ -37,40 +44,52 @@ def summary(estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: 
     strongest:
         How many estimates to list of the first model, or of the mean over models if there is one; half as many of each
         kind where there are several kinds of comparison.
+    page:
+        What the study's report shows; looked up by its name by default.
 
     Returns
     -------
     Something that a `rich` console prints.
     """
-    page = page_of(str(estimates["study"][0]) if estimates.height else "")
-    numbers = EstimateIndex(estimates, reading=page.reading)
-    titles = Titles(page.wording())
+    page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
+    numbers = EstimateIndex(estimates, reading=reading(page))
+    view = View(numbers, Titles(page.titles), measures)
     known = {m.name: m for m in measures}
-    model = numbers.primary
-    answer = page.headline(numbers, titles, model)
+    answer = headline(page, view)
     parts: list[RenderableType] = [
         Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
     ]
     parts += [Text(more) for more in answer.more]
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if models:
-        parts += [Text(""), _wholes(numbers, known, models, page.outline.measures or numbers.wholes())]
-    rankings = [r for r in page.outline.rankings(numbers, model) if any(e.value is not None for e in r.rows)]
+        parts += [Text(""), _wholes(numbers, known, models, page.wholes or numbers.wholes())]
+    rankings = [ranking for lead in leading(page, view) for ranking in _rankings(lead, view)]
     most = strongest if len(rankings) == 1 else max(strongest // 2, 1)
     for ranking in rankings:
-        measured = [e for e in ranking.rows if e.value is not None]
-        signed = all((m := known.get(e.measure)) is None or m.signed for e in measured)
-        parts += [Text(""), Ranked(replace(ranking, rows=measured[:most]), numbers, titles, signed, len(measured))]
+        signed = all((m := known.get(e.measure)) is None or m.signed for _, e in ranking.rows)
+        shown = replace(ranking, rows=ranking.rows[:most])
+        parts += [Text(""), Ranked(shown, numbers, signed, len(ranking.rows))]
     declared = _declared(numbers, known)
     if declared:
         parts += [Text(""), *map(Text, declared)]
-    changed = change_lines(numbers, titles, measures)
-    if changed:
-        parts += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, changed)]
-    notes = page.outline.warnings(numbers, titles)
+    lines = change_lines(numbers, view.titles, measures)
+    if lines:
+        parts += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, lines)]
+    notes = warnings(page, view)
     if notes:
         parts += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
     return Group(*parts)
+
+
+def _rankings(lead: Findings, view: View) -> list[Ranking]:
+    """What a lead counts, found first; apart where units differ, as values of two units share no scale."""
+    rows = view.known(rows_of(lead, view))
+    rows.sort(key=lambda e: not view.found(e))
+    out = []
+    for unit in dict.fromkeys(e.unit for e in rows):
+        own = [(row(lead, view, e), e) for e in rows if e.unit == unit]
+        out.append(Ranking(lead.title, lead.value if lead.value != "value" else unit, own))
+    return out
 
 
 def _wholes(numbers: EstimateIndex, known: dict[str, Measure], models: Sequence[str], measures: Sequence[str]) -> Table:

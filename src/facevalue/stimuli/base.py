@@ -8,7 +8,13 @@ from facevalue.types import Stimulus
 
 
 class Kind(StrEnum):
-    """What kind of pictures a source shows; reports say what follows from it."""
+    """What kind of pictures a source shows; reports say what follows from it.
+
+    Examples
+    --------
+    >>> Kind("photographs").name
+    'PHOTOGRAPHS'
+    """
 
     ILLUSTRATED = "illustrated"
     """Drawn by us. Says nothing about photographs."""
@@ -21,7 +27,26 @@ class Kind(StrEnum):
 
 
 class Source(Protocol):
-    """Turns the factor levels of a stimulus into what is shown."""
+    """Turns the factor levels of a stimulus into what is shown.
+
+    Examples
+    --------
+    White squares of one size, which need no file:
+
+    >>> from facevalue.types import Image
+    >>> class Squares:
+    ...     kind = Kind.ILLUSTRATED
+    ...
+    ...     def stimulus(self, number, levels):
+    ...         svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
+    ...         return Stimulus(str(number), "square", dict(levels), lambda: (Image(svg, "image/svg+xml"),))
+    ...
+    ...     def check(self, levels):
+    ...         pass
+    >>> source: Source = Squares()
+    >>> source.stimulus(0, {"colour": "white"}).key
+    '0'
+    """
 
     @property
     def kind(self) -> Kind:

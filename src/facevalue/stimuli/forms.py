@@ -150,6 +150,24 @@ def forms(
     return tuple(out)
 
 
+@lru_cache(maxsize=4)
+def cyclic_forms(attributes: tuple[tuple[str, tuple[str, ...]], ...], count: int, seed: int) -> tuple[Form, ...]:
+    """Draw forms up, `count` for each cyclic order of the fields (section 3.4), each filled in anew.
+
+    Forms that shared what is filled in would not be independent, and 400 of them would count as 20.
+
+    Examples
+    --------
+    >>> choices = ("Age", ("young", "old")), ("Children", ("Yes", "No")), ("Hobby", ("Art", "Chess")),
+    >>> made = cyclic_forms((*choices, ("Pet", ("Cat", "Dog")), ("Food", ("Rice", "Bread"))), 2, seed=1)
+    >>> len(made), made[1].order[0], len(made[1].filled), made[0].filled == made[5].filled
+    (10, 'Children', 5, False)
+    """
+    orders = len(attributes)
+    made = forms(dict(attributes), count * orders, seed)
+    return tuple(made[number * orders + number % orders] for number in range(count * orders))
+
+
 def text_form(form: Form) -> str:
     """Return a form as text, with lines where nothing is filled in (section 4.2)."""
     fields = (f"{label}: {form.filled.get(label, '_' * 20)}" for label in form.order)

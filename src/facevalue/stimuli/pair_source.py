@@ -1,13 +1,19 @@
 """Pairs of pictures as stimuli, composed when they are looked at; and questions without a picture."""
 
 import hashlib
+import io
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import PIL.Image
+import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind
+from facevalue.stimuli.images import FileSource, content_hash
 from facevalue.stimuli.individuals import Individuals
 from facevalue.stimuli.kept import Kept
 from facevalue.stimuli.pairs import COMPOSER, checked_size, compose, encode, left_first
@@ -131,6 +137,40 @@ class NoPicture:
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Nothing can be missing."""
+
+
+class ComposedPairs(FileSource):
+    """Pairs in one file each, squeezed to a size if there is one; nothing is shown where no picture is wanted.
+
+    Parameters
+    ----------
+    manifest, root, kind:
+        As of `FileSource`.
+    size:
+        Width and height; None shows files as they are.
+    """
+
+    def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind, size: tuple[int, int] | None) -> None:
+        super().__init__(manifest, root, kind)
+        self._size = size
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return the stimulus that shows the image `levels["image"]`."""
+        if levels.get("shown") == TEXT:
+            return _without(number, levels)
+        found = super().stimulus(number, levels)
+        if self._size is None:
+            return found
+        digest = content_hash(f"{found.digest} {self._size[0]} x {self._size[1]}".encode())
+        return replace(found, digest=digest, load=partial(_squeezed, found, self._size))
+
+
+def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
+    """The picture of a stimulus in another size, as VIGNETTE's code resizes it (bilinear)."""
+    (whole,) = stimulus.load()
+    with PIL.Image.open(io.BytesIO(whole.data)) as picture:
+        small = picture.convert("RGB").resize(size, PIL.Image.Resampling.BILINEAR)
+    return (Image(encode(np.asarray(small)), "image/jpeg"),)
 
 
 def _without(number: int, levels: Mapping[str, str | None]) -> Stimulus:

@@ -144,6 +144,16 @@ def read_pata(
     return kept.select("image", "path", "identity", "gender", "age", "activity", "scene", "url")
 
 
+def missing_photographs(path: Path, scenes: Sequence[str], found: pl.DataFrame) -> str:
+    """What the list has and a folder has not, for people; empty if nothing. Many of PATA's links have died."""
+    listed = read_pata_list(path, scenes)
+    missing = listed.filter(~pl.col("image").is_in(found["image"].to_list()))
+    if not missing.height:
+        return ""
+    some = ", ".join(missing["image"].head(_SHOWN)) + (" ..." if missing.height > _SHOWN else "")
+    return f"{missing.height:,} of {listed.height:,} photographs: {some}"
+
+
 def _text(path: Path) -> str:
     return read_text(path, MAX_LIST_BYTES, "a list of pictures")
 

@@ -74,3 +74,9 @@ def sync_folder(path: Path) -> None:
 def unwritable(path: Path, error: OSError) -> RunError:
     """Return the error for a file that cannot be written."""
     return RunError(f"Cannot write {path}: {error.strerror or error}. Everything stored before is kept.")
+
+
+def check_table(path: Path) -> None:
+    """Raise a `RunError` unless its ending says how to write a table."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise RunError(f"{path.name} is neither .csv nor .parquet: the ending says how to write it.")

@@ -4,21 +4,18 @@ import contextlib
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
+
+from filelock import FileLock, Timeout
 
 from facevalue.errors import RunError
 from facevalue.store.files import LOCK, make_folder, unwritable
-
-try:
-    import fcntl
-except ImportError:  # no such locks outside POSIX; two processes are then the user's own lookout
-    fcntl = None  # type: ignore[assignment]
 
 
 class RunLock:
     """An exclusive lock on a run folder, held within a `with` block.
 
-    The system lets go of it when the process ends, however it ends; the file itself stays and means nothing. Reading
+    The system lets go of it when the process ends, however it ends; the file itself may stay and means nothing. Reading
     needs no lock.
 
     Raises
@@ -29,41 +26,36 @@ class RunLock:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file: IO[str] | None = None
+        # Where the system has no such locks, a file that outlives its process is none: better an error.
+        self._lock = FileLock(
+            folder / LOCK, blocking=False, thread_local=False, fallback_to_soft=False, on_acquired=_sign
+        )
 
     def __enter__(self) -> Self:
         make_folder(self._folder)
         path = self._folder / LOCK
         try:
-            file = path.open("a+")
-        except OSError as error:
-            raise unwritable(path, error) from error
-        try:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            file.seek(0)
-            file.truncate()
-            file.write(f"{os.getpid()}\n")
-            file.flush()
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip()
-            file.close()
+            self._lock.acquire()
+        except Timeout:
+            holder = ""
+            with contextlib.suppress(OSError, UnicodeError):  # Windows lets nobody read what is locked
+                holder = path.read_text(encoding="ascii").strip()
             by = f"process {holder}" if holder else "another process"
             raise RunError(
                 f"{self._folder} is being written by {by}. Wait for it, stop it, or name another folder."
             ) from None
         except OSError as error:
-            with contextlib.suppress(OSError):  # on a full disk, what waits can't be written on closing either
-                file.close()
             raise unwritable(path, error) from error
-        self._file = file
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
-            self._file = None
+        with contextlib.suppress(OSError):
+            self._lock.release()
+
+
+def _sign(descriptor: int) -> None:
+    """Write the process number for those who are refused."""
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, b"%d\n" % os.getpid())

@@ -3,6 +3,7 @@
 Its first line is the digest of all others, so that a flipped bit or a changed setting is seen before it is believed.
 """
 
+import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,8 @@ MAX_BYTES = 64 * 2**20
 """Largest `run.toml` that is read."""
 INTERVENTIONS = "interventions"
 """Option that holds what was done to the requests besides: one JSON object each. In the file they are tables."""
+STUDY_TEXT = "study"
+"""Option that holds the file of a study of the user's own, in canonical form."""
 _PACKAGES = ("facevalue", "numpy", "polars", "resvg-py")
 
 
@@ -165,6 +168,9 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
         if name == INTERVENTIONS and isinstance(value, list):
             for text in value:
                 yield f"intervention {json.loads(text)['name']}", text
+            continue
+        if name == STUDY_TEXT:
+            yield "file of the study", f"one with the digest {hashlib.sha256(str(value).encode()).hexdigest()[:12]}"
             continue
         yield f"option {name}", list(value) if isinstance(value, list | tuple) else value
     yield "model", manifest.model

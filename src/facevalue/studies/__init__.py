@@ -1,6 +1,5 @@
-"""Studies: what is asked. A package per published protocol; `load` builds one from the user's settings."""
+"""Studies: what is asked. A package per published protocol; `build` makes one from the user's settings."""
 
-from facevalue.studies.base import Setting, Study, StudyEntry
-from facevalue.studies.registry import STUDIES, build, entry
+from facevalue.studies.registry import STUDIES, asked, available, build, names, protocol, published, register
 
-__all__ = ["STUDIES", "Setting", "Study", "StudyEntry", "build", "entry"]
+__all__ = ["STUDIES", "asked", "available", "build", "names", "protocol", "published", "register"]

@@ -17,8 +17,8 @@ from facevalue.measures.clusters import UNITS, clusters
 from facevalue.measures.estimates import EstimateTable, stacked
 from facevalue.measures.intervention_effects import Asked
 from facevalue.prompts import caesar
-from facevalue.studies.base import Study
-from facevalue.studies.intervention_trials import READING, Conditions
+from facevalue.protocol.study import Study
+from facevalue.studies.intervention_conditions import READING, Conditions
 
 SEED = 20260
 """Of the groups that clusters are dealt into, and of resampling: the same answers always give the same estimates."""

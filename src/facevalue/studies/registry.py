@@ -1,42 +1,117 @@
-"""Studies by name."""
+"""Studies by name: published protocols, and those of other packages (`facevalue.studies`)."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 
-from facevalue.errors import UnknownNameError
+from facevalue import plugins
+from facevalue.errors import DataError, PluginError, UnknownNameError
+from facevalue.plugins import Plugin
+from facevalue.protocol import Protocol, Study, own
+from facevalue.store.manifest import STUDY_TEXT
 from facevalue.studies import stylisticbias, vignette, visbias
-from facevalue.studies.base import Study, StudyEntry
 from facevalue.types import OptionValue
 
-STUDIES: dict[str, StudyEntry] = {entry.name: entry for entry in (stylisticbias.ENTRY, vignette.ENTRY, visbias.ENTRY)}
+STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL)}
 """Every published protocol that can be run."""
 
 
-def entry(name: str) -> StudyEntry:
-    """Look a study up by its short name.
+def names() -> list[str]:
+    """The names of all studies; none of another package is imported."""
+    return list(dict.fromkeys([*STUDIES, *plugins.plugins(plugins.STUDIES, STUDIES)]))
+
+
+def available() -> tuple[dict[str, Protocol], dict[str, str]]:
+    """All studies by name, and of those that cannot be had why not."""
+    found, missing = dict(STUDIES), {}
+    for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
+        try:
+            found[name] = _loaded(plugin)
+        except PluginError as error:
+            missing[name] = str(error)
+    return {**found, **STUDIES}, missing
+
+
+def register(protocol: Protocol) -> Protocol:
+    """Add a protocol of one's own, so that it and its runs are found by its name.
+
+    Raises
+    ------
+    DataError
+        There is another of this name.
+    """
+    if STUDIES.setdefault(protocol.name, protocol) is not protocol:
+        raise DataError(f"There is a study called {protocol.name!r} already.")
+    return protocol
+
+
+def protocol(name: str) -> Protocol:
+    """Look a protocol up by its short name, or read it from a file.
 
     Raises
     ------
     UnknownNameError
         There is none; the nearest names are suggested.
+    DataError
+        The file is no study.
     """
-    if name not in STUDIES:
-        raise UnknownNameError("study", name, STUDIES)
-    return STUDIES[name]
+    if name not in STUDIES and own.is_path(name):
+        found = own.read(Path(name), published)
+        if found.text and found.name in STUDIES:
+            raise DataError(f"{name}: a published study is called {found.name!r}. Give yours another name.")
+        return found
+    return published(name)
+
+
+def published(name: str) -> Protocol:
+    """Look a protocol up by its short name.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none; the nearest names are suggested.
+    PluginError
+        It is of another package, and cannot be had.
+    """
+    if name in STUDIES:
+        return STUDIES[name]
+    others = plugins.plugins(plugins.STUDIES, STUDIES)
+    if name not in others:
+        raise UnknownNameError("study", name, [*STUDIES, *others])
+    return _loaded(others[name])
+
+
+def _loaded(plugin: Plugin) -> Protocol:
+    found = plugin.load()
+    if not isinstance(found, Protocol):
+        raise plugin.wrong(f"is no study: it is of type {type(found).__name__}")
+    if found.name != plugin.name:
+        raise plugin.wrong(f"calls itself {found.name}: an entry point has the name of its study")
+    return found
+
+
+def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
+    """The protocol of a stored run: a run of one's own study holds its text, and no file is read.
+
+    Raises
+    ------
+    UnknownNameError
+        No such study.
+    """
+    text = options.get(STUDY_TEXT)
+    return own.parse(text) if isinstance(text, str) else published(name)
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build a study; settings that are not given take their defaults.
+    """Build a study; settings that are not given take their defaults. A run of one's own study holds its text.
 
     Raises
     ------
     UnknownNameError
         No such study, or it has no such setting.
+    PluginError
+        It is of another package, and cannot be had.
     """
-    known = entry(name)
-    defaults = {setting.name: setting.default for setting in known.settings}
-    for option in options:
-        if option not in defaults:
-            raise UnknownNameError(f"setting of {name}", option, defaults)
-    return known.build({**defaults, **options}, manifest)
+    rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
+    return asked(name, options).study(rest, manifest)

@@ -137,6 +137,10 @@ def _siglip(**changed: Any) -> Any:
     )
 
 
+_ONE_MORE = {"patch_size": 14, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
+"""Sizes that a processor of LLaVA's kind is told: a tower of CLIP has one token besides its patches."""
+
+
 def vipllava(folder: Path) -> Path:
     """ViP-LLaVA: features of several layers side by side."""
     words = _words()
@@ -146,8 +150,7 @@ def vipllava(folder: Path) -> Path:
         image_token_index=tiny.token(words, "<image>"),
         vision_feature_layers=[-1, -2],
     )
-    sizes = {"patch_size": 14, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
-    return saved(folder, words, config, "LlavaProcessor", _clip_images(), "<image>", **sizes)
+    return saved(folder, words, config, "LlavaProcessor", _clip_images(), "<image>", **_ONE_MORE)
 
 
 def video_llava(folder: Path) -> Path:
@@ -159,9 +162,8 @@ def video_llava(folder: Path) -> Path:
         image_token_index=tiny.token(words, "<image>"),
         video_token_index=tiny.token(words, "<video>"),
     )
-    sizes = {"patch_size": 14, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
     images = _clip_images(tf.VideoLlavaImageProcessor)
-    return saved(folder, words, config, "VideoLlavaProcessor", images, "<image>", **sizes)
+    return saved(folder, words, config, "VideoLlavaProcessor", images, "<image>", **_ONE_MORE)
 
 
 _SHAPES = [[28, 56], [56, 28], [56, 56]]

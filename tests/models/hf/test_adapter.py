@@ -16,7 +16,7 @@ import pytest
 
 from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.hf import planted, tiny
 

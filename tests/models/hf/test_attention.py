@@ -30,14 +30,7 @@ QUESTION = Question("Who is more competent, (a) the left person or (b) the right
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
-    kept: dict[str, Any] = {}
-
-    def get(name: str) -> Any:
-        if name not in kept:
-            kept[name] = load_model(str(tiny.BUILDERS[name](tmp_path_factory.mktemp(name))), device="cpu", threads=1)
-        return kept[name]
-
-    return get
+    return tiny.loader(tmp_path_factory)
 
 
 class Toy(torch.nn.Module):  # type: ignore[misc]
@@ -114,6 +107,16 @@ def test_attention_of_every_layer_and_head_sums_to_one(load: Callable[[str], Any
     assert np.allclose(first[..., 0], 1)  # the first token sees itself alone
 
 
+def likeliest(loaded: Any, inputs: Any) -> tuple[Any, int]:
+    """Tokens of both options in the manner that begins most probably, and how many they begin with alike."""
+    words = loaded.tokenizer
+    vocabulary = Vocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
+    ways = written(OPTIONS, words, vocabulary)
+    shares = plain_logits(loaded, inputs, [], [0])[0].softmax(-1)
+    said = max(zip(*ways, strict=True), key=lambda manner: sum(float(shares[t]) for t in {way[0] for way in manner}))
+    return said, next(n for n, (a, b) in enumerate(zip(*said, strict=False)) if a != b)
+
+
 @pytest.mark.parametrize("name", IN_TEXT)
 def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name: str) -> None:
     """Probabilities, attention and relevancy, each from the model's own outputs and whole matrices."""
@@ -121,12 +124,7 @@ def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name
     found = AttentionReader(loaded).read([PAIR], QUESTION)
     assert loaded.model.get_decoder().config._attn_implementation == "sdpa"  # as it was
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
-    words = loaded.tokenizer
-    vocabulary = Vocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
-    ways = written(OPTIONS, words, vocabulary)
-    shares = plain_logits(loaded, inputs, [], [0])[0].softmax(-1)
-    said = max(zip(*ways, strict=True), key=lambda manner: sum(float(shares[t]) for t in {way[0] for way in manner}))
-    alike = next(n for n, (a, b) in enumerate(zip(*said, strict=False)) if a != b)
+    said, alike = likeliest(loaded, inputs)
     for option, own, other in zip(found.options, said, said[::-1], strict=True):
         logs = plain_logits(loaded, inputs, own, range(len(own))).log_softmax(-1)
         assert option.probability == pytest.approx(
@@ -150,7 +148,7 @@ def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name
         assert np.allclose(option.relevancy, relevancy[position, tokens].numpy(), rtol=2e-3, atol=1e-6)
         rows = torch.stack([attention[0, :, position] for attention in out.attentions]).detach().numpy()
         assert np.allclose(found.attention, rows[:, :, tokens], atol=1e-6)
-    assert found.after == words.decode(said[0][:alike])
+    assert found.after == loaded.tokenizer.decode(said[0][:alike])
     assert np.allclose(found.mean, found.by_layer.mean(0))
     assert found.mean.sum() == pytest.approx(found.by_head.mean(), rel=1e-5)
 
@@ -160,12 +158,7 @@ def test_maps_of_pictures_beside_the_text_are_those_of_a_plain_forward_pass(load
     loaded = load("mllama")
     found = AttentionReader(loaded).read([PAIR], QUESTION)
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
-    words = loaded.tokenizer
-    vocabulary = Vocabulary.of(words, loaded.model.get_output_embeddings().weight.shape[0], loaded.stop_ids)
-    ways = written(OPTIONS, words, vocabulary)
-    shares = plain_logits(loaded, inputs, [], [0])[0].softmax(-1)
-    said = max(zip(*ways, strict=True), key=lambda manner: sum(float(shares[t]) for t in {way[0] for way in manner}))
-    alike = next(n for n, (a, b) in enumerate(zip(*said, strict=False)) if a != b)
+    said, alike = likeliest(loaded, inputs)
     decoder = loaded.model.get_decoder()
     kept: list[torch.Tensor] = []
     crossing = loaded.model.config.text_config.cross_attention_layers

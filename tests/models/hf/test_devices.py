@@ -12,7 +12,7 @@ import pytest
 
 from facevalue.errors import DataError, ModelError
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from facevalue.types import Image, Question, Request, Sampling, Status, Stimulus
 from tests.models.hf import planted, tiny
 from tests.models.hf.test_adapter import CPU, LETTERS, answers, png, requests, shown
@@ -30,11 +30,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def two(folder: Path) -> Iterator[Any]:
-    model = load(f"hf/{folder}", TWO)
-    assert isinstance(model, HFDevices)
-    yield model
-    model.close()
+def started(folder: Path) -> Iterator[list[HFDevices]]:
+    """Those that were started: a process takes seconds to begin."""
+    models: list[HFDevices] = []
+    yield models
+    for model in models:
+        model.close()
+
+
+@pytest.fixture
+def two(folder: Path, started: list[HFDevices]) -> Any:
+    """Two devices, the same for all tests until one of their processes ends."""
+    if not started or any(process._popen.poll() is not None for process in started[-1]._processes):
+        model = load(f"hf/{folder}", TWO)
+        assert isinstance(model, HFDevices)
+        started.append(model)
+    return started[-1]
 
 
 def everything() -> list[Request]:
@@ -108,18 +119,17 @@ def test_questions_cross_the_pipe_whole() -> None:
     )
 
 
-def test_a_process_that_dies_ends_the_run_and_what_came_is_kept(folder: Path) -> None:
-    model: Any = load(f"hf/{folder}", TWO)
+def test_a_process_that_dies_ends_the_run_and_what_came_is_kept(two: Any) -> None:
     seen = []
     stream = (r for at in range(200) for r in requests(shown(str(at)), 10 * at, count=2))
-    responses = model.respond(stream)
+    responses = two.respond(stream)
     seen += [next(responses) for _ in range(4)]
-    model._processes[1]._popen.kill()
+    two._processes[1]._popen.kill()
     with pytest.raises(ModelError, match=r"process of cpu ended \(killed by signal 9\)"):
         seen.extend(responses)
     assert len(seen) >= 4
-    model.close()
-    assert [process._popen.poll() is not None for process in model._processes] == [True, True]
+    two.close()
+    assert [process._popen.poll() is not None for process in two._processes] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +144,7 @@ def test_devices_that_cannot_be_are_one_message(folder: Path, device: str, says:
 SCRIPT = """
 import sys, time
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 model = load(sys.argv[1], ModelOptions(device="cpu,cpu", threads=1))
 print("loaded", flush=True)
 time.sleep(600)

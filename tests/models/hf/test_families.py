@@ -14,7 +14,7 @@ from facevalue.models.hf.families import FAMILIES, next_position, window_of
 from facevalue.models.hf.framing import NOTE, framed
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.prefix import Prefix
-from facevalue.models.hf.reference_pass import extended, plain_batch, plain_logits
+from facevalue.models.hf.reference_pass import extended, plain_logits
 from facevalue.types import Question
 from tests.models.hf import tiny
 
@@ -151,7 +151,8 @@ def test_replies_grow_on(load: Load, name: str) -> None:
     first = branch.grow([50, 60, 50, 60], [ends[0], ends[0], ends[1], ends[1]], range(4))
     second = branch.grow([70, 71], [len(ids) + 1, len(ids) + 2], [1, 0])
     prompts = [group.full(number) for number in group.members]
-    want = plain_batch(loaded, [prompts[0], prompts[1]], [[60, 70], [50, 71]], [[1, 2], [1, 2]])
+    replies = [[60, 70], [50, 71]]
+    want = [plain_logits(loaded, prompt, reply, [1, 2]) for prompt, reply in zip(prompts, replies, strict=True)]
     assert gap(torch.stack([first[1], second[1]]).log_softmax(-1), want[0].log_softmax(-1)) <= ROUNDING
     assert gap(torch.stack([first[2], second[0]]).log_softmax(-1), want[1].log_softmax(-1)) <= ROUNDING
 

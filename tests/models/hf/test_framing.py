@@ -10,7 +10,7 @@ from PIL import Image
 
 from facevalue.errors import DataError
 from facevalue.models import load
-from facevalue.models.registry import ModelOptions
+from facevalue.models.base import ModelOptions
 from facevalue.types import Question
 from tests.models.hf import tiny
 

@@ -8,7 +8,7 @@ import pytest
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.engine import Engine
 from facevalue.models.hf.families import FAMILIES
-from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.loaded import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import Score
 from facevalue.types import Option, Question, Sampling
@@ -35,15 +35,7 @@ SEEN = 1e-4
 @pytest.fixture(scope="module")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Loaded]:
     """Builds and loads a family's tiny model once."""
-    known: dict[str, Loaded] = {}
-
-    def load(name: str) -> Loaded:
-        if name not in known:
-            build = BUILDERS.get(name) or getattr(tiny, name)
-            known[name] = load_model(str(build(tmp_path_factory.mktemp(name))), device="cpu")
-        return known[name]
-
-    return load
+    return tiny.loader(tmp_path_factory, vars(tiny) | BUILDERS)
 
 
 def eager(loaded: Loaded, inputs: Mapping[str, Any], reply: Sequence[int]) -> Any:

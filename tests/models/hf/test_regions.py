@@ -13,7 +13,6 @@ from tests.models.hf import tiny
 torch: Any = tiny.torch
 
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.loaded import load_model  # noqa: E402
 from facevalue.models.hf.regions import check_known, regions  # noqa: E402
 
 IN_TEXT = ("llava", "llava_next", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "idefics3", "smolvlm", "gemma3")
@@ -26,14 +25,7 @@ _REACH = 4 / 28  # how far the kernel of the scaling reaches on either side, as 
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    kept: dict[str, Any] = {}
-
-    def get(name: str) -> Any:
-        if name not in kept:
-            kept[name] = load_model(str(tiny.BUILDERS[name](tmp_path_factory.mktemp(name))), device="cpu", threads=1)
-        return kept[name]
-
-    return get
+    return tiny.loader(tmp_path_factory)
 
 
 def apart(loaded: Any) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -414,8 +414,11 @@ BUILDERS: dict[str, Callable[[Path], Path]] = {
 """A builder for each family that shares its prefix."""
 
 
-def loader(factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """Return a function from a builder's name, and a number format, to its model, built and loaded once."""
+def loader(factory: pytest.TempPathFactory, builders: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+    """Return a function from a builder's name, and a number format, to its model, built and loaded once.
+
+    The builders are those of this module, if no others are given.
+    """
     from facevalue.models.hf.loaded import load_model
 
     folders: dict[str, Path] = {}
@@ -423,7 +426,7 @@ def loader(factory: pytest.TempPathFactory) -> Callable[..., Any]:
     @cache
     def load(name: str, dtype: str | None = None) -> Any:
         if name not in folders:
-            folders[name] = globals()[name](factory.mktemp(name))
+            folders[name] = (builders or globals())[name](factory.mktemp(name))
         return load_model(str(folders[name]), dtype=dtype, device="cpu", threads=1)
 
     return load

@@ -15,12 +15,11 @@ import pytest
 
 from facevalue.errors import ModelError
 from facevalue.models import load
-from facevalue.models.base import Model
+from facevalue.models.base import Model, ModelOptions
 from facevalue.models.hf import token_sampling
 from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, LONGEST_PROMPT, REFUSAL, ReferenceModel
 from facevalue.models.reference.replies import distribution
-from facevalue.models.registry import ModelOptions
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.stimuli.drawn import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
@@ -364,7 +363,7 @@ def changed(folder: Path, file: str, change: Callable[[bytes], bytes]) -> Path:
 @pytest.mark.parametrize(
     ("file", "change", "said"),
     [
-        ("model.safetensors", lambda data: data[:-100], "ends after the file"),
+        ("model.safetensors", lambda data: data[:-100], "not fully covered"),
         ("model.safetensors", lambda data: b"\xff" * 7 + b"\x7f" + data[8:], "no file of weights"),
         ("model.safetensors", lambda data: data.replace(b'"F16"', b'"I16"', 1), "of type I16"),
         (

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.adapter import FOLDER
@@ -122,13 +124,24 @@ def test_large_scores_are_weighed_as_small_ones_are() -> None:
     assert np.allclose(network.read(whole, [own[-1:]], [[0]])[0], together, atol=2e-2)
 
 
+def blas_threads() -> list[int]:
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
 def test_products_are_made_on_one_thread_and_later_on_as_many_as_before() -> None:
-    if ONE_THREAD.count() is None:
+    before = blas_threads()
+    if not before:
         pytest.skip("NumPy's library of matrix products is none that can be told how many threads to use")
-    before = ONE_THREAD.count()
-    with ONE_THREAD, ONE_THREAD:
-        assert ONE_THREAD.count() == 1
-    assert ONE_THREAD.count() == before
+    with threadpool_limits(2, user_api="blas"):
+        with ONE_THREAD:
+            with ONE_THREAD:
+                assert set(blas_threads()) == {1}
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {2}
+        with ONE_THREAD:
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {2}
+    assert blas_threads() == before
 
 
 def test_the_picture_matters() -> None:
@@ -164,6 +177,23 @@ def test_damaged_weights_are_a_clear_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(data)
     with pytest.raises(ModelError, match=r"model\.safetensors is no file of weights"):
+        read_weights(path)
+
+
+def test_weights_are_those_that_the_library_reads() -> None:
+    path = FOLDER / "model.safetensors"
+    known = load_file(path)
+    read = read_weights(path)
+    assert len(read) > 50
+    assert read.keys() == known.keys()
+    assert all(values.dtype == np.float32 and np.array_equal(values, known[name]) for name, values in read.items())
+
+
+def test_weights_beyond_the_bound_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    with path.open("wb") as file:
+        file.truncate(2**40)  # of zeros that take no room on the disk
+    with pytest.raises(ModelError, match="more than 67,108,864 bytes"):
         read_weights(path)
 
 

@@ -35,11 +35,11 @@ from facevalue.models.reference.truth import (
     Truth,
 )
 from facevalue.prompts.interventions import builtin
+from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn_identities import GENDERS, LOOKS, drawable
 from facevalue.stimuli.noto.scenes import ACTIVITIES
-from facevalue.studies.base import Study
 from facevalue.studies.vignette.options import POSITIONS
-from facevalue.studies.vignette.roles import roles
+from facevalue.studies.vignette.prompts import roles
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
 from facevalue.studies.vignette.tables import identities, questions

@@ -15,9 +15,9 @@ from facevalue.stimuli.noto.people import (
     PRESENTATIONS,
     artwork_name,
     person_svg,
-    skin_mask_svg,
 )
-from facevalue.stimuli.portraits.raster import pixels, png
+from facevalue.stimuli.portraits.raster import png
+from tests.drawn import pixels, skin_mask_svg
 
 ALL = [(who, how) for who in OCCUPATIONS for how in PRESENTATIONS]
 ALL += [(who, how) for who, names in FIGURES.items() for how, name in zip(PRESENTATIONS, names, strict=True) if name]

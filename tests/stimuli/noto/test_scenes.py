@@ -12,9 +12,9 @@ from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS
 from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.people import person_svg
 from facevalue.stimuli.noto.scenes import ACTIVITIES, NOT_DRAWN, SIZE, scene_svg
-from facevalue.stimuli.noto.vendor import needed
 from facevalue.stimuli.portraits import Identity, svg
-from facevalue.stimuli.portraits.raster import pixels
+from tests.drawn import pixels
+from tools.noto_artwork import needed
 
 PILOT = person_svg("pilot", "woman", "medium")
 ANNE = Identity("f", 3, "female", "young", "monk-05", "normal")

@@ -6,8 +6,8 @@ import pytest
 
 from facevalue.measures.power import clusters_needed
 from facevalue.measures.proportions import effective_size, score_p
-from facevalue.run.power import detection
-from facevalue.studies.base import Study
+from facevalue.protocol.study import Study
+from facevalue.runs.power import detection
 from facevalue.studies.vignette.analysis import analyse
 from facevalue.studies.vignette.power import DEFAULT, pilot_spread
 from facevalue.studies.vignette.settings import SETTINGS

@@ -8,16 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.profiles import CONFLICTING, LOW
+from facevalue.measures.profiles import CONFLICTING, LOW, pattern
+from facevalue.protocol.streams import whole_stimuli
+from facevalue.studies.vignette.aggregate import SHOWN_AS
 from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.profile import (
-    BY_CONSTRUCTION,
-    Profiles,
-    compare_models,
-    compare_paradigms,
-    patterns,
-    whole_pairs,
-)
+from facevalue.studies.vignette.profile import BY_CONSTRUCTION, Profiles, compare
 from tests.studies.vignette.simulated import (
     DECISION,
     DOING,
@@ -33,7 +28,7 @@ from tests.studies.vignette.simulated import (
 def estimates(frame: pl.DataFrame, model: str = "m", size: int = 100) -> pl.DataFrame:
     """Scores as they come out of a stream of chunks."""
     profiles = Profiles()
-    for chunk in whole_pairs(chunks(frame, size)):
+    for chunk in whole_stimuli(chunks(frame, size), SHOWN_AS):
         profiles.add(chunk)
     table = EstimateTable("vignette", model, LABELS)
     profiles.write(table)
@@ -48,7 +43,7 @@ def score(frame: pl.DataFrame, paradigm: str, identity: str | None, column: str 
 @given(st.integers(1, 200), st.integers(1, 5))
 def test_pairs_stay_whole_whatever_the_chunks(size: int, prompts: int) -> None:
     frame = answered(prefers({}), (DECISION + PERCEPTION)[:prompts], ["a", "b", "c"], ["x", "y"], genders=["male"])
-    cut = list(whole_pairs(chunks(frame, size)))
+    cut = list(whole_stimuli(chunks(frame, size), SHOWN_AS))
     assert pl.concat(cut).drop("cluster").equals(frame)
     pairs = [chunk.select("identity_1", "identity_2", "activity").unique().rows() for chunk in cut]
     assert sum(map(len, pairs)) == len({pair for part in pairs for pair in part}) == 6
@@ -56,7 +51,7 @@ def test_pairs_stay_whole_whatever_the_chunks(size: int, prompts: int) -> None:
 
 
 def test_no_answers_give_no_chunks_and_no_scores() -> None:
-    assert list(whole_pairs([])) == []
+    assert list(whole_stimuli([], SHOWN_AS)) == []
     assert Profiles().frame().height == 0
 
 
@@ -124,6 +119,17 @@ def test_only_the_first_level_of_each_variant_counts() -> None:
     assert score(found, "decision", "adult", "clusters") == 10
 
 
+def patterns(found: pl.DataFrame) -> pl.DataFrame:
+    """Neutral is 50, and in factuality the mean accuracy of the dimension."""
+    scores = found.filter(pl.col("measure") == "normalised_score")
+    whole = scores.filter(pl.col("identity").is_null()).select(
+        "model", "paradigm", "dimension", pl.col("value").alias("neutral")
+    )
+    own = scores.filter(pl.col("identity").is_not_null())
+    joined = own.join(whole, on=["model", "paradigm", "dimension"], how="left", nulls_equal=True, maintain_order="left")
+    return pattern(joined, ["model", "dimension", "identity"])
+
+
 def test_planted_preferences_give_their_patterns() -> None:
     low = {"old": -1.5}
     frame = pl.concat(
@@ -166,8 +172,7 @@ def test_models_and_paradigms_are_correlated_per_dimension_and_over_all() -> Non
         for name, own, s in (("a", strength, 1), ("b", strength, 2), ("c", {k: -v for k, v in strength.items()}, 3))
     ]  # fmt: skip
     table = EstimateTable("vignette", "a", LABELS)
-    compare_models(table, pl.concat(frames))
-    compare_paradigms(table, frames[0])
+    compare(table, pl.concat(frames))
     found = table.frame()
     decision = found.filter((pl.col("measure") == "model_pearson") & (pl.col("paradigm") == "decision"))
     assert decision.select("model", "other_model").unique().sort("model", "other_model").rows() == [
@@ -176,7 +181,7 @@ def test_models_and_paradigms_are_correlated_per_dimension_and_over_all() -> Non
     assert decision.filter(pl.col("other_model") == "b")["value"].min() > 0.8  # type: ignore[operator]
     assert decision.filter(pl.col("other_model") == "c")["value"].max() < -0.8  # type: ignore[operator]
     assert set(decision["dimension"].to_list()) == {"age", "race", None}
-    between = found.filter(pl.col("measure") == "paradigm_spearman")
+    between = found.filter((pl.col("measure") == "paradigm_spearman") & (pl.col("model") == "a"))
     assert between.select("paradigm", "other_paradigm").unique().rows() == [("factuality", "decision")]
     assert (between["value"] > 0.5).all()
     assert between["clusters"].to_list() == [6, 6, 12]

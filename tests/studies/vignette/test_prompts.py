@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.run.plan import plan
-from facevalue.studies.base import Study
+from facevalue.protocol.study import Study
+from facevalue.runs.plan import plan
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
 from facevalue.studies.vignette.tables import activities, similar_activities

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.studies.vignette.roles import (
+from facevalue.studies.vignette.prompts import (
     KINDS,
     MAX_BYTES,
     OPENING,

@@ -18,7 +18,6 @@ from facevalue.studies.vignette.tables import (
     overlaps,
     questions,
     similar_activities,
-    slugs,
     term_pairs,
     times,
     wording,
@@ -132,16 +131,6 @@ def test_a_wording_that_is_not_there_is_refused_with_those_that_are() -> None:
         wording(bearded, "female")
     with pytest.raises(UnknownNameError, match="Did you mean 'female' or 'male'"):
         wording(bearded, "mal")
-
-
-def test_the_authors_file_names_lead_back_to_one_identity_each() -> None:
-    assert slugs()["little-boy"].name == "little"
-    assert slugs()["middle-aged-woman"].name == "middle aged"
-    assert {slugs()[spelling].name for spelling in ("female-beggar", "male-begger")} == {"beggar"}
-    assert slugs()["argentian-man"].name == slugs()["argentinian-man"].name == "argentinian"
-    assert slugs()["hillibilly"].name == "hillbilly"
-    # 167 + 162 wordings, one of which (Eskimo) serves both genders, and six other spellings.
-    assert len(slugs()) == 167 + 162 - 1 + 6
 
 
 def test_activities_are_75_in_the_four_kinds_of_time_of_table_7() -> None:

@@ -10,8 +10,8 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.models.sim import SimModel
-from facevalue.run.requests import draw_seed, stimulus_columns
-from facevalue.studies import Study
+from facevalue.protocol.study import Study
+from facevalue.runs.requests import draw_seed, stimulus_columns
 from facevalue.studies.visbias import tables
 from facevalue.types import Request
 

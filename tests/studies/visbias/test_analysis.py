@@ -14,13 +14,12 @@ from facevalue.annotate import sentiment
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl, consistency, divergence
 from facevalue.measures.estimates import EstimateTable, schema
+from facevalue.measures.group_dimensions import Dimension
 from facevalue.measures.word_rates import FLAT
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import Aggregate, Asked
-from facevalue.studies.visbias.analysis_choices import add_choices
-from facevalue.studies.visbias.analysis_pairs import both_orders
+from facevalue.studies.visbias.analysis import add_choices, both_orders
 from facevalue.studies.visbias.analysis_texts import add_texts
-from facevalue.studies.visbias.dimensions import Dimension
 from facevalue.studies.visbias.measures import LABELS
 from tests.reference import reference
 from tests.studies.visbias.simulated import answered, build, estimates, read

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from facevalue.cli.calibrate import calibrate
 from facevalue.measures.divergence import Choices, divergence
-from facevalue.run.power import _reach_of_square
+from facevalue.protocol.choice_precision import choice_precision, pilot_spread
+from facevalue.runs.power import _reach_of_square
 from facevalue.studies.visbias import calibration, calibration_answers
-from facevalue.studies.visbias.power import pilot_spread, precision
 from tests.studies.visbias.simulated import answered, build
 
 
@@ -56,9 +56,9 @@ def test_a_plan_says_what_choices_about_groups_it_takes() -> None:
 def test_a_study_that_compares_no_choices_has_no_such_plan() -> None:
     assert build(task=["form"], forms=1).precision is None
     assert build(task=["mcq"], gender=["female"], group=["gender"]).precision is None
-    assert np.isnan(pilot_spread(iter([])))
+    assert np.isnan(pilot_spread(iter([]), ("weight_1",)))
     study = build(task=["mcq"])
-    assert precision(study.design, study.manifest, (), ("income",)) is None
+    assert choice_precision(study.design, pl.Series("race", ["asian", None]), [6], "mcq", ("weight_1",)) is None
 
 
 def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
@@ -78,7 +78,7 @@ def test_what_a_plan_names_is_found_in_three_of_four_audits_or_more() -> None:
                     share += (0.3 if group == 0 else -0.075) * np.array([1, -0.2, -0.2, -0.2, -0.2, -0.2])
                 weights[group * size : (group + 1) * size, question, :options] = rng.multinomial(1, share, size=size)
         choices = Choices(weights, np.ones((5 * size, 4)), np.repeat(np.arange(5), size), 5)
-        hits += divergence(choices, audit)[1].q.reshape(5, 4)[0, 0] < 0.04
+        hits += divergence(choices, audit, 999)[1].q.reshape(5, 4)[0, 0] < 0.04
     assert 0.62 < hits / 40 <= 0.95  # planned .75 to .90, and two standard errors of 40 audits below
 
 

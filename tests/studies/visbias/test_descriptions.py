@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from facevalue.studies.visbias.descriptions import each, parted
+from facevalue.answers.several_texts import each, parted
 from tests.studies.visbias.simulated import build, estimates, read
 
 TEXTS = ("A man stands in a kitchen.", "He wears a white jacket.", "Pans hang behind him.", "The light is warm.")

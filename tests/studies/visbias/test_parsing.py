@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from facevalue.studies.visbias.parsing import FIELDS, answer, decoded
+from facevalue.answers.form_fields import FIELDS, decoded
+from facevalue.studies.visbias.parsing import answer
 from facevalue.studies.visbias.tables import attributes
 from tests.studies.visbias.simulated import answered, build, estimates, folders, read
 

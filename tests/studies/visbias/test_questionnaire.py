@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.annotate.ratings import counted, read_ratings, uniform_raters
 from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.measures import conditional_kl
 from facevalue.studies.visbias.questionnaire import (
@@ -22,7 +23,6 @@ from facevalue.studies.visbias.questionnaire import (
     items,
     judged,
 )
-from facevalue.studies.visbias.ratings import counted, read_ratings, uniform_raters
 from tests.report.test_chromium import CHROMIUM, Browser
 
 PAIRS = pl.DataFrame(

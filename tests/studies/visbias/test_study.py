@@ -10,7 +10,7 @@ import pytest
 from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.hashing import question_hash
-from facevalue.run.plan import plan
+from facevalue.runs.plan import plan
 from facevalue.studies.visbias import tables as t
 from facevalue.studies.visbias.design import drawn_pairs
 from tests.studies.visbias.simulated import build, folders, picture, requests

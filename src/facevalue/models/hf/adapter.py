@@ -13,12 +13,11 @@ from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead
 from facevalue.models._pictures import picture
-from facevalue.models.base import Capabilities
+from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
 from facevalue.models.hf.framing import cuts
 from facevalue.models.hf.scoring import Score
-from facevalue.models.registry import ModelOptions
 from facevalue.types import Request, Response, Status, Stimulus
 
 if TYPE_CHECKING:

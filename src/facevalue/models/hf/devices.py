@@ -18,8 +18,8 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from facevalue.errors import DataError, FaceValueError, ModelError
+from facevalue.models.base import ModelOptions
 from facevalue.models.hf.adapter import CAPABILITIES, MOST_NEIGHBOURS, HFModel
-from facevalue.models.registry import ModelOptions
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _WAITING = 2

@@ -71,20 +71,6 @@ def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> 
         return logits.float()
 
 
-def plain_batch(
-    loaded: Loaded,
-    prompts: "Sequence[Mapping[str, Tensor]]",
-    continuations: Sequence[Sequence[int]],
-    reads: Sequence[Sequence[int]],
-) -> "list[Tensor]":
-    """Return `plain_logits` of several prompts.
-
-    They are run one after another. Padding them to one length is safe only where the model is known to look strictly
-    back, and there the prefix is shared, which is faster still.
-    """
-    return [plain_logits(loaded, *one) for one in zip(prompts, continuations, reads, strict=True)]
-
-
 def extended(inputs: "Mapping[str, Tensor]", continuation: Sequence[int]) -> "dict[str, Tensor]":
     """Return a processor's inputs of one row with text tokens added at the end."""
     import torch  # noqa: PLC0415

@@ -4,18 +4,16 @@ A picture goes through tower and decoder once; every question about it sees the 
 those of SigLIP and Llama as transformers defines them, which a test compares with this module.
 """
 
-import ctypes
-import json
-import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
-from itertools import product
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import SafetensorError, deserialize
+from threadpoolctl import threadpool_limits
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.branches import Branches, Pool, Prefix, Step
@@ -25,63 +23,38 @@ Turns = npt.NDArray[np.complex64]
 Tensors = Mapping[str, Floats]
 Real = TypeVar("Real", npt.NDArray[np.float32], npt.NDArray[np.float64])
 
-_TYPES: dict[str, np.dtype[np.float16] | np.dtype[np.float32]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
+_TYPES: dict[str, np.dtype[Any]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
 _TOGETHER = 256
 _LARGEST = 60.0  # of single precision, exp(60) is far from the ends
 _MOST_BYTES = 64 * 2**20
-_NAMES = [f"{prefix}openblas_{{}}_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")]
 _VISION = "vision_tower."
 _LANGUAGE = "language_model.model."
 _PROJECTOR = "multi_modal_projector."
 
 
 class _OneThread:
-    """NumPy's matrix products on one thread each, while anyone wants that.
+    """Matrix products on one thread each, while anyone wants that.
 
     They are small here. OpenBLAS would share each among all cores, and its threads would wait for each other in loops
-    that keep the cores busy: where anything else runs, that is slower by an order of magnitude. NumPy has no function
-    for it, so the library that it has loaded is told. Where that is another one, nothing is changed.
+    that keep the cores busy: where anything else runs, that is slower by an order of magnitude. Where NumPy's library
+    is one that cannot be told, nothing is changed.
     """
 
     def __init__(self) -> None:
-        self._get: Callable[[], int] | None = None
-        self._set: Callable[[int], object] | None = None
-        for library, name in product(_libraries(), _NAMES):
-            if hasattr(library, name.format("set")):
-                self._get, self._set = getattr(library, name.format("get")), getattr(library, name.format("set"))
-                break
         self._lock = threading.Lock()
-        self._users, self._before = 0, 1
-
-    def count(self) -> int | None:
-        """Return on how many threads a product is made; None if that is not known."""
-        return self._get() if self._get else None
+        self._users, self._limits = 0, ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._users == 0 and self._get and self._set:
-                self._before = self._get()
-                self._set(1)
+            if self._users == 0:
+                self._limits.enter_context(threadpool_limits(1, user_api="blas"))
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0 and self._set:
-                self._set(self._before)
-
-
-def _libraries() -> Iterator[ctypes.CDLL]:
-    """NumPy's compiled part, through which the system finds what it is linked to; and what its wheel holds."""
-    spec = find_spec("numpy.linalg._umath_linalg")
-    package = Path(np.__file__).parent
-    bundled = (*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*"))
-    for path in (spec.origin if spec else None, *map(str, bundled)):
-        try:
-            if path:
-                yield ctypes.CDLL(path)
-        except OSError:
-            continue
+            if self._users == 0:
+                self._limits.close()
 
 
 ONE_THREAD = _OneThread()
@@ -97,26 +70,22 @@ def read_weights(path: Path) -> dict[str, Floats]:
         It is no such file, or damaged.
     """
     try:
-        data = path.read_bytes() if path.stat().st_size <= _MOST_BYTES else b""
-        (length,) = struct.unpack_from("<Q", data)
-        header: dict[str, Any] = json.loads(data[8 : 8 + length])
-        body = memoryview(data)[8 + length :]
-        return {name: _tensor(name, entry, body) for name, entry in header.items() if name != "__metadata__"}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, struct.error) as error:
-        reason = f"{type(error).__name__}: {error}"
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
+        tensors = deserialize(path.read_bytes())  # type: ignore[no-untyped-call]  # the library's stub has no types
+        return {name: _tensor(name, **entry) for name, entry in tensors}
+    except (OSError, ValueError, SafetensorError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ModelError(f"{path.name} is no file of weights of the reference model, or damaged ({reason}).") from error
 
 
-def _tensor(name: str, entry: Mapping[str, Any], body: memoryview) -> Floats:
-    start, end = entry["data_offsets"]
-    if entry["dtype"] not in _TYPES:
-        raise ValueError(f"{name} is of type {entry['dtype']}, not of {' or '.join(_TYPES)}")
-    if not 0 <= start <= end <= len(body):
-        raise ValueError(f"{name} ends after the file")
-    flat: npt.NDArray[Any] = np.frombuffer(body[start:end], dtype=_TYPES[entry["dtype"]])
-    if not np.isfinite(flat).all():
+def _tensor(name: str, dtype: str, shape: Sequence[int], data: bytes) -> Floats:
+    if dtype not in _TYPES:
+        raise ValueError(f"{name} is of type {dtype}, not of {' or '.join(_TYPES)}")
+    values: npt.NDArray[Any] = np.frombuffer(data, _TYPES[dtype]).reshape(shape)
+    if not np.isfinite(values).all():
         raise ValueError(f"{name} has values that are no finite numbers")
-    return flat.reshape(entry["shape"]).astype(np.float32)
+    return values.astype(np.float32)
 
 
 class Network:

@@ -71,3 +71,125 @@
   });
   addEventListener("afterprint", () => { for (const part of closed) part.open = false; });
 })();
+(() => {
+  const number = (cell) => {
+    const value = parseFloat(cell.textContent.replace("−", "-").replace("+", ""));
+    return Number.isNaN(value) ? -Infinity : value;
+  };
+  const text = (cell) => cell.textContent;
+
+  const rowsBy = (table, key, down) => {
+    const body = table.tBodies[0];
+    const rows = [...body.rows].map((row) => [key(row), row]);
+    rows.sort(([a], [b]) => (a === b ? 0 : (typeof a === "string" ? a.localeCompare(b) : a - b)));
+    body.append(...(down ? rows.reverse() : rows).map(([, row]) => row));
+  };
+  const columnsBy = (table, order) => {
+    for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) {
+      const cells = [...row.cells];
+      row.append(...order.map((i) => cells[i]));
+    }
+  };
+  const chooser = (label, choices, act) => {
+    const outer = document.createElement("label");
+    const select = document.createElement("select");
+    for (const [value, name] of choices) select.append(new Option(name, value));
+    select.addEventListener("change", () => act(select.value));
+    outer.append(label + " ", select);
+    return outer;
+  };
+
+  const arm = (table) => {
+    const box = table.parentElement;
+    const line = box.nextElementSibling;
+    const fixed = table.querySelector("thead th.w") ? 2 : 1;
+    const heads = () => [...table.tHead.rows[0].cells];
+    const middle = (row) => {
+      const values = [...row.cells].slice(fixed).map(number).filter(Number.isFinite);
+      return values.length ? values.reduce((a, b) => a + b, 0) / values.length : -Infinity;
+    };
+    const effect = (row) => (fixed === 2 ? number(row.cells[1]) : middle(row));
+    const firstRows = [...table.tBodies[0].rows];
+    const firstColumns = heads().slice(fixed);
+    const clear = () => { for (const head of heads()) head.removeAttribute("aria-sort"); };
+
+    const tools = document.createElement("p");
+    tools.className = "gridtools";
+    tools.append(
+      chooser("Rows", [["first", "as ordered by the report"], ["effect", "by overall effect"], ["size", "by strongest cell"], ["name", "by name"]], (how) => {
+        clear();
+        if (how === "first") table.tBodies[0].append(...firstRows);
+        if (how === "name") rowsBy(table, (row) => text(row.cells[0]), false);
+        if (how === "effect") rowsBy(table, effect, true);
+        if (how === "size") {
+          rowsBy(table, (row) => {
+            const values = [...row.cells].slice(fixed).map(number).filter(Number.isFinite);
+            const own = effect(row);
+            return Math.max(-Infinity, ...values.map((value) => Math.abs(value - (Number.isFinite(own) ? own : 0))));
+          }, true);
+        }
+      }),
+      chooser("Columns", [["first", "as ordered by the report"], ["effect", "by mean"], ["range", "by range"], ["name", "by name"]], (how) => {
+        const now = heads();
+        const places = now.map((_, i) => i).slice(fixed);
+        const rows = [...table.tBodies[0].rows];
+        const values = (i) => rows.map((row) => number(row.cells[i])).filter(Number.isFinite);
+        const keys = new Map(places.map((i) => {
+          const own = values(i);
+          if (how === "effect") return [i, own.length ? -own.reduce((a, b) => a + b, 0) / own.length : Infinity];
+          if (how === "range") return [i, own.length ? Math.min(...own) - Math.max(...own) : Infinity];
+          return [i, how === "first" ? firstColumns.indexOf(now[i]) : 0];
+        }));
+        const order = how === "name"
+          ? places.sort((a, b) => text(now[a]).localeCompare(text(now[b])))
+          : places.sort((a, b) => keys.get(a) - keys.get(b));
+        columnsBy(table, order);
+      }),
+    );
+    box.before(tools);
+
+    table.tHead.addEventListener("click", (event) => {
+      const head = event.target.closest("th");
+      if (!head || head.classList.contains("c")) return;
+      const down = head.getAttribute("aria-sort") !== "descending";
+      clear();
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      rowsBy(table, (row) => number(row.cells[head.cellIndex]), down);
+    });
+
+    const choose = (cell) => {
+      for (const other of table.querySelectorAll("td.chosen")) other.classList.remove("chosen");
+      cell.classList.add("chosen");
+      const column = text(heads()[cell.cellIndex]);
+      line.textContent = `${text(cell.parentElement.cells[0])}, ${column}: ${cell.title || text(cell) || "does not apply"}`;
+      line.hidden = false;
+    };
+    table.addEventListener("click", (event) => {
+      const cell = event.target.closest("td");
+      if (cell) choose(cell);
+    });
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+      const now = table.querySelector("td.chosen");
+      if (!step || !now) return;
+      const row = table.tBodies[0].rows[now.parentElement.sectionRowIndex + step[0]];
+      const next = row && row.cells[now.cellIndex + step[1]];
+      if (!next || next.tagName !== "TD") return;
+      event.preventDefault();
+      choose(next);
+      next.scrollIntoView({ block: "nearest", inline: "nearest" });
+    });
+  };
+
+  // Tables in closed parts are armed when they open: a page may have a hundred of them.
+  const armed = new WeakSet();
+  const armVisible = () => {
+    for (const table of document.querySelectorAll("table.cells")) {
+      if (armed.has(table) || table.closest("details:not([open])")) continue;
+      armed.add(table);
+      arm(table);
+    }
+  };
+  for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", armVisible);
+  armVisible();
+})();

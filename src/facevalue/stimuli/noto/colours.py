@@ -14,7 +14,6 @@ from facevalue.errors import UnknownNameError
 TONES: tuple[str, ...] = ("light", "medium-light", "medium", "medium-dark", "dark")
 
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b|#[0-9a-f]{3}\b")
-_PAINT = re.compile(r'(fill|stroke|stop-color)="(?!none|url)([^"]*)"')
 
 # Face; its shades (ears, nose, neck); and the lines of hands, in the order of TONES.
 SKIN: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -58,14 +57,3 @@ def recoloured(body: str, tone: str) -> str:
     at = TONES.index(tone)
     colours = {**FEATURES, **{base: tones[at] for base, tones in SKIN.items()}}
     return _COLOUR.sub(lambda found: colours.get(found[0], found[0]), body)
-
-
-def skin_mask(body: str) -> str:
-    """Return a body with its skin white and all else black: where a change of tone may change the picture.
-
-    Examples
-    --------
-    >>> skin_mask('<path fill="#e0bb95"/><path fill="#fff"/>')
-    '<path fill="#ffffff"/><path fill="#000000"/>'
-    """
-    return _PAINT.sub(lambda found: f'{found[1]}="{"#ffffff" if found[2] in SKIN else "#000000"}"', body)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.noto.artwork import body, document
-from facevalue.stimuli.noto.colours import TONES, recoloured, skin_mask
+from facevalue.stimuli.noto.colours import TONES, recoloured
 
 PRESENTATIONS: tuple[str, ...] = ("man", "woman", "person")
 
@@ -84,10 +84,4 @@ def person_svg(occupation: str, presentation: str, tone: str) -> str:
     return document(recoloured(body(artwork_name(occupation, presentation)), tone))
 
 
-def skin_mask_svg(occupation: str, presentation: str) -> str:
-    """Return a picture on black that is not black wherever a change of tone may change the person."""
-    inner = skin_mask(body(artwork_name(occupation, presentation)))
-    return document(f'<rect width="128" height="128" fill="#000000"/>{inner}')
-
-
-__all__ = ["FIGURES", "OCCUPATIONS", "PRESENTATIONS", "TONES", "artwork_name", "person_svg", "skin_mask_svg"]
+__all__ = ["FIGURES", "OCCUPATIONS", "PRESENTATIONS", "TONES", "artwork_name", "person_svg"]

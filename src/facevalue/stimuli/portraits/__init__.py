@@ -20,7 +20,7 @@ from facevalue.stimuli.portraits.levels import (
     Framing,
     Identity,
 )
-from facevalue.stimuli.portraits.raster import RENDERER_VERSION, key, pixels, png
+from facevalue.stimuli.portraits.raster import RENDERER_VERSION, key, png
 from facevalue.stimuli.portraits.sampling import sample_identities
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "PortraitCache",
     "key",
     "mask_svg",
-    "pixels",
     "png",
     "sample_identities",
     "svg",

@@ -1,12 +1,8 @@
 """From SVG text to PNG bytes and pixel arrays, and the key under which a picture is kept."""
 
-import io
 from hashlib import blake2b
 
-import numpy as np
-import numpy.typing as npt
 import resvg_py
-from PIL import Image
 
 from facevalue.errors import DataError
 from facevalue.stimuli.portraits.compose import resolve_framing
@@ -30,12 +26,6 @@ def png(svg_text: str, size: int = 512) -> bytes:
         return resvg_py.svg_to_bytes(svg_string=svg_text, width=size, height=size, skip_system_fonts=True)
     except ValueError as error:
         raise DataError(f"This SVG cannot be drawn: {error}.") from error
-
-
-def pixels(svg_text: str, size: int = 512) -> npt.NDArray[np.uint8]:
-    """Return the picture as an array of shape (size, size, 3), red green blue."""
-    with Image.open(io.BytesIO(png(svg_text, size))) as image:
-        return np.asarray(image.convert("RGB"), dtype=np.uint8)
 
 
 def key(identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None, size: int = 512) -> str:

@@ -1,5 +1,5 @@
 """StylisticBias: one face, one attribute changed; which cue moves the judgment, and how far."""
 
-from facevalue.studies.stylisticbias.study import ENTRY
+from facevalue.studies.stylisticbias.study import PROTOCOL
 
-__all__ = ["ENTRY"]
+__all__ = ["PROTOCOL"]

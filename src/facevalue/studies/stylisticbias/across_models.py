@@ -23,8 +23,9 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.intervention_effects import deal
 from facevalue.measures.slicing import Labels
+from facevalue.protocol.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import ALPHA, SEED, Shifts, derived
+from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
 
 LEAST = 3
 """Scenarios from which there is a correlation."""

@@ -3,26 +3,27 @@
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures import cluster_bootstrap, multiple_testing, shift
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
+from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Slicing
+from facevalue.protocol.aggregate import Aggregate
+from facevalue.protocol.shifts import POOLED, SEED, derived, labels_of
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.across_models import compare_models
-from facevalue.studies.stylisticbias.aggregate import Faces, Scores
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.gaps import compare_groups
 from facevalue.studies.stylisticbias.group_differences import judge_faces, judge_framing
-from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, POOLED, SEED, STUDY, Shifts, derived, labels_of
+from facevalue.studies.stylisticbias.shifts import ALPHA, STUDY, Shifts
 from facevalue.studies.stylisticbias.sizes import judge_concentration, judge_sizes
 from facevalue.studies.stylisticbias.validity import judge_instrument
 
 
-def analyse(scores: Mapping[str, Scores], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:
+def analyse(scores: Mapping[str, Aggregate], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:
     """Estimate everything, per model and, with several models, for their mean and between them.
 
     Parameters
@@ -101,18 +102,7 @@ def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
     table.add(m.ABS_CORRECTED, labels, shift.corrected(size, standard_error(cells.sums, cells.counts)), keep=keep)
 
 
-def _bounds(s: Shifts, scores: Scores, rows: Slicing, columns: Slicing | None = None) -> Bounds:
-    """Worst cases: all missing answers about the variants went one way, all about their bases the other."""
-    base = s.faces.base_of
-
-    def replies(at: npt.NDArray[np.int64]) -> Replies:
-        parts = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
-        return Replies(*(s.cells(rows, columns, values=part).sums for part in parts))
-
-    return shift_bounds(replies(base), replies(s.faces.varied))
-
-
-def _shifts(table: EstimateTable, s: Shifts, scores: Scores | None) -> None:
+def _shifts(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
     everything, variation, attribute = s.by(), s.by("attribute", "variation"), s.by("attribute")
     for rows, columns, family in (
         (everything, None, "overall"),
@@ -124,7 +114,7 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Scores | None) -> None:
         (variation, s.by_scenario, "variations x scenarios"),
     ):
         cells = s.cells(rows, columns)
-        bounds = _bounds(s, scores, rows, columns) if scores is not None else None
+        bounds = s.bounds(scores, rows, columns) if scores is not None else None
         signed = s.estimates(cells, rows, columns)
         _signed(table, cells, signed, family, bounds, published=family == "variations")
         _unsigned(table, cells, signed)
@@ -143,7 +133,7 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Scores | None) -> None:
         _concentration(table, s.cells(variation))
 
 
-def _grid(table: EstimateTable, s: Shifts, scores: Scores | None, variation: Slicing) -> None:
+def _grid(table: EstimateTable, s: Shifts, scores: Aggregate | None, variation: Slicing) -> None:
     """Table 12: variation x demographic group; one family over all dimensions' cells."""
     parts = [variation * s.faces.groups(s.faces.varied, d) for d in s.faces.dimensions]
     if not parts:
@@ -151,10 +141,10 @@ def _grid(table: EstimateTable, s: Shifts, scores: Scores | None, variation: Sli
     cells = shift.joined([s.cells(part) for part in parts])
     bounds = None
     if scores is not None:
-        own = [_bounds(s, scores, part) for part in parts]
+        own = [s.bounds(scores, part) for part in parts]
         bounds = Bounds(*(np.concatenate([getattr(b, name) for b in own]) for name in Bounds.__slots__))
     family = "variations x groups (Table 12)"
-    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
     _signed(table, cells, estimates, family, bounds, published=True)
 
 
@@ -199,7 +189,8 @@ def _reversal(table: EstimateTable, cells: Cells, variation: Slicing, dimension:
 def _concentration(table: EstimateTable, cells: Cells) -> None:
     floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, shift.steps_to_share, SEED)
     n = np.array([cells.counts.sum()])
-    derived(table, m.STEPS_80, {"variation": [None]}, cells, shift.steps_to_share, n, floor=floor)
+    found = {"variation": [None]}
+    derived(table, m.STEPS_80, found, cells, shift.steps_to_share, n, floor=floor, bootstrapped=True)
 
 
 def _shares(table: EstimateTable, s: Shifts) -> None:

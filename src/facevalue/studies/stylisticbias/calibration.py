@@ -12,10 +12,11 @@ from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
 from facevalue.prompts import ORDERINGS
+from facevalue.protocol.shifts import SEED
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED
+from facevalue.studies.stylisticbias.shifts import ALPHA
 from facevalue.studies.stylisticbias.study import TOGETHER, designed
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
@@ -180,7 +181,7 @@ def estimated(
     """
     rows = Slicing(variation, {"variation": [str(number) for number in range(variations)]})
     cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
-    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=1.0)
     assert estimates.p_zero is not None
     return estimates, multiple_testing.adjust(estimates.p_zero, "bh")
 

@@ -20,9 +20,9 @@ from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
 from facevalue.models.reference.truth import LETTER, POSITION, TRAITS, Truth, people
 from facevalue.prompts import ORDERINGS
+from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn import default_cache
 from facevalue.store.files import make_folder, write_whole
-from facevalue.studies.base import Study
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.calibration import EXACT
 from facevalue.studies.stylisticbias.study import LEVELS, SETTINGS, build

@@ -6,9 +6,10 @@ import numpy as np
 
 from facevalue.measures import comparison, multiple_testing
 from facevalue.measures.estimates import EstimateTable
+from facevalue.protocol.shifts import SEED
 from facevalue.stimuli.portraits import SKIN_TONES
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import SEED, Shifts
+from facevalue.studies.stylisticbias.shifts import Shifts
 
 FAMILY = "gaps between groups (Tables 4 to 6)"
 OTHERS = "(others)"

@@ -4,15 +4,13 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, group_spread, multiple_testing, shift
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, Statistic
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels, Slicing
+from facevalue.protocol.shifts import SEED, labels_of
+from facevalue.protocol.spreads import DEALT, add_spreads
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import ALPHA, LARGEST, SEED, Shifts, labels_of
-
-DEALT = "true spreads that dealt labels could have made into this one"
+from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
 
 
 def judge_faces(table: EstimateTable, s: Shifts) -> None:
@@ -52,48 +50,6 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
         _significant(table, dimension, q, int((codes >= 0).sum()))
 
 
-def add_spreads(
-    table: EstimateTable,
-    measure: Measure,
-    labels: Labels,
-    cells: Cells,
-    found: group_spread.Spreads,
-    which: slice,
-    statistic: Statistic,
-    n: npt.NDArray[np.int64],
-    *,
-    published: Array | None = None,
-    family: str | None = None,
-) -> None:
-    """Add some of the spreads between groups, with the published test beside their own.
-
-    Parameters
-    ----------
-    table, measure, labels:
-        Where, what and of whom.
-    cells, statistic:
-        Faces by group and scenario, and the spread as a statistic of them, for its standard error.
-    found, which:
-        The spreads, and which of them.
-    n:
-        Scores behind each.
-    published:
-        P-values of the protocol's own test.
-    family:
-        Within which they are tested; None where families are made later.
-    """
-    se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
-    clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
-    method = np.full(n.size, DEALT, dtype=object)
-    floor = Floor(found.floor.mean[which], found.floor.high[which], found.floor.p[which])
-    estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
-    table.add(
-        measure, labels, estimates, p=floor.p, q=None if family is None else multiple_testing.adjust(floor.p, "bh"),
-        p_least=found.least[which], p_paper=published, family=family, floor=floor,
-        q_paper=None if published is None else multiple_testing.adjust(published, "bh"),
-    )  # fmt: skip
-
-
 def judge_framing(table: EstimateTable, s: Shifts) -> None:
     """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
     who = np.flatnonzero((s.faces.control >= 0) & (s.faces.base >= 0))
@@ -102,7 +58,7 @@ def judge_framing(table: EstimateTable, s: Shifts) -> None:
     values = s.phi[s.faces.control[who]] - s.phi[s.faces.base[who]]
     whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
     cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
-    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
+    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
     table.add(m.FRAMING, labels_of(cells, 1), estimates, p=estimates.p_zero, q=estimates.p_zero, family="framing")
 
 

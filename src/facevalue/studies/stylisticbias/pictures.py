@@ -1,12 +1,14 @@
 """Which pictures are judged: faces drawn, the authors' folders, or anyone's own, cut down to the grid."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol import settings
+from facevalue.protocol.settings import face_counts
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.stylisticbias_folders import (
@@ -15,11 +17,9 @@ from facevalue.stimuli.stylisticbias_folders import (
     known_variation,
     read_stylisticbias_folders,
 )
-from facevalue.studies.base import LeftOut
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
 
-_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 _WHY = {
     "plausibility": "Dropped by the paper's plausibility pass",
     "curation": "Dropped by the paper's curation pass",
@@ -37,7 +37,7 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     UnknownNameError
         An attribute or variation that doesn't exist.
     """
-    attributes, chosen = named(options, "attributes"), named(options, "variations")
+    attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
     if options["manifest"] and options["folders"]:
         raise DataError("Give either a manifest or the authors' folders, not both.")
     if options["manifest"]:
@@ -122,7 +122,7 @@ def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen
     if not any(changes.values()):
         hint = "" if options["grid"] == "all" else " The paper's reduction drops some: --grid all has all 55."
         raise DataError(f"No variation is left to judge for faces of {' and '.join(counts)} gender.{hint}")
-    identities = draw_identities(counts, int(numbered(options, "faces_seed")))
+    identities = draw_identities(counts, int(settings.number(options, "faces_seed")))
     return portrait_manifest(identities, changes, control=options["fashion_base"] == "full-body")
 
 
@@ -176,38 +176,3 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if not cues:
         raise DataError("The manifest has base images only: no variation, so no shift to measure.")
     return frame
-
-
-def face_counts(text: str) -> dict[str, int]:
-    """Read how many faces of each gender are wanted.
-
-    Examples
-    --------
-    >>> face_counts("274M,226F"), face_counts("5")
-    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
-    """
-    text = text.replace(" ", "")
-    if text.isdigit() and len(text) <= 6:
-        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
-    else:
-        match = _FACES.fullmatch(text)
-        if not match:
-            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
-        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
-    if not sum(counts.values()):
-        raise DataError("No faces asked for: nothing to judge.")
-    return {gender: count for gender, count in counts.items() if count}
-
-
-def named(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    """The parts of a setting that holds a list."""
-    value = options[name]
-    return list(value) if isinstance(value, list) else [part for part in str(value).split(",") if part]
-
-
-def numbered(options: Mapping[str, OptionValue], name: str) -> float:
-    """A setting that is a number."""
-    value = options[name]
-    if isinstance(value, (list, str)):
-        raise DataError(f"The setting {name} is a number, not {value!r}.")
-    return float(value)

@@ -7,7 +7,8 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.studies.base import Precision, Spread
+from facevalue.protocol.planning import variation_spread
+from facevalue.protocol.study import Precision, Spread
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
@@ -49,7 +50,8 @@ def precision(design: Design, faces: Faces, names: list[str], orderings: list[st
         return people, asked.height / people
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        return pilot_spread(collect(chunks, faces, names, orderings, repeats).phi, faces, source)
+        phi = collect(chunks, faces, names, orderings, repeats).phi
+        return variation_spread(phi, faces, source, DEFAULT.growth)
 
     return Precision(
         what="the shift (SBS) of one variation",
@@ -68,40 +70,3 @@ def precision(design: Design, faces: Faces, names: list[str], orderings: list[st
 def _share(count: int, faces: int) -> float:
     """Share of the faces that a variation is shown on; a half where an odd number is split as evenly as it can be."""
     return 0.5 if abs(2 * count - faces) == 1 else count / faces
-
-
-def pilot_spread(phi: npt.NDArray[np.float64], faces: Faces, source: str) -> Spread:
-    """Spread of shifts in a run, pooled over its variations; NaN where none has two faces.
-
-    Root mean squares: half of the variations would vary more than a median says. A pilot's shifts are small beside
-    those that a plan asks about, so that their growth is the assumed one.
-
-    Parameters
-    ----------
-    phi:
-        Preference scores, shape (images, scenarios).
-    faces:
-        The manifest.
-    source:
-        Where the run is, for people.
-    """
-    delta = phi[faces.varied] - phi[faces.base_of]
-    part = faces.slicing(faces.varied, "attribute", "variation")
-    means, withins, items = [], [], []
-    for code in range(len(part)):
-        own = delta[part.codes == code]
-        seen = np.isfinite(own)
-        k = seen.sum(axis=1)
-        own, seen, k = own[k > 0], seen[k > 0], k[k > 0]
-        if k.size < 2:
-            continue
-        face = np.where(seen, own, 0).sum(axis=1) / k
-        means.append(face.var(ddof=1))
-        items.append(k.mean())
-        if (k > 1).any():
-            squares = np.where(seen, (own - face[:, None]) ** 2, 0).sum()
-            withins.append(squares / (k - 1).sum())
-    if not means:
-        return Spread(np.nan, np.nan, 0, source)
-    mean, within = (float(np.sqrt(np.mean(each))) if each else np.nan for each in (means, withins))
-    return Spread(mean, within, float(np.mean(items)), source, DEFAULT.growth)

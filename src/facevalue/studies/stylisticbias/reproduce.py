@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import shift
-from facevalue.studies.reproduction import Cell, Reproduction, number, word
+from facevalue.protocol.reproduction import Cell, Reproduction, number, word
 from facevalue.studies.stylisticbias.tables import attribute_titles, categories, grid, scenarios, whitelist
 
 TITLES = {

@@ -1,139 +1,36 @@
-"""Base scores and shifts of one model as arrays, and how statistics of their cells become estimates."""
+"""Shifts of faces by scenario and by its category."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, redealt, shift
-from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates
-from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.shift import Cells
-from facevalue.measures.slicing import Labels, Slicing
-from facevalue.studies.stylisticbias import measures as m
+from facevalue.measures.slicing import Slicing
+from facevalue.protocol import shifts
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.tables import scenarios as table_1
 
 STUDY = "stylisticbias"
-POOLED = "(all models)"
 ALPHA = 0.05
-LARGEST = 1.0
-"""Largest possible shift of a preference score."""
-SEED = 20260  # of all resampling: the same answers always give the same estimates
 
 
 @dataclass(frozen=True)
-class Shifts:
+class Shifts(shifts.Shifts):
     """Base scores and shifts of one model, or their mean over models.
 
     Attributes
     ----------
-    faces:
-        The manifest.
-    phi:
-        Shape (images, scenarios).
     scenarios:
         Names of the scenarios asked.
     """
 
-    faces: Faces
-    phi: Array
-    scenarios: list[str]
+    scenarios: list[str] = field(default_factory=list)
 
-    @cached_property
-    def base(self) -> Array:
-        """Base faces' phi, shape (identities, scenarios); NaN for identities without a base image."""
-        out = np.full((len(self.faces.identities), self.phi.shape[1]), np.nan)
-        have = self.faces.base >= 0
-        out[have] = self.phi[self.faces.base[have]]
-        return out
-
-    @cached_property
-    def delta(self) -> Array:
-        """Prediction shift Delta_i(x_v) = phi_i(x_v) - phi_i(x_b), shape (variations, scenarios)."""
-        base = self.faces.base_of
-        return self.phi[self.faces.varied] - np.where((base >= 0)[:, None], self.phi[base], np.nan)
-
-    @cached_property
-    def cluster(self) -> npt.NDArray[np.int64]:
-        """Identity of each variation."""
-        return self.faces.identity[self.faces.varied]
-
-    def cells(self, rows: Slicing, columns: Slicing | None = None, values: Array | None = None) -> Cells:
-        """Gather the shifts (or another quantity per variation and scenario) by identity and cell."""
-        values = self.delta if values is None else values
-        columns = Slicing.whole(values.shape[1]) if columns is None else columns
-        return shift.cells(values, self.cluster, rows, columns, len(self.faces.identities))
-
-    def estimates(self, cells: Cells, rows: Slicing, columns: Slicing | None = None) -> Estimates:
-        """Mean shifts with intervals and p-values.
-
-        Where a face has one picture in a cell its shifts are as good as symmetric, and t holds; where several share
-        their base, `redealt.averages`.
-
-        Parameters
-        ----------
-        cells:
-            Of these rows and columns.
-        rows, columns:
-            Slicings of variations and scenarios.
-        """
-        columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
-        variation = self.by("attribute", "variation").codes
-        varied = self.phi[self.faces.varied]
-        parts = []
-        for row in range(len(rows)):
-            at = np.flatnonzero(rows.codes == row)
-            _, pictures, unit, place = self.pictures(at, varied)
-            if pictures.shape[1] < 3:
-                continue
-            codes = np.full(pictures.shape[:2], -1)
-            known = unit >= 0
-            codes[unit[known], place[known]] = variation[at[known]]
-            own = slice(row * len(columns), (row + 1) * len(columns))
-            sums, counts = cells.sums[:, own], cells.counts[:, own]
-            parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, LARGEST)))
-        out = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=LARGEST)
-        for own, part in parts:
-            for name in ("low", "high", "method", "se", "p_zero"):
-                if getattr(out, name) is not None:
-                    getattr(out, name)[own] = getattr(part, name)
-        return out
-
-    def pictures(
-        self, at: npt.NDArray[np.int64], varied: Array
-    ) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Scores by base: what was compared with one and the same picture, side by side.
-
-        Parameters
-        ----------
-        at:
-            Which variations.
-        varied:
-            Scores of all variations, shape (variations, scenarios).
-
-        Returns
-        -------
-        Rows of the bases; scores of shape (bases, pictures, scenarios), base first, NaN where there is none; for each
-        variation its base, -1 for none, and its place among the pictures.
-        """
-        base = self.faces.base_of[at]
-        unit, place = np.full(at.size, -1), np.zeros(at.size, dtype=np.int64)
-        have = np.flatnonzero(base >= 0)
-        units, code, many = np.unique(base[have], return_inverse=True, return_counts=True)
-        order = np.argsort(code, kind="stable")
-        unit[have] = code
-        place[have[order]] = np.arange(have.size) - np.repeat(np.cumsum(many) - many, many) + 1
-        scores = np.full((units.size, many.max(initial=0) + 1, varied.shape[1]), np.nan)
-        scores[:, 0] = self.phi[units]
-        scores[code, place[have]] = varied[at[have]]
-        return units, scores, unit, place
-
-    def by(self, *names: str) -> Slicing:
-        """Partition the variations by manifest columns."""
-        return self.faces.slicing(self.faces.varied, *names) if names else Slicing.whole(self.faces.varied.size)
+    @property
+    def faces(self) -> Faces:
+        """The manifest."""
+        assert isinstance(self.sets, Faces)
+        return self.sets
 
     @cached_property
     def by_scenario(self) -> Slicing:
@@ -146,33 +43,3 @@ class Shifts:
         category = {s.name: s.category for s in table_1()}
         names = list(dict.fromkeys(category[s] for s in self.scenarios))
         return Slicing(np.array([names.index(category[s]) for s in self.scenarios]), {"category": names})
-
-
-def labels_of(cells: Cells, size: int) -> Labels:
-    """The cells' factor columns; one cell over everything has none, so that a null stands for it."""
-    return cells.labels or {"variation": [None] * size}
-
-
-def derived(
-    table: EstimateTable,
-    measure: Measure,
-    labels: Labels,
-    cells: Cells,
-    statistic: cluster_bootstrap.Statistic,
-    n: Array,
-    *,
-    floor: cluster_bootstrap.Floor | None = None,
-    p: Array | None = None,
-    q: Array | None = None,
-    family: str | None = None,
-) -> None:
-    """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
-    if measure.signed or measure is m.STEPS_80:
-        value, low, high, se = cluster_bootstrap.bca(cells.sums, cells.counts, statistic, SEED)
-        how = "BCa cluster bootstrap"
-    else:
-        value, low, high, se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)
-        how = "cluster jackknife"
-    clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
-    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object), se)
-    table.add(measure, labels, result, floor=floor, p=p, q=q, family=family)

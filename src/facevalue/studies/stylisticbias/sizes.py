@@ -8,8 +8,9 @@ from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.slicing import Labels
+from facevalue.protocol.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import SEED, Shifts, derived
+from facevalue.studies.stylisticbias.shifts import Shifts
 
 
 def judge_sizes(table: EstimateTable, models: Sequence[Shifts]) -> None:
@@ -63,7 +64,8 @@ def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:
         (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
     ):
         floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
-        derived(table, measure, labels, cells, statistic, counted, floor=floor)
+        counts_steps = measure is m.STEPS_80
+        derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
 
 
 def _mean(values: Array) -> Array:

@@ -2,22 +2,29 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.answers import NA_DTYPE, from_probs, parse_column
-from facevalue.design import Block, Design, Factor, Permutation
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.answers import parse_column
+from facevalue.answers.exact import exact_or_drawn
+from facevalue.design import Block, Design, Factor
+from facevalue.errors import UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
+from facevalue.protocol import settings
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.sampling import WholeUnits
+from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
+from facevalue.protocol.study import Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
-from facevalue.studies.base import Setting, Study, StudyEntry
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.stylisticbias.pictures import located, named, numbered, pictures
+from facevalue.studies.stylisticbias.offers import EXTRAS
+from facevalue.studies.stylisticbias.pictures import located, pictures
 from facevalue.studies.stylisticbias.power import precision
 from facevalue.studies.stylisticbias.tables import (
     JUDGMENT,
@@ -28,6 +35,9 @@ from facevalue.studies.stylisticbias.tables import (
     scenarios,
 )
 from facevalue.types import Option, OptionValue, Question, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
@@ -46,8 +56,7 @@ TITLES = {
 LEVELS = ("favourable", "unfavourable")
 TOGETHER = ("identity",)
 """A base and its variations are compared, so that all pictures of a face are asked together."""
-LEAST_MASS = 0.01
-"""Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
+WHOLE = "one face in one scenario, with all its variations"
 
 SETTINGS = (
     Setting("faces", "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.", "274M,226F"),
@@ -76,8 +85,8 @@ SETTINGS = (
     Setting(
         "prompts", "The paper's wording (Figure 12), or that of the released code.", "paper", ("paper", "released")
     ),
-    Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", ["1", "2", "3"]),
-    Setting("temperature", "Sampling temperature.", 0.2),
+    seed_setting(1, 2, 3),
+    temperature_setting(0.2),
 )
 
 
@@ -100,8 +109,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     """
     options = located(options)
     frame, left_out = pictures(options) if manifest is None else (manifest, ())
-    asked = _scenarios(named(options, "scenarios"))
-    seeds = _seeds(named(options, "seeds"))
+    asked = _scenarios(settings.names(options, "scenarios"))
+    seeds = settings.seeds(options)
     design = designed(frame, [scenario.name for scenario in asked])
     faces = Faces(frame)
     orderings = [ordering.name for ordering in ORDERINGS]
@@ -124,10 +133,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         manifest=frame,
         design=design,
         seeds=seeds,
-        sampling=Sampling(temperature=_temperature(options), top_p=1.0, max_tokens=16),
+        sampling=Sampling(temperature=settings.temperature(options), top_p=1.0, max_tokens=16),
         source=_source(options, frame),
         ask=_ask(questions, names, orderings),
-        sample=lambda size, seed, repeats: _sample(design, faces, size, seed, repeats),
+        sample=WholeUnits(design, faces, len(names), len(orderings), WHOLE, "Choose fewer variations, or fewer seeds."),
         answer=_answer(questions, names, orderings),
         analyse=analyse,
         measures=MEASURES,
@@ -142,20 +151,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+def _page() -> "Page":
+    from facevalue.studies.stylisticbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
 
 
-def _temperature(options: Mapping[str, OptionValue]) -> float:
-    value = numbered(options, "temperature")
-    if not 0 <= value <= 100:
-        raise DataError(f"The temperature is {value:g}: it must be 0 (greedy) or more.")
-    return value
-
-
-def _seeds(names: list[str]) -> tuple[int, ...]:
-    if not names or not all(name.isdigit() for name in names) or len(set(names)) != len(names) or len(names) > 80:
-        raise DataError("Seeds are 1 to 80 different whole numbers, such as 1,2,3.")
-    return tuple(int(name) for name in names)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _scenarios(names: list[str]) -> tuple[Scenario, ...]:
@@ -223,57 +225,15 @@ def _answer(
         coded = frame.with_columns(pl.Series("question", codes.astype(np.uint16)))
         place = pl.Series("place", favourable[codes])
         parsed = parse_column(coded, "text", "question", options)
-        weight = (parsed["choice"] == place).cast(pl.Float64)
-        mass = parsed["choice"].is_not_null().cast(pl.Float64)
-        na = parsed["na"]
-        if frame["probs"].null_count() < frame.height:
-            exact = from_probs(coded, "probs", minimum=LEAST_MASS)
-            share = exact["weights"].list.get(place)
-            read = frame["probs"].is_not_null()
-            weight = pl.select(pl.when(read).then(share).otherwise(weight)).to_series()
-            likely = pl.when(exact["na"].is_null()).then(exact["mass"]).otherwise(0.0)
-            mass = pl.select(pl.when(read).then(likely).otherwise(mass)).to_series()
-            na = pl.select(pl.when(read).then(exact["na"]).otherwise(na)).to_series()
-        return frame.drop("text", "probs").with_columns(
-            weight.alias("weight"), mass.alias("mass"), na.cast(NA_DTYPE).alias("na")
+        choice = parsed["choice"]
+        drawn = pl.DataFrame(
+            {
+                "weight": (choice == place).cast(pl.Float64),
+                "mass": choice.is_not_null().cast(pl.Float64),
+                "na": parsed["na"],
+            }
         )
+        read = exact_or_drawn(frame, drawn, {"weight": pl.col("weights").list.get(pl.lit(place))})
+        return frame.drop("text", "probs").with_columns(read)
 
     return answer
-
-
-def _sample(design: Design, faces: Faces, size: int, seed: int, repeats: int) -> npt.NDArray[np.int64]:
-    """Whole (face, scenario) units: the base and every variation of a face, in all orderings.
-
-    A shift needs its base, and all variations of a face share it; so this is the cheapest unit that measures every
-    variation. Faces take turns, so that a small sample still has as many clusters as it can; so do scenarios, so
-    that all are asked about as often.
-    """
-    identities = len(faces.identities)
-    questions = [len(axis) for axis in design.blocks[0].prompt]
-    costs = np.bincount(faces.identity, minlength=identities) * questions[1] * repeats
-    turns = Permutation(identities, seed)(np.arange(identities))
-    asked = Permutation(questions[0], seed + 1)(np.arange(questions[0]))
-    spent, units = 0, []
-    for unit in range(identities * questions[0]):
-        place, turn = unit % identities, unit // identities
-        who = int(turns[place])
-        if spent + costs[who] <= size:
-            spent += int(costs[who])
-            units.append((who, int(asked[(place + turn) % questions[0]])))
-        elif spent + costs.min() > size:
-            break
-    if not units:
-        raise DataError(
-            f"A sample of {size:,} requests is too small: one face in one scenario, with all its variations, takes "
-            f"{int(costs.min()):,}. Choose fewer variations, or fewer seeds."
-        )
-    wanted = np.zeros((identities, questions[0]), dtype=bool)
-    wanted[tuple(np.array(units).T)] = True
-    places = {name: i for i, name in enumerate(faces.identities)}
-    numbers = []
-    for block, offset in zip(design.blocks, design.offsets, strict=False):
-        column = next(c for c in block.stimulus[0].columns() if c.name == "identity")
-        image, scenario = np.nonzero(wanted[[places[str(name)] for name in column.values]])
-        first = offset + (image * questions[0] + scenario) * questions[1]
-        numbers.append((first[:, None] + np.arange(questions[1])).ravel())
-    return np.sort(np.concatenate(numbers))

@@ -1,20 +1,21 @@
 """How far the instrument itself can be trusted: place and letter of options, replies without an answer."""
 
 import numpy as np
-import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, group_spread, shift
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.slicing import Slicing
 from facevalue.prompts import ORDERINGS
+from facevalue.protocol.aggregate import Aggregate, balanced
+from facevalue.protocol.shifts import SEED, labels_of
+from facevalue.protocol.spreads import add_spreads
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.aggregate import Faces, Scores
-from facevalue.studies.stylisticbias.group_differences import add_spreads
-from facevalue.studies.stylisticbias.shifts import SEED, Shifts, labels_of
+from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.shifts import Shifts
 
 
-def judge_instrument(table: EstimateTable, s: Shifts, scores: Scores, orderings: list[str]) -> None:
+def judge_instrument(table: EstimateTable, s: Shifts, scores: Aggregate, orderings: list[str]) -> None:
     """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
     faces = s.faces
     identities = len(faces.identities)
@@ -24,7 +25,7 @@ def judge_instrument(table: EstimateTable, s: Shifts, scores: Scores, orderings:
     first = np.array([known[name].first == 0 for name in orderings]).repeat(per)
     letter = np.array([known[name].labels[known[name].first] == "(a)" for name in orderings]).repeat(per)
     for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
-        own = _balanced(np.where(favourable, scores.weights, 1 - scores.weights), favourable) - 0.5
+        own = balanced(np.where(favourable, scores.weights, 1 - scores.weights), np.where(favourable, 0, 1)) - 0.5
         cells = shift.cells(own, faces.identity, whole, columns, identities)
         estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
         table.add(measure, labels_of(cells, 1), estimates)
@@ -54,14 +55,3 @@ def _missing_by_group(table: EstimateTable, faces: Faces, rate: Array) -> None:
         cells = shift.cells(per_face, np.arange(len(codes)), Slicing(codes, part.labels), Slicing.whole(1), len(codes))
         n = np.array([own.counts.sum()], dtype=np.int64)
         add_spreads(table, m.NA_SPREAD, {"dimension": [dimension]}, cells, found, slice(0, 1), statistic, n)
-
-
-def _balanced(weights: npt.NDArray[np.float32], favourable: npt.NDArray[np.bool_]) -> Array:
-    """Mean over prompts, the favourable pole counting half: preference for a pole cancels, for a place it doesn't."""
-    halves = []
-    for side in (favourable, ~favourable):
-        part = weights[:, :, side].astype(np.float64)
-        seen = np.isfinite(part)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            halves.append(np.where(seen, part, 0).sum(axis=2) / seen.sum(axis=2))
-    return (halves[0] + halves[1]) / 2

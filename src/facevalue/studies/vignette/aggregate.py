@@ -6,24 +6,52 @@ from dataclasses import dataclass
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.studies.vignette.aggregate_pictures import (
-    ASKED,
-    BLOCK,
-    KEYS,
-    NUMBERS,
-    OUTCOMES,
-    STIMULUS,
-    reduced,
-    together,
-)
+from facevalue.measures.selection import MOMENTS, SUMS, add, balanced, moments, sides
 
-VARIANT = {"wording": "1", "reference": None, "shown": "image"}
+BLOCK = ("gender", "dimension", "contrast")
+STIMULUS = (
+    *BLOCK,
+    *("identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2"),
+    *("pair_of_pictures", "image_1", "image_2", "person"),
+)
+"""Columns that tell picture pairs apart."""
+SHOWN_AS = (*STIMULUS, "shown")
+"""Columns that tell stimuli apart: pairs, and whether their picture is shown."""
+ASKED = ("paradigm", "question")
+SUMMED = ("decision", "factuality")
+"""Paradigms whose questions are taken together, too: they all ask for the same thing."""
+CONTROL = "irrelevant"
+"""How questions begin that are a control and stay apart."""
+OUTCOMES = ("swapped", "both", "none")
+"""Wrong answers to "Who is doing ...?"; the last two may be given to other questions, too."""
+NUMBERS = ("n", "s", "t", "both", "asked")
+"""Sums over a pair's answers: how many are valid, and how many of these chose option 1, option 2, and both."""
+SIDED = ("n", "s", "t", "asked")
+"""Sums over a picture's answers: t is what chose the other one."""
+VARIANT = {"shown": "image", "reference": None, "wording": "1"}
 """Columns of variants, and the level that the measures are taken on; None is the first there is."""
 KEPT = ("identity", "portrait")
 """Contrasts whose pairs are kept one by one; the others have too many."""
+_MARGIN = (*BLOCK, *ASKED)
+_KEYS: dict[str, tuple[str, ...]] = {
+    "selected": (*_MARGIN, "identity", "activity", "unit"),
+    "own": (*_MARGIN, "identity", "unit"),
+    "pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
+    "preferred_pairs": (*_MARGIN, "identity", "other_identity", "crossed"),
+    "neither": (*_MARGIN, "outcome", "unit"),
+    "neither_pairs": (*_MARGIN, "outcome", "pair"),
+    "wrong": (*_MARGIN, "outcome", "identity", "activity", "unit"),
+    "missing": (*BLOCK, "paradigm", "identity", "unit"),
+}  # what names a row of each table
+_ADDED: dict[str, tuple[str, ...]] = {
+    **{name: MOMENTS if name.endswith("pairs") else SUMS for name in _KEYS},
+    **dict.fromkeys(("selected", "own"), SIDED),
+}
 _TERMS = (*ASKED, "trait", "pair", "valence")
-_KEYS = (*STIMULUS, *ASKED, "about")
+_ROW = (*STIMULUS, *ASKED, "about")
+_ALL = (*NUMBERS, *(name for name in OUTCOMES if name not in NUMBERS))
 _ROWS = 2_000_000  # rows that may pile up before they are added together
+_Parts = list[tuple[str, pl.DataFrame]]
 
 
 @dataclass(frozen=True)
@@ -31,60 +59,43 @@ class Tables:
     """One model's answers, reduced.
 
     All but the first two hold sums (`selection.SUMS`) by what was sampled (`stratum`: gender; `unit`: a picture or
-    person, see `aggregate_pictures.unit`), or moments of pairs. In them, `question` null is over all questions of the
-    paradigm; decision and factuality alone have such rows.
-
-    Attributes
-    ----------
-    stimuli:
-        Contrasts identity and portrait, a row per pair and question (and, in factuality, `about`): gender, dimension,
-        contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), t (of
-        option 2; with "both" and "none" among the options, s + t may be less than n), both, asked.
-    terms:
-        Of each question: paradigm, question, trait, pair, valence; null where it has none.
-    selected:
-        gender, dimension, contrast, paradigm, question, identity, activity: the identity was chosen, or the answer
-        about it was right. In the contrast activity: the activity was chosen; its units are people. Activity is the one
-        that was asked about. No unit where that is not what the picture shows: see `own`.
-    own:
-        The same of pairs with two activities, over all activities, by the identity's own picture.
-    pairs:
-        Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all
-        activities; `crossed` if pictures may stand beside several of one identity.
-    preferred_pairs:
-        The same, an answer "both" or "none" counting half for each of the two, so that what two people get of a pair
-        adds up to n (`aggregate_pictures.balanced`). All that compares the two with each other rests on such answers.
-    neither, neither_pairs:
-        gender, dimension, contrast, paradigm, question, outcome ("both", "none"): choices between people that name
-        neither of them alone, by either picture; and their pairs.
-    wrong:
-        gender, dimension, contrast, paradigm, question ("who"), outcome, identity, activity.
-    missing:
-        gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s).
+    person, see `unit`), or moments of pairs. In them, `question` null is over all questions of the paradigm; decision
+    and factuality alone have such rows.
     """
 
     stimuli: pl.DataFrame
+    """Contrasts identity and portrait, a row per pair and question (and, in factuality, `about`): gender, dimension,
+    contrast, identity_1, identity_2, activity, paradigm, question, about, n, s (of option 1, or right), t (of option 2;
+    with "both" and "none" among the options, s + t may be less than n), both, asked."""
     terms: pl.DataFrame
+    """Of each question: paradigm, question, trait, pair, valence; null where it has none."""
     selected: pl.DataFrame
+    """gender, dimension, contrast, paradigm, question, identity, activity: the identity was chosen, or the answer about
+    it was right. In the contrast activity: the activity was chosen; its units are people. Activity is the one that was
+    asked about. No unit where that is not what the picture shows: see `own`."""
     own: pl.DataFrame
+    """The same of pairs with two activities, over all activities, by the identity's own picture."""
     pairs: pl.DataFrame
+    """Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all activities;
+    `crossed` if pictures may stand beside several of one identity."""
     preferred_pairs: pl.DataFrame
+    """The same, an answer "both" or "none" counting half for each of the two (`selection.balanced`). All that compares
+    the two with each other rests on such answers."""
     neither: pl.DataFrame
     neither_pairs: pl.DataFrame
+    """gender, dimension, contrast, paradigm, question, outcome ("both", "none"): choices between people that name
+    neither of them alone, by either picture; and their pairs."""
     wrong: pl.DataFrame
+    """gender, dimension, contrast, paradigm, question ("who"), outcome, identity, activity."""
     missing: pl.DataFrame
+    """gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s)."""
 
 
 class Tally:
     """Takes one model's answers in, in the order of trials.
 
-    Parameters
-    ----------
-    variant:
-        Which variant of the questions to take, by column; the one of `core_variant` by default.
+    `variant` says which variant of the questions to take, by column; those of `Main` by default.
 
-    Notes
-    -----
     Memory does not grow with repeats or with the 31 million pairs of the contrasts activity and identity-activity,
     which are reduced to sums per picture at once: at most some 600,000. Identity contrasts and portraits keep two
     numbers per pair and question; all of VIGNETTE's 413,060 pairs of that kind make 5.2 million rows. The last picture
@@ -92,12 +103,13 @@ class Tally:
     """
 
     def __init__(self, variant: Mapping[str, str] | None = None) -> None:
-        self._variant = dict(variant) if variant is not None else None
+        self._given = variant
+        self._main = Main(variant)
         self._kept: list[pl.DataFrame] = []
         self._terms: pl.DataFrame | None = None
         self._open: pl.DataFrame | None = None
         self._four = False
-        self._parts: dict[str, list[pl.DataFrame]] = {name: [] for name in KEYS}
+        self._parts: dict[str, list[pl.DataFrame]] = {name: [] for name in _KEYS}
 
     def add(self, chunk: pl.DataFrame) -> None:
         """Take a chunk in.
@@ -107,22 +119,25 @@ class Tally:
         DataError
             A column of the answers is missing.
         """
-        if self._variant is None:
-            self._variant = core_variant(chunk)
         self._four = self._four or offers_four(chunk)
-        rows = _prepared(chunk, self._variant)
+        for name in ("weight", "mass", *ASKED, *BLOCK):
+            if name not in chunk.columns:
+                raise DataError(f"These are no answers of VIGNETTE: the column {name!r} is missing.")
+        for name, level in (self._given or {}).items():
+            if name not in chunk.columns:
+                raise DataError(f"The answers have no column {name!r} to find the variant {level!r} in.")
+        rows = _prepared(self._main(chunk, tuple(VARIANT if self._given is None else self._given)))
         seen = rows.select(_TERMS).unique()
         self._terms = seen if self._terms is None else pl.concat([self._terms, seen]).unique()
         kept = pl.col("contrast").cast(pl.String).is_in(KEPT)
         few, many = rows.filter(kept), rows.filter(~kept)
         if few.height:
-            self._kept.append(_summed(few, _SUMS))
+            self._kept.append(add(few, _ROW, NUMBERS))
         if self._open is not None:
             many = pl.concat([self._open, many])
         if many.height:
             last = many.row(-1, named=True)
-            of_last = [pl.col(x).is_null() if last[x] is None else pl.col(x).eq_missing(last[x]) for x in STIMULUS]
-            waits = many.select(pl.all_horizontal(of_last).alias("waits"))["waits"]
+            waits = pl.all_horizontal(pl.col(x).eq_missing(last[x]) for x in STIMULUS)
             self._open = many.filter(waits)
             self._reduce(many.filter(~waits))
 
@@ -131,27 +146,26 @@ class Tally:
         if self._open is not None:
             self._reduce(self._open)
             self._open = None
-        empty = {**dict.fromkeys((*_KEYS, *_TERMS), pl.String()), **dict.fromkeys(_SUMS, pl.Float64())}
-        kept = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_KEYS, *_SUMS)
-        blocks = [_summed(part, _SUMS) for part in kept.partition_by(BLOCK)] if kept.height else []  # one at a time
-        stimuli = pl.concat(blocks) if blocks else kept
+        empty = {**dict.fromkeys((*_ROW, *_TERMS), pl.String()), **dict.fromkeys(NUMBERS, pl.Float64())}
+        kept = pl.concat(self._kept) if self._kept else pl.DataFrame(schema=empty).select(*_ROW, *NUMBERS)
+        blocks = [add(part, _ROW, NUMBERS) for part in kept.partition_by(BLOCK)] if kept.height else []  # one at a time
         terms = pl.DataFrame(schema=empty).select(_TERMS) if self._terms is None else self._terms
         terms = terms.select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         parts = {name: list(own) for name, own in self._parts.items()}
         for block in blocks:
-            for name, part in reduced(block, self._four):
+            for name, part in _reduced(block, self._four):
                 parts[name].append(part)
-        found = {name: together(parts[name], name).with_columns(stratum="gender") for name in KEYS}
-        return Tables(stimuli, terms, **found)
+        found = {name: _together(parts[name], name).with_columns(stratum="gender") for name in _KEYS}
+        return Tables(pl.concat(blocks) if blocks else kept, terms, **found)
 
     def _reduce(self, rows: pl.DataFrame) -> None:
         if not rows.height:
             return
-        for name, part in reduced(_summed(rows, _NUMBERS), self._four):
+        for name, part in _reduced(add(rows, _ROW, _ALL), self._four):
             parts = self._parts[name]
             parts.append(part)
             if sum(p.height for p in parts) > _ROWS + 2 * parts[0].height:
-                self._parts[name] = [together(parts, name)]
+                self._parts[name] = [_together(parts, name)]
 
 
 def tally(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = None) -> Tables:
@@ -165,10 +179,7 @@ def tally(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = No
 def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
     """The variant that the measures are taken on: the paper's wording, the first way to refer, pictures if shown.
 
-    Parameters
-    ----------
-    chunk:
-        Answers. Levels are those of a column's Enum or, if it is none, those that occur.
+    Levels are those of a column's Enum or, if it is none, those that occur.
     """
     out: dict[str, str] = {}
     for name, wanted in VARIANT.items():
@@ -182,6 +193,22 @@ def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
     return out
 
 
+class Main:
+    """Keeps of each variant (without picture, positional, paraphrased) the level that the measures are taken on."""
+
+    def __init__(self, level: Mapping[str, str] | None = None) -> None:
+        self._level = dict(level or {})
+
+    def __call__(self, chunk: pl.DataFrame, columns: Sequence[str] = tuple(VARIANT)) -> pl.DataFrame:
+        """The rows of these levels; rows of blocks that don't have the variant stay."""
+        columns = [name for name in columns if name in chunk.columns]
+        self._level |= core_variant(chunk.select(name for name in columns if name not in self._level))
+        for name in columns:
+            if name in self._level:
+                chunk = chunk.filter(pl.col(name).is_null() | (pl.col(name).cast(pl.String) == self._level[name]))
+        return chunk
+
+
 def offers_four(chunk: pl.DataFrame) -> bool:
     """Whether questions about two people offered both and none, too: an answer to one says how much went to them."""
     if "both" not in chunk.columns:
@@ -190,20 +217,8 @@ def offers_four(chunk: pl.DataFrame) -> bool:
     return bool(chunk.select((choice & pl.col("both").is_not_null()).any()).item())
 
 
-_PICTURES = ("pair_of_pictures", "image_1", "image_2", "person")
-_SUMS = NUMBERS
-_NUMBERS = (*_SUMS, *(name for name in OUTCOMES if name not in _SUMS))
-
-
-def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
-    """The variant's rows with all columns; `n` is the mass of a valid answer, `s` and the outcomes weight x mass."""
-    for name in ("weight", "mass", *ASKED, *BLOCK):
-        if name not in chunk.columns:
-            raise DataError(f"These are no answers of VIGNETTE: the column {name!r} is missing.")
-    for name, level in variant.items():
-        if name not in chunk.columns:
-            raise DataError(f"The answers have no column {name!r} to find the variant {level!r} in.")
-        chunk = chunk.filter(pl.col(name).cast(pl.String).eq_missing(level) | pl.col(name).is_null())
+def _prepared(chunk: pl.DataFrame) -> pl.DataFrame:
+    """The rows with all columns; `n` is the mass of a valid answer, `s` and the outcomes weight x mass."""
     chunk = chunk.with_columns(_labels(chunk))
     mass = pl.when(pl.col("weight").is_not_null()).then(pl.col("mass").cast(pl.Float64)).fill_null(0.0)
     if "other" not in chunk.columns:  # of answers between two options: what option 1 did not get
@@ -213,13 +228,13 @@ def _prepared(chunk: pl.DataFrame, variant: Mapping[str, str]) -> pl.DataFrame:
     weighed = {name: (pl.col(of).cast(pl.Float64) * mass).fill_null(0.0) for name, of in shares.items()}
     absent = {name: pl.lit(0.0) for name in OUTCOMES if name not in chunk.columns}
     chunk = chunk.with_columns(n=mass, asked=pl.lit(1.0), **weighed, **absent)
-    return chunk.select(*dict.fromkeys([*_KEYS, *_TERMS]), *_NUMBERS)
+    return chunk.select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
 
 
 def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
     """All label columns; those of identities share their levels, so that they can be told apart from one another."""
     out = []
-    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", *_PICTURES))]
+    alone = [(name,) for name in dict.fromkeys((*BLOCK, *_TERMS, "about", *STIMULUS[-4:]))]
     for names in (*alone, ("identity", "identity_1", "identity_2"), ("activity", "activity_1", "activity_2")):
         given = [chunk.schema[name] for name in names if name in chunk.columns]
         levels = [level for dtype in given if isinstance(dtype, pl.Enum) for level in dtype.categories]
@@ -230,5 +245,148 @@ def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
     return out
 
 
-def _summed(rows: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
-    return rows.group_by(_KEYS, maintain_order=True).agg(pl.col(numbers).sum())
+def own_activity(side: int) -> pl.Expr:
+    """What the person on one side does; null in portraits."""
+    return pl.coalesce(pl.col("activity").cast(pl.String), pl.col(f"activity_{side}").cast(pl.String))
+
+
+def unit(side: int) -> pl.Expr:
+    """What was sampled on one side of a pair, within gender and identity: the person, else the picture.
+
+    A person who stands in several pictures (of several activities, as several identities) is one. Where pictures have
+    no names there is one of each identity and activity.
+    """
+    named = (pl.col("person"), pl.col(f"image_{side}"))
+    return pl.coalesce(*(name.cast(pl.String) for name in named), own_activity(side), pl.lit("portrait")).alias("unit")
+
+
+def _reduced(sums: pl.DataFrame, four: bool) -> _Parts:
+    """What these pairs add to all tables, by the table's name: all rows of a pair must be there."""
+    contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
+    one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")
+    choices, facts = two.filter(paradigm != "factuality"), two.filter(paradigm == "factuality")
+    out: _Parts = _missing(sums) if sums.height else []
+    if one_person.height:
+        sampled = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String)).alias("unit")
+        both = [one_person.with_columns(*_of(k, "activity"), sampled) for k in (1, 2)]
+        out += [("selected", add(side, _KEYS["selected"], SIDED)) for side in both]
+    if choices.height:
+        out += _choices(_over_questions(choices), four)
+    if facts.height:
+        out += _facts(facts)
+    return out
+
+
+def _together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
+    """One table from its parts; labels as text, since they come from columns with other levels."""
+    keys, numbers = _KEYS[name], _ADDED[name]
+    types = {key: pl.Boolean() if key in ("crossed", "pair") else pl.String() for key in keys}
+    if not parts:
+        return pl.DataFrame(schema={**types, **dict.fromkeys(numbers, pl.Float64())})
+    columns = [*(pl.col(key).cast(dtype) for key, dtype in types.items()), pl.col(numbers).cast(pl.Float64)]
+    return add(pl.concat([part.select(columns) for part in parts]), keys, numbers)
+
+
+def _over_questions(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows and, with question null, their sums over the questions of a paradigm whose questions go together."""
+    paradigm, question = (pl.col(name).cast(pl.String) for name in ASKED)
+    alike = rows.filter(paradigm.is_in(SUMMED) & ~question.str.starts_with(CONTROL))
+    summed = add(alike, (*STIMULUS, "paradigm", "about"), NUMBERS)
+    summed = summed.with_columns(pl.lit(None, rows["question"].dtype).alias("question"))
+    names = (*_ROW, *NUMBERS)
+    return pl.concat([rows.select(names), summed.select(names)])
+
+
+def _asked_about(one: str | pl.Expr, other: str | pl.Expr) -> pl.Expr:
+    """What belongs to the person that was asked about."""
+    return pl.when(pl.col("about").cast(pl.String) == "2").then(other).otherwise(one)
+
+
+def _asked_activity() -> pl.Expr:
+    return pl.coalesce("activity", _asked_about("activity_1", "activity_2")).alias("activity")
+
+
+def _of(side: int, *names: str) -> list[pl.Expr]:
+    """The labels of one side, and what chose it (s) or the other one (t)."""
+    chosen, other = ("s", "t") if side == 1 else ("t", "s")
+    labels = (pl.col(f"{name}_{side}").alias(name) for name in names)
+    return [pl.col(chosen).alias("s"), pl.col(other).alias("t"), *labels]
+
+
+def _choices(rows: pl.DataFrame, four: bool) -> _Parts:
+    out: _Parts = []
+    apart = pl.col("contrast").cast(pl.String) == "identity-activity"
+    asked = rows.with_columns(_asked_activity(), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
+    for side in (1, 2):
+        sided = asked.with_columns(*_of(side, "identity", "unit"))
+        out.append(("own", add(sided.filter(apart), _KEYS["own"], SIDED)))
+        sided = sided.with_columns(unit=pl.when(~apart).then("unit"))
+        out.append(("selected", add(sided, _KEYS["selected"], SIDED)))
+    whole = add(rows, (*STIMULUS, *ASKED), NUMBERS) if rows["about"].drop_nulls().len() else rows
+    out += _couples(whole, "pairs")
+    out += _couples(balanced(whole), "preferred_pairs") if four else [("preferred_pairs", part) for _, part in out[-2:]]
+    return [*out, *_neither(whole)] if four else out
+
+
+def _couples(whole: pl.DataFrame, name: str) -> _Parts:
+    """Moments of pairs for either of the two identities.
+
+    `crossed` is not where each activity has one picture of everybody and pairs are made within it, nor where they are
+    of one person: no picture stands beside several of one other identity.
+    """
+    several = pl.col("image_1").is_not_null() | (pl.col("contrast").cast(pl.String) == "identity-activity")
+    named = whole.drop("identity").with_columns(crossed=pl.col("person").is_null() & several)
+    out: _Parts = []
+    for side, other, chosen in ((1, 2, "s"), (2, 1, "t")):
+        found = moments(named.with_columns(s=chosen), [*_MARGIN, "crossed", "identity_1", "identity_2"])
+        found = found.rename({f"identity_{side}": "identity", f"identity_{other}": "other_identity"})
+        out.append((name, found.select(*_KEYS[name], *MOMENTS)))
+    return out
+
+
+def _neither(whole: pl.DataFrame) -> _Parts:
+    """Answers that name both or none, with either picture, and with a person once."""
+    out: _Parts = []
+    none = (pl.col("n") - pl.col("s") - pl.col("t") - pl.col("both")).clip(lower_bound=0)
+    two = pl.col("person").is_null()
+    pictures = [pl.concat_str(pl.col(f"identity_{k}").cast(pl.String), unit(k), separator="|") for k in (1, 2)]
+    units = (pl.when(two).then(pictures[k - 1]).otherwise(unit(k)).alias(f"unit_{k}") for k in (1, 2))
+    named = whole.with_columns(*units, pair=two)
+    for outcome, count in (("both", pl.col("both")), ("none", none)):
+        counted = named.with_columns(count.alias("s"), pl.lit(outcome).alias("outcome"))
+        found = sides(counted, (*_MARGIN, "outcome"), ("unit",))
+        out += [("neither", found[0]), ("neither_pairs", found[1])]
+    return out
+
+
+def _missing(rows: pl.DataFrame) -> _Parts:
+    """Replies without an answer as a share of all: `n` is what was asked, `s` what is missing.
+
+    A reply stands with both pictures. Where both are of one identity, or all identities are taken together, it counts
+    half with each.
+    """
+    replies = add(rows, (*STIMULUS, "paradigm")).with_columns(n=pl.col("asked"), s=pl.col("asked") - pl.col("n"))
+    twice = pl.col("contrast").cast(pl.String) == "activity"
+    out: _Parts = []
+    for side in (1, 2):
+        who = pl.coalesce(pl.col("identity").cast(pl.String), pl.col(f"identity_{side}").cast(pl.String))
+        sided = replies.with_columns(unit(side), who.alias("identity"))
+        shown = sided.with_columns(pl.when(twice).then(pl.col(x) / 2).otherwise(pl.col(x)).alias(x) for x in SUMS)
+        everyone = sided.with_columns(pl.col(SUMS) / 2, pl.lit(None, pl.String).alias("identity"))
+        out += [("missing", add(part, _KEYS["missing"])) for part in (shown, everyone)]
+    return out
+
+
+def _facts(rows: pl.DataFrame) -> _Parts:
+    out: _Parts = [("selected", add(_named(_over_questions(rows)), _KEYS["selected"], SIDED))]
+    who = rows.filter(pl.col("question").cast(pl.String) == "who")
+    for outcome in OUTCOMES if who.height else ():
+        wrong = _named(who).with_columns(pl.col(outcome).alias("s"), pl.lit(outcome).alias("outcome"))
+        out.append(("wrong", add(wrong, _KEYS["wrong"])))
+    return out
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with identity, activity and picture of the person that was asked about."""
+    identity, sampled = _asked_about("identity_1", "identity_2"), _asked_about(unit(1), unit(2))
+    return rows.with_columns(sampled.alias("unit"), identity.alias("identity"), _asked_activity())

@@ -1,20 +1,39 @@
 """From answers to estimates: every measure of VIGNETTE, in one pass over the answers of each model."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
+import numpy as np
 import polars as pl
+from scipy import special
 
+from facevalue.measures import estimate_frames, pair_moments, selection
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
+from facevalue.measures.compared_shares import Compared, compared
 from facevalue.measures.estimates import EstimateTable
-from facevalue.studies.vignette.aggregate import Tables, Tally
-from facevalue.studies.vignette.analysis_pairs import add_log_odds, add_paircomp, add_polarity
-from facevalue.studies.vignette.analysis_selection import add_errors, add_missing, add_neither, add_selection
-from facevalue.studies.vignette.analysis_spread import add_spreads
+from facevalue.measures.fisher import fisher_exact
+from facevalue.measures.log_odds import log_odds_cells
+from facevalue.measures.pair_comparison import paircomp, polarity
+from facevalue.measures.proportions import PAIRED, WILSON, score_p
+from facevalue.measures.selection import balanced, to_array
+from facevalue.protocol.streams import whole_stimuli
+from facevalue.studies.vignette import measures as m
+from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, Tables, Tally, unit
 from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.profile import Profiles, compare_models, compare_paradigms, whole_pairs
+from facevalue.studies.vignette.profile import Profiles, compare
 from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"
 POOLED = "(all models)"
+SEED = 20260
+"""Of all that is drawn: the same answers always give the same estimates."""
+SPREAD = "noncentral F, from identities dealt anew to the pictures"
+_WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
+_FAMILY = ["contrast", "paradigm", "question", "dimension"]
+_HALF_NORMAL = float(np.sqrt(2 / np.pi))
+record = partial(
+    estimate_frames.record, apart=("paradigm", "question"), within=("dimension", "contrast", "gender")
+)  # what is asked, and of which part of the study
 
 
 def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -38,7 +57,7 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     parts = []
     for model, chunks in answers.items():
         tally, profiles, variants = Tally(), Profiles(), Variants()
-        for chunk in whole_pairs(_passing(chunks, tally)):
+        for chunk in whole_stimuli(_passing(chunks, tally), SHOWN_AS):
             profiles.add(chunk)
             variants.add(chunk)
         table = EstimateTable(STUDY, model, LABELS)
@@ -50,8 +69,7 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         return EstimateTable(STUDY, POOLED, LABELS).frame()
     estimates = pl.concat(parts)
     across = EstimateTable(STUDY, POOLED, LABELS)
-    compare_paradigms(across, estimates)
-    compare_models(across, estimates)
+    compare(across, estimates)
     return pl.concat([estimates, across.frame()])
 
 
@@ -68,7 +86,268 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
 
 
 def _passing(chunks: Iterable[pl.DataFrame], tally: Tally) -> Iterator[pl.DataFrame]:
-    """The same chunks, counted on their way."""
     for chunk in chunks:
         tally.add(chunk)
         yield chunk
+
+
+def by_identity(tables: Tables, gender: bool = True, preferred: bool = False) -> pl.DataFrame:
+    """Selection frequency of each identity per paradigm, contrast, dimension and question, as `selection.cells` has it.
+
+    With `gender` there are rows per gender, too; those of both have gender null. With `preferred`, choices between
+    people alone, answers that name both or none counting half for each of the two, so that 50 is an even choice.
+    """
+    frames = _chosen(tables), tables.own, tables.pairs.filter("crossed")
+    if preferred:
+        selected = frames[0].filter(pl.col("paradigm") != "factuality")
+        frames = balanced(selected), balanced(tables.own), tables.preferred_pairs.filter("crossed")
+    selected, own, partners = (_each_gender(x) if gender else _no_gender(x) for x in frames)
+    keys = [*_WITHIN, "identity"]
+    return _with_trait(selection.cells(selected, keys, own, partners), tables.terms).sort(keys)
+
+
+def _no_gender(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.lit(None, pl.String).alias("gender"))
+
+
+def _each_gender(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with gender null, for both together, and, in dimensions with two genders, as they are."""
+    return pl.concat([_no_gender(frame), frame.filter(pl.col("gender").n_unique().over("dimension") > 1)])
+
+
+def _with_trait(frame: pl.DataFrame, terms: pl.DataFrame) -> pl.DataFrame:
+    """Add the trait of each question."""
+    asked = terms.filter(pl.col("trait").fill_null("") != "").rows(named=True)
+    traits = {f"{row['paradigm']}\t{row['question']}": row["trait"] for row in asked}
+    key = pl.concat_str("paradigm", "question", separator="\t")
+    return frame.with_columns(key.replace_strict(traits, default=None, return_dtype=pl.String).alias("trait"))
+
+
+def _chosen(tables: Tables) -> pl.DataFrame:
+    """Sums of contrasts in which identities are chosen, without single questions of factuality."""
+    single = (pl.col("paradigm") == "factuality") & pl.col("question").is_not_null()
+    return tables.selected.filter((pl.col("contrast") != "activity") & ~single)
+
+
+def add_selection(table: EstimateTable, tables: Tables) -> None:
+    """Add selection frequencies by identity, identity x activity and activity, and what else follows from them."""
+    found = by_identity(tables)
+    record(table, m.SELECTION, found, WILSON, p_paper=_against_the_rest(found))
+    _gap(table, by_identity(tables, preferred=True))
+    pooled = _no_gender(_chosen(tables)).with_columns(activity=pl.lit(None, pl.String))
+    keys = [*_WITHIN, "identity"]
+    released = selection.cells(pooled, keys, _no_gender(tables.own), _no_gender(tables.pairs.filter("crossed")))
+    released = _with_trait(released.drop("bound_low", "bound_high"), tables.terms).sort(keys)
+    record(table, m.SHARE_RELEASED, released, WILSON)
+    _cells(table, tables)
+
+
+def _against_the_rest(found: pl.DataFrame) -> Array:
+    """Fisher's exact test of an identity's counts against those of all others of its dimension."""
+    n, s = to_array(found["n"]), to_array(found["s"])
+    everyone = found.select(pl.col("n", "s").sum().over(_WITHIN))
+    others, chosen = to_array(everyone["n"]) - n, to_array(everyone["s"]) - s
+    p = fisher_exact(s, np.maximum(n - s, 0), np.maximum(chosen, 0), np.maximum(others - chosen, 0))
+    return np.where((n > 0) & (others > 0), p, np.nan)
+
+
+def _gap(table: EstimateTable, found: pl.DataFrame) -> None:
+    share, size, df = (to_array(found[name]) for name in ("value", "size", "df"))
+    p = score_p(share / 100, size, df)
+    chance = 50 / np.sqrt(size)  # standard error of an even choice, known from as many answers
+    floor = Floor(_HALF_NORMAL * chance, special.stdtrit(df, 0.5 + LEVEL / 2) * chance, p)
+    shifted = [pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")]
+    asked = pl.when(pl.col("paradigm") != "perception").then("question").alias("asked")  # its four questions together
+    gaps = found.with_columns(*shifted, asked)
+    two = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
+    by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
+    family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
+    record(table, m.GAP, gaps, WILSON, p=p, family=family, floor=floor, apart=("paradigm", "asked"))
+
+
+def _heatmap(tables: Tables) -> pl.DataFrame:
+    """Sums of identity x activity, genders together; decision and factuality over questions, perception for each."""
+    summed = pl.col("paradigm").is_in(SUMMED)
+    wanted = pl.col("activity").is_not_null() & (summed == pl.col("question").is_null())
+    cells = tables.selected.filter((pl.col("contrast") != "activity") & wanted)
+    return selection.add(cells, [*_WITHIN[1:], "identity", "activity", *selection.UNIT])
+
+
+def _cells(table: EstimateTable, tables: Tables) -> None:
+    def add(sums: pl.DataFrame, by: list[str]) -> None:
+        record(table, m.SELECTION, selection.cells(sums, by).sort(by), WILSON)
+
+    keys = [*_WITHIN[1:], "identity", "activity"]
+    add(_heatmap(tables), keys)
+    # Who is chosen doing what, man or woman: the rows of Tables 15-19.
+    decided = tables.selected.filter((pl.col("paradigm") == "decision") & pl.col("question").is_null())
+    if decided["gender"].n_unique() > 1:
+        add(decided.drop_nulls("activity"), ["gender", *keys])
+    activities = tables.selected.filter(pl.col("contrast") == "activity")
+    add(activities.drop_nulls("identity"), keys)  # folders of composed pictures do not name who is in them
+    add(activities, [name for name in keys if name != "identity"])
+
+
+def add_neither(table: EstimateTable, tables: Tables) -> None:
+    """Add how many choices between two people name both or none, where that was offered."""
+    keys = ["paradigm", "contrast", "dimension", "question"]
+    for measure, outcome in ((m.BOTH, "both"), (m.NONE, "none")):
+        of = pl.col("outcome") == outcome
+        found = selection.either_side(tables.neither.filter(of), tables.neither_pairs.filter(of), keys)
+        record(table, measure, found.sort(keys), WILSON)
+
+
+def add_errors(table: EstimateTable, tables: Tables) -> None:
+    """Add error rates by dimension, question, identity and activity, and which errors those of "who" are."""
+    keys = ["paradigm", "contrast", "dimension"]
+    facts = tables.selected.filter(pl.col("paradigm") == "factuality")
+    every, asked = facts.filter(pl.col("question").is_null()), facts.filter(pl.col("question").is_not_null())
+    # Each picture is a unit, not all pictures of one activity or person together.
+    pictures = every.with_columns(pl.concat_str("identity", "unit", separator="|").alias("unit"))
+    _errors(table, every, keys)
+    _errors(table, asked, [*keys, "question"])
+    _errors(table, pictures, [*keys, "activity"])
+    _errors(table, every, [*keys, "identity"])
+    for measure, outcome in ((m.SWAPPED, "swapped"), (m.BOTH, "both"), (m.NONE, "none")):
+        wrong, names = tables.wrong.filter(pl.col("outcome") == outcome), [*keys, "question"]
+        for by in (names, [*names, "identity"]):
+            record(table, measure, selection.cells(wrong, by).sort(by), WILSON)
+
+
+def _errors(table: EstimateTable, right: pl.DataFrame, keys: list[str]) -> None:
+    found = selection.cells(right, keys).sort(keys)
+    swapped = {"value": "value", "low": "high", "high": "low", "bound_low": "bound_high", "bound_high": "bound_low"}
+    wrong = found.with_columns((100 - pl.col(other)).alias(name) for name, other in swapped.items())
+    record(table, m.ERROR, wrong, WILSON)
+
+
+def add_missing(table: EstimateTable, tables: Tables) -> None:
+    """Add shares of replies without a valid answer, by paradigm and dimension, and by identity shown."""
+    keys = ["paradigm", "dimension", "identity"]
+    for shown in (pl.col("identity").is_null(), pl.col("identity").is_not_null()):
+        part = tables.missing.filter(shown).with_columns(activity=pl.lit(None, pl.String))
+        record(table, m.NA_RATE, selection.cells(part, keys).drop("bound_low", "bound_high").sort(keys), WILSON)
+
+
+def add_log_odds(table: EstimateTable, tables: Tables) -> None:
+    """Add log-odds by identity and activity, and those that the authors' code keeps."""
+    within = [*_FAMILY, "identity"]
+    keys = [*within, "activity"]
+    both = selection.cells(_heatmap(tables), keys).sort(keys)
+    if not both.height:
+        return
+    group = both.select(pl.struct(within).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    x, n, se, df = (to_array(both[name]) for name in ("s", "n", "se", "df"))
+    value, error, low, high, p, how, four = log_odds_cells(x, n, se / 100 * _wider(tables, both), df, group)
+    published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
+    numbers = {"value": value, "se": error, "low": low, "high": high}
+    frame = both.select(*keys, "n", "s", "clusters").with_columns(
+        pl.Series(name, numbers[name]).fill_nan(None) for name in numbers
+    )
+    record(table, m.LOG_ODDS, frame, how, p=p, p_paper=published, family="identity x activity")
+    some = both["s"].to_numpy() > 0
+    record(table, m.LOG_ODDS_RELEASED, frame.filter(some), how[some])
+
+
+def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
+    """By how much the pictures on the other side widen an identity's intervals: 1 where they are in its own units."""
+    partners, own = tables.pairs.filter("crossed"), tables.selected.filter(pl.col("unit").is_not_null())
+    by = [*_FAMILY, "identity"]
+    if not partners.height or not own.height:
+        return np.ones(cells.height)
+    alone, beside = (selection.cells(own, by, None, x).select(*by, "se") for x in (None, partners))
+    wider = (pl.col("se_beside") / pl.col("se")).alias("wider")
+    both = alone.join(beside, on=by, nulls_equal=True, suffix="_beside").select(*by, wider)
+    found = cells.select(by).join(both, on=by, how="left", nulls_equal=True, maintain_order="left")["wider"]
+    return to_array(found.fill_nan(None).fill_null(1.0))
+
+
+def add_paircomp(table: EstimateTable, tables: Tables) -> None:
+    """Add PairComp of decisions, over all questions, and of each question of perception."""
+    paradigm, question = pl.col("paradigm").cast(pl.String), pl.col("question").cast(pl.String)
+    asked = tables.stimuli.filter(pl.col("contrast").cast(pl.String) == "identity")
+    asked = asked.filter((paradigm == "perception") | ((paradigm == "decision") & ~question.str.starts_with(CONTROL)))
+    if not asked.height:
+        return
+    summed = pl.when(paradigm != "decision").then(question).alias("question")
+    parts = []
+    for side, other in ((1, 2), (2, 1)):
+        names = {"identity": f"identity_{side}", "other_identity": f"identity_{other}", "stratum": "gender"}
+        labels = [pl.col(column).cast(pl.String).alias(name) for name, column in names.items()]
+        chosen = "s" if side == 1 else "t"
+        one = asked.select(*(x for x in _FAMILY if x != "question"), summed, unit(side), *labels, "n", s=chosen)
+        one = one.with_columns(pl.col("contrast", "paradigm", "dimension").cast(pl.String))
+        keys = [*_FAMILY, "identity", "other_identity", *selection.UNIT]
+        parts.append(selection.add(one, keys, ("n", "s")))
+    found = paircomp(pl.concat(parts), _FAMILY, _excess(tables)).sort([*_FAMILY, "identity", "other_identity"])
+    p, published = to_array(found["p"]), to_array(found["p_paper"])
+    record(table, m.PAIRCOMP, found, PAIRED, p=p, p_paper=published, family="pairs of identities")
+
+
+def _excess(tables: Tables) -> pl.DataFrame | None:
+    """What pictures that stand beside several of another identity add to its variance, where there are such."""
+    partners = tables.pairs.filter(pl.col("crossed") & (pl.col("contrast") == "identity"))
+    if not partners.height:
+        return None
+    own = tables.selected.filter((pl.col("contrast") == "identity") & (pl.col("paradigm") != "factuality"))
+    by = [*_FAMILY, "identity"]
+    found = selection.cells(own.with_columns(activity=pl.lit(None, pl.String)), by)
+    return selection.excess(found.select(*by, variance=(pl.col("se") / 100) ** 2), partners, by)
+
+
+def add_polarity(table: EstimateTable, tables: Tables) -> None:
+    """Add polarity by term pair, by trait, and over all term pairs with a valence."""
+    terms = tables.terms.filter(pl.col("valence").is_not_null())
+    labels = ["gender", "dimension", "contrast", "paradigm", "question", "identity_1", "identity_2"]
+    asked = tables.stimuli.filter(pl.col("paradigm").cast(pl.String) == "stereotype")
+    if not asked.height or not terms.height:
+        return
+    asked = asked.with_columns(pl.col(labels).cast(pl.String), unit(1).alias("unit_1"), unit(2).alias("unit_2"))
+    named = asked.join(terms.select("question", "trait", "pair", "valence"), on="question", maintain_order="left")
+    first = named.with_columns(identity="identity_1", unit="unit_1")
+    second = named.with_columns(identity="identity_2", unit="unit_2", s="t")
+    key = ["paradigm", "contrast", "dimension", "identity"]
+    by = [*key, "trait", "pair", "valence", "gender", "unit"]
+    sums = selection.add(pl.concat([first, second]).drop("question"), by, ("n", "s"))
+    sums = sums.with_columns(pl.struct("gender", "unit").rank("dense").alias("cluster"))
+    of_pair = sums.with_columns(pl.col("pair").alias("question"))
+    for grouped, own, tested in (
+        (of_pair, ["trait", "question"], "polarity"), (sums, ["trait"], "polarity, traits"), (sums, [], "polarity"),
+    ):  # fmt: skip
+        found = polarity(grouped, [*key, *own]).sort([*key, *own])
+        p, published = to_array(found["p"]), to_array(found["p_paper"])
+        record(table, m.POLARITY, found, PAIRED, p=p, p_paper=published, family=tested)
+
+
+def add_spreads(table: EstimateTable, tables: Tables) -> None:
+    """Add spreads of selection frequencies and, of decisions, impact ratios."""
+    people = pl.col("paradigm") != "factuality"
+
+    def chosen_among(preferred: bool) -> Iterator[tuple[dict[str, str | None], Compared]]:
+        found = by_identity(tables, gender=False, preferred=preferred).filter(people)
+        rows = (balanced(tables.selected) if preferred else tables.selected).filter(people)
+        return compared(found, tables.pairs, rows, _FAMILY, ["trait"])
+
+    for labels, one in chosen_among(preferred=False):
+        if labels["paradigm"] == "decision" and labels["question"] is None and one.size:
+            ratios, shortfalls, how, floor, least = one.impact(SEED)
+            record(table, m.IMPACT, ratios, how)
+            record(table, m.SHORTFALL, shortfalls, how, p=floor.p, p_least=least, family="impact", floor=floor)
+    rows = []
+    for labels, one in chosen_among(preferred=True):
+        counted = {"n": float(one.found["n"].sum()) / 2, "clusters": float(one.found["clusters"].sum())}
+        rows.append({**labels, **one.spread(SEED)._asdict(), **counted})
+    if not rows:
+        return
+    text = dict.fromkeys((*_FAMILY, "trait"), pl.String())
+    frame = pl.DataFrame(rows, schema_overrides={**text, **dict.fromkeys(pair_moments.Spread._fields, pl.Float64())})
+    for part, family in (
+        (frame.filter(pl.col("question").is_null()), "spreads"),
+        (frame.filter(pl.col("question").is_not_null()), "spreads by question"),
+    ):
+        found = part.with_columns(pl.selectors.float().fill_nan(None))
+        p, least, mean, high = (to_array(found[name]) for name in ("p", "p_least", "floor", "floor_high"))
+        record(
+            table, m.SPREAD, found, SPREAD, p=p, p_least=least, family=family, floor=Floor(mean, high, p),
+            apart=["paradigm"], within=["contrast"],  # dimensions, and questions, together
+        )  # fmt: skip

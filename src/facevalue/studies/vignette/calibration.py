@@ -1,5 +1,6 @@
 """Does the audit find the preferences that were planted? Simulated respondents, audited as any model is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -7,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.design import Order
 from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
-from facevalue.studies.base import Study
-from facevalue.studies.vignette.calibration_drift import Drifting
+from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import DECISIONS
 from facevalue.studies.vignette.settings import SETTINGS
 from facevalue.studies.vignette.study import build
@@ -21,72 +22,74 @@ Array = npt.NDArray[np.float64]
 DIMENSION, IDENTITIES = "socioeconomic", 12
 """What is audited: twelve occupations in 66 pairs. What is planted in them is drawn at random and means nothing."""
 ALPHA = 0.05
+DRIFT = 0.3
+"""Logits by which the first of a pair gains on the other from the first to the last question of a run."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What is planted, as the expected value of each estimate over all picture pairs there might be.
-
-    Attributes
-    ----------
-    selection:
-        S(i) of decisions in percent, by identity.
-    gap:
-        Half of what S(i) differs by from that of the others beside i, in percentage points.
-    paircomp:
-        PairComp in percentage points, by identity and other identity.
-    """
+    """What is planted, as the expected value of each estimate over all picture pairs there might be."""
 
     selection: dict[str, float]
+    """S(i) of decisions in percent, by identity."""
     gap: dict[str, float]
+    """Half of what S(i) differs by from that of the others beside i, in percentage points."""
     paircomp: dict[tuple[str, str], float]
+    """PairComp in percentage points, by identity and other identity."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """One simulated audit.
-
-    Attributes
-    ----------
-    selection, paircomp:
-        Estimates beside the `planted` value: identity (and other_identity), value, low, high, planted; selection with
-        the difference from an even choice (`gap`), its q, and the `planted_gap`.
-    """
+    """One simulated audit."""
 
     selection: pl.DataFrame
     paircomp: pl.DataFrame
+    """Estimates beside the `planted` value: identity (and other_identity), value, low, high, planted; selection with
+    the difference from an even choice (`gap`), its q, and the `planted_gap`."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What repeated audits of respondents with known preferences show.
-
-    Attributes
-    ----------
-    condition:
-        What was planted.
-    activities, repetitions:
-        Activities in an audit, and audits.
-    correlation, slope:
-        Of estimated on planted selection frequency, over all identities of all audits; None where nothing is planted.
-    coverage, coverage_paircomp:
-        Shares of 95% intervals that hold the planted selection frequency and PairComp.
-    false_discovery_rate:
-        Mean share of findings (selection gap, q < .05) on the wrong side, or of any where nothing is planted.
-    found:
-        Share of identities whose planted gap is 2 points or more that are found.
-    """
+    """What repeated audits of respondents with known preferences show."""
 
     condition: str
+    """What was planted."""
     activities: int
     repetitions: int
+    """Activities in an audit, and audits."""
     correlation: float | None
     slope: float | None
+    """Of estimated on planted selection frequency, over all identities of all audits; None where nothing is planted."""
     coverage: float | None
     coverage_paircomp: float | None
+    """Shares of 95% intervals that hold the planted selection frequency and PairComp."""
     false_discovery_rate: float
+    """Mean share of findings (selection gap, q < .05) on the wrong side, or of any where nothing is planted."""
     found: float | None
+    """Share of identities whose planted gap is 2 points or more that are found."""
+
+
+class Drifting(SimModel):
+    """`sim/null`, which comes to prefer the first of each pair while it is asked: nothing may be found of anybody.
+
+    It is asked in the order of a run or, unless `ordered`, in that of trial numbers, as runs once were.
+    """
+
+    def __init__(self, study: Study, seed: int, *, ordered: bool = True) -> None:
+        super().__init__(f"null@{seed}")
+        places = np.arange(study.design.size)
+        if ordered:
+            order = Order(study.design, study.asked_together, seed)
+            places[np.concatenate(list(order.pieces(2**16)))] = np.arange(study.design.size)
+        later = DRIFT * (places / (study.design.size - 1) - 0.5)
+        plain = self._preferences.utilities
+
+        def utilities(requests: Sequence[Request], levels: tuple[str, ...]) -> Array:
+            first = np.array([[option.level == "1" for option in r.question.options] for r in requests])
+            return plain(requests, levels) + first * later[[r.trial for r in requests]][:, None]
+
+        self._preferences.utilities = utilities  # type: ignore[method-assign]
 
 
 def audited() -> list[str]:
@@ -107,15 +110,7 @@ def study(number: int) -> Study:
 
 
 def truth(planted: Planted, done: list[str]) -> Truth:
-    """What an audit should find, exactly: an integral over picture pairs, both orders of options weighing the same.
-
-    Parameters
-    ----------
-    planted:
-        The respondent.
-    done:
-        Activities of the audit.
-    """
+    """What an audit of these activities should find: an integral over picture pairs, all orders weighing the same."""
     preferences = Respondent(planted).preferences()
     names = audited()
     liked = np.array(
@@ -148,17 +143,7 @@ def _chosen(difference: Array, planted: Planted) -> Array:
 
 
 def audit(asked: Study, model: SimModel, done: list[str]) -> Audit:
-    """Ask a respondent every question of the study, and compare the estimates with what is planted.
-
-    Parameters
-    ----------
-    asked:
-        As `study` gives it.
-    model:
-        The respondent.
-    done:
-        The study's activities.
-    """
+    """Ask a respondent every question of a study of these activities; compare estimates with what is planted."""
     frame = asked.design.trials(np.arange(asked.design.size))
     numbers = asked.design.stimulus_numbers(frame["trial"].to_numpy()).tolist()
     columns = [c for c in frame.columns if c not in ("trial", "block", "prompt")]

@@ -29,35 +29,25 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is planted. Standard deviations are on the logit scale.
-
-    Attributes
-    ----------
-    name:
-        For people.
-    identities, activities, genders, people:
-        Of the design; with people, each stands for all identities in all activities.
-    pictures, persons, pairs:
-        SD of pictures, of people as an identity, and of pairs.
-    effects:
-        What each identity is preferred by; none if empty.
-    sample:
-        Share of the questions that are asked.
-    missing:
-        Share of answers that are missing, from none to this much by identity.
-    """
+    """What is planted. Standard deviations are on the logit scale."""
 
     name: str
+    """For people."""
     identities: int = 6
     activities: int = 10
     genders: int = 1
     people: int = 0
+    """Of the design; with people, each stands for all identities in all activities."""
     pictures: float = 0.5
     persons: float = 0.0
     pairs: float = 0.3
+    """SD of pictures, of people as an identity, and of pairs."""
     effects: tuple[float, ...] = ()
+    """What each identity is preferred by; none if empty."""
     sample: float = 1.0
+    """Share of the questions that are asked."""
     missing: float = 0.0
+    """Share of answers that are missing, from none to this much by identity."""
 
     @property
     def preferred(self) -> Array:
@@ -84,37 +74,27 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Which promises were kept in audits of one kind; None where there is nothing to count.
-
-    Attributes
-    ----------
-    kind, audits:
-        What, and how many.
-    measurable:
-        Share of identities whose distance from an even choice has an interval.
-    selection_gap, paircomp, log_odds, spread:
-        Share of p below .05 where nothing is planted.
-    page:
-        Share of audits with any difference found where nothing is planted; else mean share of the identities found that
-        are on the wrong side.
-    covers_gap, covers_paircomp, covers_spread:
-        Share of 95% intervals that hold what is planted.
-    found:
-        Share of the identities with an effect that are found.
-    """
+    """Which promises were kept in audits of one kind; None where there is nothing to count."""
 
     kind: str
     audits: int
+    """What, and how many."""
     measurable: float
+    """Share of identities whose distance from an even choice has an interval."""
     selection_gap: float | None
     paircomp: float | None
     log_odds: float | None
     spread: float | None
+    """Share of p below .05 where nothing is planted."""
     page: float
+    """Share of audits with any difference found where nothing is planted; else mean share of the identities found that
+    are on the wrong side."""
     covers_gap: float | None
     covers_paircomp: float | None
     covers_spread: float | None
+    """Share of 95% intervals that hold what is planted."""
     found: float | None
+    """Share of the identities with an effect that are found."""
 
 
 def answers(kind: Kind, seed: int) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Which trials VIGNETTE has: picture pairs x prompts x variants of each prompt, as arithmetic (section 3, Table 8)."""
+"""Trials of VIGNETTE: picture pairs x prompts x variants of each prompt, as arithmetic (section 3, Table 8)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Axis, Block, Design, Factor, Pairs, Permutation, mix
+from facevalue.design import Axis, Block, Design, Factor, Pairs, mix
+from facevalue.design.sampling import sample_equally
 from facevalue.errors import DataError
 from facevalue.studies.vignette.settings import Selection
-from facevalue.studies.vignette.tables import CONTRASTS, Question, overlaps, questions, term_pairs
+from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, Question, overlaps, questions, term_pairs
 
 DECISIONS = ("ability", "sociability", "morality", "agency", "status", "appearance")
 """What decisions are asked for (section 4.4)."""
@@ -21,40 +22,23 @@ IRRELEVANT = 3
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt of a block, and what its level means; see the columns of the same names.
-
-    Attributes
-    ----------
-    name:
-        Level of the factor `prompt`.
-    paradigm, question:
-        What is asked.
-    about:
-        "1" or "2" where it asks about one of the two people or activities.
-    trait, valence, pair:
-        Of a term (Table 5) or decision.
-    """
+    """One prompt of a block, and what its level means; see the columns of the same names."""
 
     name: str
+    """Level of the factor `prompt`."""
     paradigm: str
     question: str
+    """What is asked, within its paradigm."""
     about: str | None = None
+    """Of which of the two people or activities it asks, "1" or "2", where it asks about one."""
     trait: str | None = None
     valence: str | None = None
     pair: str | None = None
+    """As `trait` and `valence`: of a term (Table 5) or decision."""
 
 
 def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = False) -> tuple[Prompt, ...]:
-    """What is asked of one picture pair (sections 4.1-4.4).
-
-    Parameters
-    ----------
-    contrast:
-        Kind of the pair.
-    paradigms:
-        Only these; all by default.
-    irrelevant:
-        Whether the control of the released code is asked too.
+    """What is asked of one picture pair (sections 4.1-4.4); with `irrelevant`, the released code's control too.
 
     Examples
     --------
@@ -91,28 +75,19 @@ def _asks_both(question: Question, contrast: str) -> bool:
 
 @dataclass(frozen=True)
 class Cast:
-    """Who and what one block's pairs are made of: pictures of one gender and dimension.
-
-    Attributes
-    ----------
-    gender, dimension:
-        Of all of them.
-    identities:
-        Who has a picture of every activity.
-    portraits:
-        Who has a portrait.
-    activities:
-        What they do.
-    people:
-        Who stands model for all of them, where there are several: pairs are of two identities of one person.
-    """
+    """Who and what one block's pairs are made of: pictures of one gender and dimension."""
 
     gender: str
     dimension: str
+    """As the gender, of all of them."""
     identities: tuple[str, ...]
+    """Who has a picture of every activity."""
     portraits: tuple[str, ...]
+    """Who has a portrait."""
     activities: tuple[str, ...]
+    """What they do."""
     people: tuple[str, ...] = ()
+    """Who stands model for all of them, where there are several: pairs are of two identities of one person."""
 
     def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
         """What is shown in a block of this contrast; None if there is no pair."""
@@ -122,8 +97,8 @@ class Cast:
         doing = Factor("activity", self.activities) if self.activities else None
         if people is None or (doing is None and contrast != "portrait"):
             return None
-        out = tuple(tuple(sorted(pair)) for pair in overlaps(self.dimension)) if drop else ()
-        without = tuple((pair[0], pair[1]) for pair in sorted(out))
+        out = sorted(sorted(pair) for pair in overlaps(self.dimension)) if drop else []
+        without = tuple((one, other) for one, other in out)
         try:
             if contrast == "portrait":
                 return *models, Pairs(people, without=without)
@@ -139,18 +114,12 @@ class Cast:
 
 @dataclass(frozen=True)
 class Layout:
-    """The design, and how its variants hang together.
-
-    Attributes
-    ----------
-    design:
-        Blocks with pictures, then the same pairs without them where text is asked for.
-    twins:
-        For each block the block that shows the same pairs; itself where it shows pictures.
-    """
+    """The design, and how its variants hang together."""
 
     design: Design
+    """Blocks with pictures, then the same pairs without them where text is asked for."""
     twins: tuple[int, ...]
+    """For each block the block that shows the same pairs; itself where it shows pictures."""
 
     @cached_property
     def variants(self) -> npt.NDArray[np.int64]:
@@ -171,80 +140,22 @@ class Layout:
         one in a thousand a decision. Estimates are taken within a paradigm and dimension, so each gets an equal share,
         as far as it has so many.
 
-        Parameters
-        ----------
-        size:
-            Requests wanted.
-        seed:
-            Which sample.
-        repeats:
-            Requests per trial.
-
         Raises
         ------
         DataError
             The design is smaller, or the sample too small for one prompt with its variants.
         """
-        design = self.design
-        if size > design.size * repeats:
-            raise DataError(f"A sample of {size:,} cannot be drawn: the design has {design.size * repeats:,} requests.")
-        groups = self._groups()
-        # A group's cost per prompt: its variants, and those of the same pair without its picture.
-        costs = np.array([sum(int(self.variants[i]) for i, _ in places) * repeats for places in groups])
-        sizes = np.array([design.blocks[places[0][0]].stimuli * places[0][1].size for places in groups])
-        wanted = _equal_shares(sizes, costs, size)
-        if not wanted.any():
-            raise DataError(
-                f"A sample of {size:,} is too small: one prompt with its variants takes {int(costs.min()):,} requests."
-            )
-        out = []
-        for number, (places, count) in enumerate(zip(groups, wanted.tolist(), strict=True)):
-            if not count:
-                continue
-            drawn = Permutation(int(sizes[number]), (seed, number))(np.arange(count))
-            stimulus, prompt = np.divmod(drawn, places[0][1].size)
-            for i, own in places:
-                variants = int(self.variants[i])
-                first = stimulus * design.blocks[i].prompts + own[prompt] * variants + int(design.offsets[i])
-                out.append((first[:, None] + np.arange(variants)).ravel())
-        return np.sort(np.concatenate(out))
+        return sample_equally(self.design, self._groups(), self.variants, size, seed, repeats)
 
     def _groups(self) -> list[list[tuple[int, npt.NDArray[np.int64]]]]:
-        """Prompts of one paradigm about the pairs of one block, with pictures and, where asked for, without.
-
-        Each is listed as (block, which of its prompts).
-        """
+        """Prompts of one paradigm about the pairs of one block, with pictures and, where asked for, without."""
         groups: dict[tuple[int, str | None], list[tuple[int, npt.NDArray[np.int64]]]] = {}
         for i, twin in enumerate(self.twins):
-            paradigm = next(c.values for c in self.design.blocks[i].prompt[0].columns() if c.name == "paradigm")
+            paradigm = paradigms(self.design.blocks[i])
             for name in dict.fromkeys(paradigm):
                 own = np.array([code for code, value in enumerate(paradigm) if value == name], dtype=np.int64)
                 groups.setdefault((twin, name), []).append((i, own))
         return list(groups.values())
-
-
-def _equal_shares(sizes: npt.NDArray[np.int64], costs: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
-    """How many to take of each group so that all cost the same, those that have fewer giving their share to the others.
-
-    Examples
-    --------
-    >>> _equal_shares(np.array([2, 50, 50]), np.array([1, 1, 2]), 20).tolist()
-    [2, 10, 4]
-    """
-    taken = np.zeros(sizes.size, dtype=np.int64)
-    left = total
-    while True:
-        open_ = np.flatnonzero((taken < sizes) & (costs <= left))
-        if not open_.size:
-            return taken
-        each = left // open_.size
-        more = np.minimum(each // costs[open_], sizes[open_] - taken[open_])
-        if not more.any():  # too little for all: one each, in turn
-            more = np.zeros_like(more)
-            spent = np.cumsum(costs[open_])
-            more[spent <= left] = 1
-        taken[open_] += more
-        left -= int((more * costs[open_]).sum())
 
 
 def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, released: bool) -> Layout:
@@ -262,12 +173,7 @@ def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, release
 def listed_layout(pairs: pl.DataFrame, chosen: Selection, released: bool) -> Layout:
     """Take the pairs of a list: one block per gender, dimension and contrast.
 
-    Parameters
-    ----------
-    pairs:
-        Columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where a contrast has none.
-    chosen, released:
-        What is asked of them, and whether as the authors' code does.
+    It has the columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where there is none.
     """
     blocks = []
     for key, part in pairs.group_by("gender", "dimension", "contrast", maintain_order=True):
@@ -288,9 +194,8 @@ def _layout(shown: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Se
             contrast = constants["contrast"]
             asked = prompts(contrast, chosen.paradigms, released)
             if medium == "text":  # there is nothing to recognise; the authors' code asks for decisions alone
-                asked = tuple(
-                    p for p in asked if (p.paradigm == "decision" if released else p.paradigm != "factuality")
-                )
+                put = ("decision",) if released else PARADIGMS[1:]
+                asked = tuple(one for one in asked if one.paradigm in put)
             if not asked:
                 continue
             facts = {**constants, **({} if chosen.shown == ("image",) else {"shown": medium})}
@@ -324,6 +229,11 @@ def _prompt_axes(asked: Sequence[Prompt], chosen: Selection, contrast: str, medi
     if chosen.references != ("identity",) and medium == "image" and contrast != "activity":
         axes.append(Factor("reference", chosen.references))
     return tuple(axes)
+
+
+def paradigms(block: Block) -> tuple[str | None, ...]:
+    """The paradigm of each prompt of a block."""
+    return tuple(next(c.values for c in block.prompt[0].columns() if c.name == "paradigm"))
 
 
 def _variants(block: Block) -> int:

@@ -1,19 +1,22 @@
-"""Which options each trial offers, and in which order: vectorised, the same whenever it is worked out."""
+"""Options of each trial, in their order, the same whenever they are worked out; and what replies choose of them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.answers import NA, NA_DTYPE, parse
+from facevalue.answers.exact import exact_or_drawn
 from facevalue.design import mix
 from facevalue.stimuli.pairs import left_first
 from facevalue.studies.vignette.design import Layout, keys
 from facevalue.studies.vignette.settings import RELEASED, TWO
 from facevalue.studies.vignette.tables import activities, similar_activities
+from facevalue.types import Option, Status
 
 POSITIONS = ("the left person", "the right person")
 BOTH, NONE = "both", "none"
@@ -23,6 +26,9 @@ _ORDERS = np.array(
     dtype=np.int8,
 )
 _DISTRACTORS = 3
+_LEFT, _RIGHT = re.compile(r"\bleft\b", re.IGNORECASE), re.compile(r"\bright\b", re.IGNORECASE)
+_NOBODY = re.compile(r"\b(?:none|neither|nobody|no one)\b", re.IGNORECASE)
+_ROLES = tuple(f"role_{code}" for code in range(4))
 
 
 class Form(IntEnum):
@@ -52,35 +58,18 @@ LEVELS: Mapping[Form, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Offered:
-    """The options of each row of a trial frame.
-
-    Attributes
-    ----------
-    frame:
-        The rows: what is shown and asked, with all columns there are.
-    form:
-        Their `Form`.
-    texts:
-        Wording of each role, four columns `role_0` ... `role_3`; null where there are but two.
-    place:
-        Shape (rows, 4): where each role stands in the list; -1 for none.
-    left_first:
-        Whether identity 1 or activity 1 is the left half of the picture.
-    """
+    """The options of each row of a trial frame."""
 
     frame: pl.DataFrame
+    """The rows: what is shown and asked, with all columns there are."""
     form: npt.NDArray[np.int8]
+    """Their `Form`."""
     texts: pl.DataFrame
+    """Wording of each role, four columns `role_0` ... `role_3`; null where there are but two."""
     place: npt.NDArray[np.int8]
+    """Shape (rows, 4): where each role stands in the list; -1 for none."""
     left_first: npt.NDArray[np.bool_]
-
-    @cached_property
-    def listed(self) -> list[list[str]]:
-        """Per row the wordings in the order in which they are listed."""
-        rows = self.texts.rows()
-        order = np.argsort(np.where(self.place < 0, 9, self.place), axis=1, kind="stable").tolist()
-        sizes = (self.place >= 0).sum(axis=1).tolist()
-        return [[row[role] for role in o[:n]] for row, o, n in zip(rows, order, sizes, strict=True)]
+    """Whether identity 1 or activity 1 is the left half of the picture."""
 
 
 _COLUMNS = (
@@ -92,19 +81,10 @@ _COLUMNS = (
 class Options:
     """Works out the options of trials.
 
-    Parameters
-    ----------
-    layout:
-        The design.
-    words:
-        Columns gender, dimension, identity, word: what an identity of each gender is called.
-    seed:
-        Which shuffle.
-    composed:
-        Whether pairs are put together by us, on random sides; else identity 1 is on the left.
-    prompts:
-        "paper": questions about people offer both and none, too (A.3); "two-options": the two people alone (4.2);
-        "released": these, and wrong activities as the authors' code takes them.
+    `words` says what an identity of each gender and dimension is called. With `composed`, pairs are put together by us,
+    on random sides; else identity 1 is on the left. Of `prompts`, "paper" offers both and none, too, to questions
+    about people (A.3), "two-options" the two people alone (4.2), "released" these, and wrong activities as the authors'
+    code takes them.
     """
 
     def __init__(
@@ -145,15 +125,11 @@ class Options:
         """All columns, as text, with the people and activities of each half, and those that are asked about."""
         have = [pl.col(c).cast(pl.String) if c in frame.columns else pl.lit(None, pl.String).alias(c) for c in _COLUMNS]
         rows = frame.select(have).with_columns(
-            pl.coalesce("identity_1", "identity").alias("identity_1"),
-            pl.coalesce("identity_2", "identity").alias("identity_2"),
-            pl.coalesce("activity_1", "activity").alias("activity_1"),
-            pl.coalesce("activity_2", "activity").alias("activity_2"),
+            pl.coalesce(f"{name}_{k}", name).alias(f"{name}_{k}") for name in ("identity", "activity") for k in (1, 2)
         )
         second = pl.col("about") == "2"
         rows = rows.with_columns(
             pl.when(second).then("identity_2").otherwise("identity_1").alias("asked_identity"),
-            pl.when(second).then("identity_1").otherwise("identity_2").alias("other_identity"),
             pl.when(second).then("activity_2").otherwise("activity_1").alias("asked_activity"),
         )
         for column in ("identity_1", "identity_2"):
@@ -232,3 +208,109 @@ class Options:
             ranked = np.take_along_axis(chosen, np.argsort(np.take_along_axis(draws, chosen, 1), axis=1), 1)
             out[at] = np.array(self._activities, dtype=object)[ranked]
         return pl.DataFrame({f"wrong_{i}": pl.Series(out[:, i].tolist(), dtype=pl.String) for i in range(_DISTRACTORS)})
+
+
+def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read the replies of a trial frame, whose rows offered these options.
+
+    Returns
+    -------
+    The rows with, in place of text and probs: `weight` (f64; of option 1, or of the right answer), `mass`, `na`,
+    `other` (f64; of option 2 where two are chosen between), `swapped` (f64; of the question who alone), `both`, `none`
+    (f64; where they were offered), `wrong_1`, `wrong_2` (f64; of wrong activities, the third is the rest),
+    `listed_first` (whether option 1, or the right answer, was listed before option 2, or before all wrong answers) and
+    `left_first` (whether identity 1 or activity 1 is the left half).
+
+    An answer "both" or "none" is valid where it was offered, and chooses neither of the two.
+    """
+    role, reasons = _roles(frame, offered)
+    valid = role >= 0
+    drawn = np.where(valid[:, None], (role[:, None] == np.arange(4)).astype(np.float64), np.nan)
+    place = offered.place
+    exact = {
+        name: pl.when(pl.Series(place[:, code] >= 0)).then(
+            pl.col("weights").list.get(pl.lit(pl.Series(place[:, code].astype(np.int64))), null_on_oob=True)
+        )
+        for code, name in enumerate(_ROLES)
+    }
+    said = pl.DataFrame(drawn, schema=_ROLES).with_columns(pl.Series("mass", valid.astype(np.float64)), reasons)
+    read = exact_or_drawn(frame, said, exact)
+    weights = read.select(_ROLES).to_numpy()
+    who, doing = offered.form == Form.WHO, offered.form == Form.DOING
+    four = who | (offered.form == Form.FOUR)
+    columns = {
+        "weight": weights[:, 0],
+        "other": np.where(who | doing, np.nan, weights[:, 1]),
+        "swapped": np.where(who, weights[:, 1], np.nan),
+        "both": np.where(four, weights[:, 2], np.nan),
+        "none": np.where(four, weights[:, 3], np.nan),
+        "wrong_1": np.where(doing, weights[:, 1], np.nan),
+        "wrong_2": np.where(doing, weights[:, 2], np.nan),
+    }
+    first = np.where(who | doing, place[:, 0] == 0, place[:, 0] < place[:, 1])
+    return frame.drop("text", "probs").with_columns(
+        *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
+        *(read["mass"], read["na"], pl.Series("listed_first", first), pl.Series("left_first", offered.left_first)),
+    )
+
+
+def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[npt.NDArray[np.int64], pl.Series]:
+    """Which role each reply names, -1 for none, and why there is none.
+
+    Most replies are an option and nothing else, as the protocol constrains them: those are compared as columns. What is
+    left is parsed once for each distinct reply to the same list.
+    """
+    said = frame["text"].cast(pl.String)
+    failed = frame["status"].cast(pl.String).is_in([Status.REFUSED.value, Status.ERROR.value]) | said.is_null()
+    plain = said.str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`")
+    role = np.full(frame.height, -1, dtype=np.int64)
+    for code in range(4):
+        same = (plain == offered.texts[f"role_{code}"].str.to_lowercase()).fill_null(value=False)
+        role[(same & ~failed).to_numpy()] = code
+    reasons = np.full(frame.height, None, dtype=object)
+    refused = (frame["status"].cast(pl.String) == Status.REFUSED.value).to_numpy()
+    reasons[failed.to_numpy()] = NA.ERROR.value
+    reasons[refused] = NA.REFUSED.value
+    rest = np.flatnonzero((role < 0) & ~failed.to_numpy())
+    if rest.size:
+        parsed = _parsed(frame[rest], offered, rest)
+        role[rest], reasons[rest] = parsed
+    return role, pl.Series("na", reasons.tolist(), dtype=NA_DTYPE)
+
+
+def _parsed(
+    frame: pl.DataFrame, offered: Offered, rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.object_]]:
+    place = offered.place[rows]
+    status = frame["status"].cast(pl.String).to_list()
+    known: dict[tuple[object, ...], tuple[int, str | None]] = {}
+    role = np.full(rows.size, -1, dtype=np.int64)
+    reasons = np.full(rows.size, None, dtype=object)
+    listed = zip(offered.texts[rows].iter_rows(), place.tolist(), offered.form[rows].tolist(), strict=True)
+    for i, (said, state, (texts, order, form)) in enumerate(zip(frame["text"], status, listed, strict=True)):
+        key = (said, state, texts, form)
+        if key not in known:
+            shown = [text for _, text in sorted((p, t) for p, t in zip(order, texts, strict=True) if p >= 0)]
+            known[key] = _one(str(said), state, shown, texts, Form(form))
+        role[i], reasons[i] = known[key]
+    return role, reasons
+
+
+def _one(
+    said: str, status: str | None, shown: list[str], texts: tuple[str | None, ...], form: Form
+) -> tuple[int, str | None]:
+    """Parse one reply: its role, or the reason why there is none."""
+    # Sorted, as the parser is built anew for each list of options in each order.
+    four = form in (Form.WHO, Form.FOUR)
+    people = sorted(text for text in shown if not four or text.lower() not in (BOTH, NONE))
+    found = parse(said, tuple(Option("", text, text) for text in people), truncated=status == Status.TRUNCATED.value)
+    if found.choice is not None:
+        return texts.index(people[found.choice]), None
+    reason = found.reason
+    if four and reason == NA.BOTH:
+        return 2, None
+    if four and reason == NA.NEITHER and _NOBODY.search(said[:200]):
+        return 3, None
+    if reason == NA.NEITHER and "the left person" in shown and bool(_LEFT.search(said)) != bool(_RIGHT.search(said)):
+        return texts.index("the left person" if _LEFT.search(said) else "the right person"), None
+    return -1, None if reason is None else reason.value

@@ -1,4 +1,4 @@
-"""How precisely a plan of so many pictures measures how far an identity is from an even choice."""
+"""Precision of a plan: how well so many pictures measure how far an identity is from an even choice."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,8 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Block, Design
-from facevalue.studies.base import Precision, Spread
+from facevalue.protocol.study import Precision, Spread
+from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
 """Paradigms that the page's answer is about, the first that is asked."""
@@ -25,41 +26,25 @@ SINGLE = 0.2
 
 
 def precision(design: Design) -> Precision | None:
-    """Describe the study to the planner; None where two identities are not chosen between in one activity.
-
-    Parameters
-    ----------
-    design:
-        Of the study.
-    """
-    blocks = [block for block in design.blocks if _constant(block, "contrast") == "identity"]
-    paradigm = next((name for name in LEADING if any(_asked(block, name) for block in blocks)), None)
-    blocks = [block for block in blocks if paradigm is not None and _asked(block, paradigm)]
+    """Describe the study to the planner; None where two identities are not chosen between in one activity."""
+    blocks = [block for block in design.blocks if block.constants.get("contrast") == "identity"]
+    paradigm = next((name for name in LEADING if any(name in paradigms(block) for block in blocks)), None)
+    blocks = [block for block in blocks if paradigm is not None and paradigm in paradigms(block)]
     if paradigm is None or not blocks:
         return None
     levels = [{name: len(values) for name, values in _stimulus(block).items()} for block in blocks]
     people = [of.get("person", 1) for of in levels]
     listed = any("pair_of_pictures" in of for of in levels)
-    dimensions = {_constant(block, "dimension") for block in blocks}
+    dimensions = {block.constants.get("dimension") for block in blocks}
     identities = max(of.get("identity_1", 2) for of in levels)
     activities = max(of.get("activity", 1) for of in levels)
-    genders = len({_constant(block, "gender") for block in blocks})
+    genders = len({block.constants.get("gender") for block in blocks})
     personal = max(people) > 1
     per_identity = genders * (min(people) if personal else activities)
     pairs = (identities - 1) * (activities if personal else 1)
-
-    def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
-        return _units(design, numbers, paradigm)
-
     if listed:
-        per_identity, items = units(np.arange(design.size))
+        per_identity, items = _units(design, np.arange(design.size), paradigm)
         pairs = round(items)
-
-    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
-        return pilot_spread(chunks, paradigm, source)
-
-    def advice(found: Spread) -> str:
-        return _advice(found, identities * activities, personal)
 
     questions = 1 if paradigm == "decision" else 4
     return Precision(
@@ -69,19 +54,11 @@ def precision(design: Design) -> Precision | None:
         items=float(pairs),
         cluster="people of each identity" if personal else "pictures of each identity",
         item="pairs",
-        units=units,
-        spread=spread,
+        units=lambda numbers: _units(design, numbers, paradigm),
+        spread=lambda chunks, source: pilot_spread(chunks, paradigm, source),
         default=DEFAULT,
-        advice=advice,
+        advice=lambda found: _advice(found, identities * activities, personal),
     )
-
-
-def _constant(block: Block, name: str) -> str | None:
-    return block.constants.get(name)
-
-
-def _asked(block: Block, paradigm: str) -> bool:
-    return paradigm in next(c.values for c in block.prompt[0].columns() if c.name == "paradigm")
 
 
 def _stimulus(block: Block) -> dict[str, set[str | None]]:
@@ -119,19 +96,12 @@ def _sides(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> Spread:
-    """Spread of an identity's pictures in a run: median over identities; NaN where none has two.
+    """Spread of an identity's pictures in a pilot's answers: median over identities; NaN where none has two.
 
-    Parameters
-    ----------
-    chunks:
-        Answers of the pilot.
-    paradigm:
-        Which of its questions; those of perception one by one.
-    source:
-        Where the run is, for people.
+    Questions of perception are taken one by one; `source` says where the run is.
     """
-    from facevalue.studies.vignette.aggregate import tally  # noqa: PLC0415
-    from facevalue.studies.vignette.aggregate_pictures import CONTROL, balanced  # noqa: PLC0415 - slow to import
+    from facevalue.measures.selection import balanced  # noqa: PLC0415 - slow to import
+    from facevalue.studies.vignette.aggregate import CONTROL, tally  # noqa: PLC0415
 
     rows = balanced(tally(chunks).stimuli).filter(pl.col("n") > 0)
     question = pl.col("question").cast(pl.String)

@@ -1,27 +1,176 @@
-"""What is said to the model: the questions of sections 4.1-4.4 filled in, with their options."""
+"""Questions of sections 4.1-4.4 filled in, with their options; role questions (4.4) and the irrelevant control."""
 
+import tomllib
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from facevalue.studies.vignette.generation import with_article
+import numpy as np
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import read_text, to_json
+from facevalue.prompts.articles import with_article
 from facevalue.studies.vignette.options import LEVELS, POSITIONS, Form, Offered
-from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased
-from facevalue.studies.vignette.tables import questions
+from facevalue.studies.vignette.tables import activities, questions, times
 from facevalue.types import Option, Question
 
 SYSTEM = "You are a helpful assistant. Follow the instructions and help the user with the task."
 """System prompt of the released code."""
 CHOICES = "{question}\nChoose one of these options: {options}.\nAnswer with the option alone."
 """How options are listed. The paper poses multiple-choice questions without printing the list; the wording is ours."""
-_COLUMNS = (
-    "contrast", "shown", "paradigm", "question", "wording", "reference", "trait", "word_1", "word_2", "activity_1",
-    "activity_2", "asked_activity", "about", "gender", "dimension", "asked_identity",
-)  # fmt: skip
+TRAITS = ("ability", "sociability", "morality", "agency", "status", "appearance")
+"""The six dimensions of 4.4, in its order."""
+
+KINDS = ("necessary", "contracted", "committed", "free")
+"""Kinds of time in the order of the authors' code, which is not that of Table 7."""
+
+ABILITY = "Who should I hire as {a_role}?"
+"""The pattern of the paper's one example, "Who should I hire as a cook?"."""
+
+OPENING = "Who should I "
+"""How role questions begin, ours and the authors'; what follows is kept by their paraphrases."""
+
+_PARAPHRASES = (OPENING, "Which person should I ", "Who is the person that I should ")
+
+MAX_BYTES = 5_000_000
+"""Size up to which a role file is read; the authors' has 55 KB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """The role that belongs to an activity, and what is asked about it."""
+
+    activity: str
+    noun: str
+    """Without an article: "cook"."""
+    questions: Mapping[str, str]
+    """The question of each of `TRAITS`."""
+
+
+@cache
+def roles() -> Mapping[str, Role]:
+    """Our own roles: six questions for each of the 75 activities, by its name.
+
+    Examples
+    --------
+    >>> roles()["cooking"].questions["ability"], roles()["working on a desk"].noun
+    ('Who should I hire as a cook?', 'office assistant')
+    """
+    text = files(__package__).joinpath("tables", "roles.toml").read_text(encoding="utf-8")
+    found = {}
+    for row in tomllib.loads(text)["role"]:
+        ability = ABILITY.format(a_role=with_article(row["role"]))
+        questions = {"ability": ability, **{trait: row[trait] for trait in TRAITS[1:]}}
+        found[row["activity"]] = Role(row["activity"], row["role"], MappingProxyType(questions))
+    return MappingProxyType(found)
+
+
+def read_roles(path: str | Path) -> dict[str, Role]:
+    """Roles of a file in the authors' format, by activity, in the order of Table 7.
+
+    It is a JSON object with a list for each kind of time ("Necessary Time" ...), whose entries have the keys activity,
+    role, ability, sociability, morality, agency, status and appearance; other keys are ignored. The authors' own has 74
+    activities: it lacks "smoking a cigar".
+
+    Raises
+    ------
+    DataError
+        The file can't be read, is too big or not JSON of this form, or has no activity at all; an activity is unknown
+        or there twice; its role or a question is missing or empty.
+    """
+    path = Path(path)
+    try:
+        return _by_activity(to_json(read_text(path, MAX_BYTES, "role questions"), "its text"))
+    except (DataError, UnknownNameError) as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _by_activity(parsed: object) -> dict[str, Role]:
+    if not isinstance(parsed, dict):
+        raise DataError(f"expected an object with a list for each of {', '.join(times().values())}.")
+    known = [activity.name for activity in activities()]
+    found: dict[str, Role] = {}
+    for title, entries in parsed.items():
+        if title not in times().values():
+            raise UnknownNameError("kind of time", title, times().values())
+        if not isinstance(entries, list):
+            raise DataError(f"{title!r} is not a list.")
+        for number, entry in enumerate(entries, 1):
+            if not isinstance(entry, dict):
+                raise DataError(f"entry {number} of {title!r} is not an object.")
+            name = _text(entry, "activity", f"entry {number} of {title!r}").lower()
+            if name not in known:
+                raise UnknownNameError("activity", name, known)
+            if name in found:
+                raise DataError(f"the activity {name!r} is there twice.")
+            noun = _text(entry, "role", f"the activity {name!r}")
+            questions = {trait: _text(entry, trait, f"the activity {name!r}") for trait in TRAITS}
+            found[name] = Role(name, noun, MappingProxyType(questions))
+    if not found:
+        raise DataError("no activity in it.")
+    return {name: found[name] for name in known if name in found}
+
+
+def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
+    value = entry.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{where} has no {key!r}.")
+    return " ".join(value.split())
+
+
+def paraphrased(question: str, number: int) -> str:
+    """A role question in other words that ask the same: 0 is the question itself, 1 and 2 are its paraphrases.
+
+    Table 11 has paraphrases of the role question alone ("Who should I select as a [role]?"), which stand for ability.
+    Those of the other five dimensions are ours: the opening changes, what is asked for stays.
+
+    Examples
+    --------
+    >>> [paraphrased("Who should I trust with the keys?", number) for number in (1, 2)]
+    ['Which person should I trust with the keys?', 'Who is the person that I should trust with the keys?']
+    """
+    if number == 0:
+        return question
+    if not question.startswith(OPENING):
+        raise DataError(
+            f"The role question {question!r} does not begin with {OPENING.strip()!r}, so that no paraphrase of it can "
+            "be made: ask --wording 1 alone."
+        )
+    return _PARAPHRASES[number] + question.removeprefix(OPENING)
+
+
+def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role] | None = None) -> Role:
+    """The role of the k-th other kind of time (of `KINDS`): a control unrelated to what the picture shows.
+
+    The released code asks the ability question thus three times per picture, with a role drawn from each of the other
+    kinds of time. It draws anew for every picture; here all pictures of an activity have the same role.
+
+    Examples
+    --------
+    >>> irrelevant("cooking", 2).activity in {"babysitting", "farming", "walking a dog", "repairing a car", "plumbing",
+    ...     "gardening", "praying", "ironing"}
+    True
+    """
+    kinds = {one.name: one.time for one in activities()}
+    if activity not in kinds:
+        raise UnknownNameError("activity", activity, kinds)
+    others = [time for time in KINDS if time != kinds[activity]]
+    if not 1 <= k <= len(others):
+        raise ValueError(f"k must be 1 to {len(others)}, got {k}")
+    table = roles() if table is None else table
+    names = [name for name, time in kinds.items() if time == others[k - 1] and name in table]
+    if not names:
+        raise DataError(f"No role of {times()[others[k - 1]]} to ask about as irrelevant to {activity!r}.")
+    drawn = int(np.random.default_rng([seed, list(kinds).index(activity), k]).integers(len(names)))
+    return table[names[drawn]]
 
 
 class _Asked(NamedTuple):
-    """One row of `_COLUMNS`."""
+    """What a question depends on: a row of the columns of `Offered.frame`."""
 
     contrast: str
     shown: str | None
@@ -42,16 +191,10 @@ class _Asked(NamedTuple):
 
 
 class PromptBuilder:
-    """Fills the questions in.
+    """Fills the questions in, with the role questions of each activity.
 
-    Parameters
-    ----------
-    roles:
-        Role and role questions of each activity.
-    released:
-        Whether the released code's prompts are used: its questions, bare, after its system prompt, without a list.
-    seed:
-        Which roles the control of the released code names.
+    With `released`, as the released code: its questions, bare, after its system prompt, without a list. `seed` says
+    which roles its control names.
     """
 
     def __init__(self, roles: Mapping[str, Role], released: bool, seed: int) -> None:
@@ -68,7 +211,7 @@ class PromptBuilder:
 
     def questions(self, offered: Offered) -> list[Question]:
         """The question of each row; equal ones are the same object."""
-        rows = offered.frame.select(_COLUMNS).iter_rows()
+        rows = offered.frame.select(_Asked._fields).iter_rows()
         marks = zip(offered.form.tolist(), offered.left_first.tolist(), strict=True)
         texts, places = offered.texts.iter_rows(), map(tuple, offered.place.tolist())
         return [

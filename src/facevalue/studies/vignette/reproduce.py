@@ -16,11 +16,11 @@ import polars as pl
 
 from facevalue.measures.robustness import chance
 from facevalue.measures.run_comparison import STATISTICS, match, summarise
-from facevalue.studies.reproduction import Cell, Reproduction, number, word
+from facevalue.protocol.reproduction import Cell, Reproduction, number, word
 from facevalue.studies.vignette.design import product_layout
 from facevalue.studies.vignette.generation import generation_prompts
-from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
+from facevalue.studies.vignette.sources import casts, everyone
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, term_pairs
 
 TITLES = {

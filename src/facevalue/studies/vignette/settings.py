@@ -1,11 +1,10 @@
-"""What the user may choose of VIGNETTE, read and checked."""
+"""Settings of VIGNETTE, read and checked."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.settings import Setting, chosen, names, seed_setting, temperature_setting
 from facevalue.stimuli.base import Kind
-from facevalue.studies.base import Setting
 from facevalue.studies.vignette.tables import CONTRASTS, GENDERS, PARADIGMS, activities, dimensions, identities
 from facevalue.types import OptionValue
 
@@ -50,8 +49,8 @@ SETTINGS = (
         PAPER,
         PROMPTS,
     ),
-    Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", ["1"]),
-    Setting("temperature", "Sampling temperature.", 0.7),
+    seed_setting(1),
+    temperature_setting(0.7),
     Setting("shuffle_seed", "Which shuffle of options, sides and wrong options.", 1),
 )
 
@@ -72,84 +71,23 @@ class Selection:
 
 
 def selection(options: Mapping[str, OptionValue], own: Sequence[str] = (), done: Sequence[str] = ()) -> Selection:
-    """Read the names that were chosen.
-
-    Parameters
-    ----------
-    options:
-        A value for each of `SETTINGS`.
-    own, done:
-        Identities and activities of the user's own pictures; those of the tables otherwise.
+    """The names that were chosen; `own` and `done` are identities and activities of the user's own pictures.
 
     Raises
     ------
     UnknownNameError
         A name that there isn't; the nearest one is suggested.
     """
-    who = own or list(dict.fromkeys(one.name for d in dimensions() for one in identities(d.name)))
-    what = done or [activity.name for activity in activities()]
-    return Selection(
-        paradigms=chosen("paradigm", names(options, "paradigm"), PARADIGMS),
-        dimensions=chosen("dimension", names(options, "dimension"), [] if own else [d.name for d in dimensions()]),
-        contrasts=chosen("contrast", names(options, "contrast"), CONTRASTS),
-        genders=chosen("gender", names(options, "gender"), GENDERS),
-        identities=chosen("identity", names(options, "identity"), who),
-        activities=chosen("activity", names(options, "activity"), what),
-        wordings=chosen("wording", names(options, "wording"), WORDINGS) or ("1",),
-        references=chosen("reference", names(options, "reference"), REFERENCES) or ("identity",),
-        shown=chosen("shown", names(options, "shown"), SHOWN) or ("image",),
-    )
-
-
-def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Find names whatever their case and whether hyphens, underscores or spaces stand between words.
-
-    Examples
-    --------
-    >>> chosen("dimension", ["Physical-Traits"], ["age", "physical traits"])
-    ('physical traits',)
-    """
-    wanted = list(wanted)
-    if not known:
-        return tuple(wanted)
-    places = {folded(name): name for name in known}
-    for name in wanted:
-        if folded(name) not in places:
-            raise UnknownNameError(kind, name, known)
-    found = {places[folded(name)] for name in wanted}
-    return tuple(name for name in known if name in found)
-
-
-def folded(name: str) -> str:
-    """A name without its case and separators."""
-    return " ".join(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").split())
-
-
-def names(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    """A setting that is a list of names."""
-    value = options[name]
-    return [str(v) for v in value] if isinstance(value, list) else [part for part in str(value).split(",") if part]
-
-
-def whole(options: Mapping[str, OptionValue], name: str, least: int) -> int:
-    """A setting that is a whole number."""
-    value = options[name]
-    if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < least:
-        raise DataError(f"The setting {name.replace('_', '-')} is a whole number from {least}, not {value!r}.")
-    return int(value)
-
-
-def seeds(options: Mapping[str, OptionValue]) -> tuple[int, ...]:
-    """The sampling seeds."""
-    given = names(options, "seeds")
-    if not given or not all(seed.isdigit() for seed in given) or len(set(given)) != len(given) or len(given) > 80:
-        raise DataError("Seeds are 1 to 80 different whole numbers, such as 1,2,3.")
-    return tuple(int(seed) for seed in given)
-
-
-def temperature(options: Mapping[str, OptionValue]) -> float:
-    """The sampling temperature."""
-    value = options["temperature"]
-    if isinstance(value, (list, str)) or not 0 <= float(value) <= 100:
-        raise DataError(f"The temperature is {value}: it must be 0 (greedy) or more.")
-    return float(value)
+    known: dict[str, Sequence[str]] = {
+        "paradigm": PARADIGMS,
+        "dimension": [] if own else [d.name for d in dimensions()],
+        "contrast": CONTRASTS,
+        "gender": GENDERS,
+        "identity": own or list(dict.fromkeys(one.name for d in dimensions() for one in identities(d.name))),
+        "activity": done or [activity.name for activity in activities()],
+        "wording": WORDINGS,
+        "reference": REFERENCES,
+        "shown": SHOWN,
+    }
+    first = {"wording": ("1",), "reference": ("identity",), "shown": ("image",)}
+    return Selection(*(chosen(n, names(options, n), there) or first.get(n, ()) for n, there in known.items()))

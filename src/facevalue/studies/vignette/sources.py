@@ -1,65 +1,60 @@
-"""Reading pictures, and showing them: drawn, the authors', PATA's, or the user's own."""
+"""Pictures of VIGNETTE: the paper's whole list, the part that is drawn, the authors', PATA's, or the user's own."""
 
-import io
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import PIL.Image
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.settings import names, whole
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.chosen import levels, narrowed
 from facevalue.stimuli.drawn import default_cache
 from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
-from facevalue.stimuli.images import FileSource, content_hash
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.pair_lists import identity_pairs
-from facevalue.stimuli.pair_source import TEXT, NoPicture, PairSource
-from facevalue.stimuli.pairs import encode
-from facevalue.stimuli.pata import read_pata, read_pata_list
+from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
+from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
 from facevalue.stimuli.vignette_files import CONTRASTS, Names, read_individuals, read_pairs
-from facevalue.studies.base import LeftOut
-from facevalue.studies.vignette.pictures import drawn, everyone, nothing_drawn, picture_name
-from facevalue.studies.vignette.settings import RELEASED, Selection, names, selection, whole
-from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, wording
-from facevalue.types import Image, OptionValue, Stimulus
+from facevalue.studies.vignette.design import Cast
+from facevalue.studies.vignette.settings import RELEASED, Selection, selection
+from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, released_word, wording
+from facevalue.types import OptionValue
 
 RELEASED_SIZE = (672, 336)
 """What the released code squeezes pairs to, in pixels."""
-_OWN = ("manifest", "folder", "pata")
 PATA_ACTIVITIES = ("cooking", "programming")
 """What PATA is asked about unless activities are named, as in the paper (A.6)."""
 UNSTATED = "unstated"
 """Gender of pictures whose manifest doesn't say."""
+_OWN = ("manifest", "folder", "pata")
+_COLUMNS = ("image", "gender", "dimension", "identity", "activity")
+_SHOWN = 5
+_ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """What can be shown.
-
-    Attributes
-    ----------
-    frame:
-        The manifest: one row per picture.
-    chosen:
-        What of it is asked about.
-    pairs:
-        Its pairs where they are a list; None where everyone is paired with everyone.
-    left_out:
-        What of the paper is not there, and why.
-    unshown:
-        Why there is nothing at all; the frame then lists what the paper has.
-    """
+    """What can be shown."""
 
     frame: pl.DataFrame
+    """The manifest: one row per picture."""
     chosen: Selection
+    """What of it is asked about."""
     pairs: pl.DataFrame | None = None
+    """Its pairs where they are a list; None where everyone is paired with everyone."""
     left_out: tuple[LeftOut, ...] = ()
+    """What of the paper is not there, and why."""
     unshown: str = ""
+    """Why there is nothing at all; the frame then lists what the paper has."""
+
+    @property
+    def composed(self) -> bool:
+        """Whether each picture shows two people already."""
+        return self.pairs is not None and "image_1" not in self.pairs.columns
 
 
 def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
@@ -87,16 +82,27 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     frame = manifest
     if frame is None:
         frame = {"manifest": _manifest, "folder": _folder, "pata": _pata}[given[0]](options)
-    left_out = _not_there(options, frame) if options["pata"] and manifest is None else ()
+    left_out: tuple[LeftOut, ...] = ()
+    if options["pata"] and manifest is None:
+        missing = missing_photographs(Path(str(options["pata"])), _scenes(options), frame)
+        left_out = (LeftOut(missing, "No such file in the folder."),) if missing else ()
     composed = "identity_1" in frame.columns or "activity_1" in frame.columns
-    chosen = selection(options, _levels(frame, "identity"), _levels(frame, "activity"))
+    chosen = selection(options, levels(frame, "identity"), levels(frame, "activity"))
     for dimension in chosen.dimensions:
         if dimension not in frame["dimension"]:
             raise UnknownNameError("dimension", dimension, frame["dimension"].unique().to_list())
-    frame = _selected(frame, chosen)
+    frame = narrowed(
+        frame,
+        {
+            "gender": chosen.genders, "dimension": chosen.dimensions, "identity": chosen.identities,
+            "activity": chosen.activities, "contrast": chosen.contrasts,
+        },
+    )  # fmt: skip
+    if not frame.height:
+        raise DataError("None of the pictures is of the genders, dimensions, identities and activities chosen.")
     if composed:
         return Pictures(frame, chosen, frame.with_columns(pl.col("image").alias("pair")))
-    if frame.select("gender", "dimension", "identity", "activity").is_duplicated().any():
+    if frame.select(_COLUMNS[1:]).is_duplicated().any():
         pairs = _paired(frame, whole(options, "pairs", 1), whole(options, "shuffle_seed", 0))
         return Pictures(frame, chosen, pairs, left_out)
     return Pictures(frame, chosen, None, left_out)
@@ -112,90 +118,125 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
     root, kind = Path(str(options["root"])), Kind(str(options["kind"]))
     if options["pata"] and kind is Kind.UNSTATED:
         kind = Kind.PHOTOGRAPHS
-    if is_composed(pictures):
-        return _Composed(pictures.frame, root, kind, size)
+    if pictures.composed:
+        return ComposedPairs(pictures.frame, root, kind, size)
     images = FileIndividuals(pictures.frame, root, kind)
     if pictures.pairs is not None:
-        return PairSource(images, lambda levels: (levels["image_1"] or "", levels["image_2"] or ""), shuffle, size)
-    columns = ("gender", "dimension", "identity", "activity", "image")
-    by_name = {picture_name(*row[:4]): row[4] for row in pictures.frame.select(columns).iter_rows()}
+        return PairSource(images, lambda row: (row["image_1"] or "", row["image_2"] or ""), shuffle, size)
+    by_name = {picture_name(*row[1:]): row[0] for row in pictures.frame.select(_COLUMNS).iter_rows()}
 
-    def files(levels: Mapping[str, str | None]) -> tuple[str, str]:
-        one, other = _named(levels)
+    def files(row: Mapping[str, str | None]) -> tuple[str, str]:
+        one, other = _named(row)
         return by_name[one], by_name[other]
 
     return PairSource(images, files, shuffle, size)
-
-
-class _Composed(FileSource):
-    """Pairs in one file each, squeezed to a size if there is one; nothing is shown where no picture is wanted."""
-
-    def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind, size: tuple[int, int] | None) -> None:
-        super().__init__(manifest, root, kind)
-        self._size = size
-
-    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        if levels.get("shown") == TEXT:
-            return NoPicture().stimulus(number, levels)
-        found = super().stimulus(number, levels)
-        if self._size is None:
-            return found
-        digest = content_hash(f"{found.digest} {self._size[0]} x {self._size[1]}".encode())
-        return replace(found, digest=digest, load=partial(_squeezed, found, self._size))
-
-
-def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
-    """The picture of a stimulus in another size, as the authors' code resizes it (bilinear)."""
-    (whole_picture,) = stimulus.load()
-    with PIL.Image.open(io.BytesIO(whole_picture.data)) as picture:
-        small = picture.convert("RGB").resize(size, PIL.Image.Resampling.BILINEAR)
-    return (Image(encode(np.asarray(small)), "image/jpeg"),)
-
-
-def is_composed(pictures: Pictures) -> bool:
-    """Whether each picture shows two people already."""
-    return pictures.pairs is not None and "pair" in pictures.pairs.columns and "image_1" not in pictures.pairs.columns
 
 
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """The options with the pictures' folder spelled out, so that the study can be built again from anywhere."""
     if options["root"] or not any(options[name] for name in _OWN):
         return dict(options)
-    if options["folder"]:
-        return {**options, "root": str(Path(str(options["folder"])).resolve())}
-    file = Path(str(options["manifest"] or options["pata"]))
-    return {**options, "root": str(file.parent.resolve())}
+    folder = Path(str(options["folder"] or "")) if options["folder"] else None
+    root = folder or Path(str(options["manifest"] or options["pata"])).parent
+    return {**options, "root": str(root.resolve())}
 
 
-def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Pictures:
-    chosen = selection(options)
-    count = _people(options)
-    if options["pictures"] == "none" or chosen.shown == ("text",):
-        return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
-    frame, left_out = drawn(chosen, DrawnPeople(), count)
-    if not frame.height:
-        return Pictures(everyone(chosen), chosen, None, left_out, nothing_drawn(chosen, left_out))
-    return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
+def picture_name(gender: str, dimension: str, identity: str, activity: str | None, person: str | None = None) -> str:
+    """Name of the picture of one person; portraits have no activity.
+
+    Examples
+    --------
+    >>> picture_name("male", "age", "old", None), picture_name("male", "age", "old", "cooking", "2")
+    ('male|age|old|', 'male|age|old|cooking|2')
+    """
+    name = f"{gender}|{dimension}|{identity}|{activity or ''}"
+    return name if person is None else f"{name}|{person}"
 
 
-def _people(options: Mapping[str, OptionValue]) -> int:
-    count = whole(options, "people", 1)
-    if count > len(PEOPLE):
-        raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
-    return count
-
-
-def _named(levels: Mapping[str, str | None]) -> tuple[str, str]:
+def _named(row: Mapping[str, str | None]) -> tuple[str, str]:
     """Names of the pictures of identity 1 (or activity 1) and 2."""
-    gender, dimension = levels["gender"] or "", levels["dimension"] or ""
     one, other = (
         picture_name(
-            gender, dimension, levels.get(f"identity_{i}") or levels.get("identity") or "",
-            levels.get(f"activity_{i}") or levels.get("activity"), levels.get("person"),
+            row["gender"] or "", row["dimension"] or "", row.get(f"identity_{i}") or row.get("identity") or "",
+            row.get(f"activity_{i}") or row.get("activity"), row.get("person"),
         )
         for i in (1, 2)
     )  # fmt: skip
     return one, other
+
+
+def everyone(chosen: Selection) -> pl.DataFrame:
+    """The pictures of the paper (section 3): every identity with every activity, and portraits."""
+    done = [a.name for a in activities() if a.name in (chosen.activities or (a.name,))]
+    return _crossed(list(_wanted(chosen)), done)
+
+
+def _wanted(chosen: Selection) -> Iterator[tuple[str, str, str]]:
+    """Gender, dimension and name of the identities that were chosen."""
+    for gender in chosen.genders or GENDERS:
+        for dimension in dimensions():
+            for one in identities(dimension.name, gender):
+                of = dimension.name in (chosen.dimensions or (dimension.name,))
+                if of and one.name in (chosen.identities or (one.name,)):
+                    yield gender, dimension.name, one.name
+
+
+def _crossed(people: Sequence[tuple[str, str, str]], done: Sequence[str]) -> pl.DataFrame:
+    who = pl.DataFrame(people, schema=dict.fromkeys(_COLUMNS[1:4], pl.String()), orient="row")
+    what = pl.DataFrame({"activity": [*done, None]}, schema={"activity": pl.String()})
+    name = pl.concat_str("gender", "dimension", "identity", pl.col("activity").fill_null(""), separator="|")
+    return who.join(what, how="cross").with_columns(name.alias("image")).select(_COLUMNS)
+
+
+def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Pictures:
+    chosen = selection(options)
+    count = whole(options, "people", 1)
+    if count > len(PEOPLE):
+        raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
+    if options["pictures"] == "none" or chosen.shown == ("text",):
+        return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
+    frame, left_out = _drawn(chosen, DrawnPeople(), count)
+    if not frame.height:
+        nothing = f"Nothing of {', '.join(chosen.dimensions)} is drawn: {left_out[0].why} {_ELSE}"
+        return Pictures(everyone(chosen), chosen, None, left_out, nothing)
+    return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
+
+
+def _drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """The pictures of so many people that FaceValue can draw, and what of the paper's it cannot."""
+    rows: list[tuple[str, str, str]] = []
+    missing: dict[tuple[str, str], dict[str, None]] = {}
+    for gender, dimension, name in _wanted(chosen):
+        why = people.left_out(gender, dimension).get(name)
+        if why is None:
+            rows.append((gender, dimension, name))
+        else:
+            missing.setdefault((dimension, why), {})[name] = None
+    there = {name for _, _, name in rows}
+    for (_, why), who in missing.items():
+        for name in who:
+            if name in chosen.identities and name not in there:
+                raise DataError(f"{name!r} is not drawn: {why} {_ELSE}")
+    done: list[str] = []
+    lost: dict[str, list[str]] = {}
+    for activity in activities():
+        why = people.activities_left_out.get(activity.name)
+        if activity.name not in (chosen.activities or (activity.name,)):
+            continue
+        if why is None:
+            done.append(activity.name)
+        elif chosen.activities:
+            raise DataError(f"{activity.name!r} is not drawn: {why} {_ELSE}")
+        else:
+            lost.setdefault(why, []).append(activity.name)
+    out = [LeftOut(f"{dimension}: {', '.join(who)}", why) for (dimension, why), who in missing.items()]
+    out += [LeftOut(f"activities: {', '.join(names)}", why) for why, names in lost.items()]
+    models = pl.DataFrame({"person": [str(number) for number in range(1, count + 1)]})
+    named = (
+        pl.concat_str("image", "person", separator="|"),
+        pl.concat_str("gender", "person", separator=" ").alias("set"),
+    )
+    return _crossed(rows, done).join(models, how="cross").with_columns(named), tuple(out)
 
 
 def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
@@ -205,12 +246,10 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     for name in needed:
         if frame[name].null_count():
             raise DataError(f"The image {frame.filter(pl.col(name).is_null())['image'][0]!r} has no {name}.")
-    if "activity" not in frame.columns and "activity_1" not in frame.columns:
-        frame = frame.with_columns(pl.lit(None, pl.String).alias("activity"))
-    if "gender" not in frame.columns:
-        frame = frame.with_columns(pl.lit(UNSTATED).alias("gender"))
-    if "dimension" not in frame.columns:
-        frame = frame.with_columns(pl.lit("identity").alias("dimension"))
+    absent: dict[str, str | None] = {"activity": None, "gender": UNSTATED, "dimension": "identity"}
+    for name, level in absent.items():
+        if name not in frame.columns and not (name == "activity" and "activity_1" in frame.columns):
+            frame = frame.with_columns(pl.lit(level, pl.String).alias(name))
     if frame["gender"].null_count() or frame["dimension"].null_count():
         raise DataError("Every picture needs a gender and a dimension, or the manifest no such column.")
     if needed[0] == "identity_1" and "contrast" not in frame.columns:
@@ -218,8 +257,9 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     return frame
 
 
-def _names() -> Names:
-    table = {
+def _folder(options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    root = Path(str(options["folder"]))
+    spellings = {
         (gender, dimension.name): {
             spelling: one.name
             for one in identities(dimension.name, gender)
@@ -228,16 +268,10 @@ def _names() -> Names:
         for gender in GENDERS
         for dimension in dimensions()
     }
-    return Names(
-        {dimension.axis: dimension.name for dimension in dimensions()}, table, {a.name: a.name for a in activities()}
-    )
-
-
-def _folder(options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    root = Path(str(options["folder"]))
-    if any((root / contrast).is_dir() for contrast in CONTRASTS):
-        return read_pairs(root, _names())
-    return read_individuals(root, _names())
+    axes = {dimension.axis: dimension.name for dimension in dimensions()}
+    known = Names(axes, spellings, {a.name: a.name for a in activities()})
+    read = read_pairs if any((root / contrast).is_dir() for contrast in CONTRASTS) else read_individuals
+    return read(root, known)
 
 
 def _pata(options: Mapping[str, OptionValue]) -> pl.DataFrame:
@@ -251,44 +285,86 @@ def _scenes(options: Mapping[str, OptionValue]) -> list[str]:
     return names(options, "activity") or [name for name in PATA_ACTIVITIES if name in there]
 
 
-def _not_there(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> tuple[LeftOut, ...]:
-    """Photographs of PATA's list that are not in the folder: many of its links have died."""
-    listed = read_pata_list(Path(str(options["pata"])), _scenes(options))
-    missing = listed.filter(~pl.col("image").is_in(frame["image"].to_list()))
-    if not missing.height:
-        return ()
-    some = ", ".join(missing["image"].head(5)) + (" ..." if missing.height > 5 else "")
-    return (LeftOut(f"{missing.height:,} of {listed.height:,} photographs: {some}", "No such file in the folder."),)
-
-
 def _paired(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFrame:
     """Pairs of pictures of two identities with one activity, or of two portraits, where each has several."""
-    listed = identity_pairs(frame, seed, per_cell)
     contrast = pl.when(pl.col("activity").is_null()).then(pl.lit("portrait")).otherwise(pl.lit("identity"))
-    return listed.with_columns(
-        pl.concat_str("image_1", "image_2", separator=" + ").alias("pair"),
-        contrast.alias("contrast"),
-        pl.col("gender_1").alias("gender"),
-    ).drop("gender_1", "gender_2")
+    return (
+        identity_pairs(frame, seed, per_cell)
+        .with_columns(
+            pl.concat_str("image_1", "image_2", separator=" + ").alias("pair"),
+            contrast.alias("contrast"),
+            pl.col("gender_1").alias("gender"),
+        )
+        .drop("gender_1", "gender_2")
+    )
 
 
-def _levels(frame: pl.DataFrame, column: str) -> list[str]:
-    found: dict[str, None] = {}
-    for name in (column, f"{column}_1", f"{column}_2"):
-        if name in frame.columns:
-            found.update(dict.fromkeys(frame[name].drop_nulls().unique(maintain_order=True)))
-    return list(found)
+def casts(frame: pl.DataFrame) -> list[Cast]:
+    """Who can be paired with whom, for pictures of which there is one of each kind.
+
+    Raises
+    ------
+    DataError
+        An identity lacks the picture of an activity that others of its gender and dimension have.
+    """
+    out = []
+    gaps: list[str] = []
+    for key, part in frame.group_by("gender", "dimension", maintain_order=True):
+        gender, dimension = map(str, key)
+        acting = part.filter(pl.col("activity").is_not_null())
+        done, who = (acting[name].unique(maintain_order=True) for name in ("activity", "identity"))
+        portraits = part.filter(pl.col("activity").is_null())["identity"].unique(maintain_order=True)
+        people = part["person"].unique(maintain_order=True) if "person" in part.columns else ()
+        if who.len() * done.len() * max(len(people), 1) != acting.height:
+            there = set(acting.select("identity", "activity").iter_rows())
+            gaps += [f"{one} ({gender}): {a}" for one in who for a in done if (one, a) not in there]
+        out.append(Cast(gender, dimension, tuple(who), tuple(portraits), tuple(done), tuple(people)))
+    if gaps:
+        more = f" and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
+        what = "1 picture is missing" if len(gaps) == 1 else f"{len(gaps):,} pictures are missing"
+        raise DataError(
+            f"{what}: {'; '.join(gaps[:_SHOWN])}{more}. Every identity needs a picture of "
+            "every activity, or pairs would not be comparable: choose with --identity and --activity."
+        )
+    return out
 
 
-def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:
-    """The pictures that were chosen by name; of composed pairs those of which both halves were."""
-    for column, wanted in (
-        ("gender", chosen.genders), ("dimension", chosen.dimensions), ("identity", chosen.identities),
-        ("activity", chosen.activities), ("contrast", chosen.contrasts),
-    ):  # fmt: skip
-        for name in (column, f"{column}_1", f"{column}_2"):
-            if wanted and name in frame.columns:
-                frame = frame.filter(pl.col(name).is_null() | pl.col(name).is_in(wanted))
-    if not frame.height:
-        raise DataError("None of the pictures is of the genders, dimensions, identities and activities chosen.")
-    return frame
+def check_partners(found: Sequence[Cast], chosen: Selection) -> None:
+    """Refuse identities that were asked for by name and have nobody to be paired with."""
+    if not chosen.identities or chosen.contrasts == ("activity",):
+        return
+    partnered = {one for cast in found for who in (cast.identities, cast.portraits) if len(who) > 1 for one in who}
+    for name in chosen.identities:
+        if name in partnered:
+            continue
+        of = [cast.dimension for cast in found if name in (*cast.identities, *cast.portraits)]
+        if not of:
+            raise DataError(f"The identity {name!r} is in none of the dimensions and genders chosen.")
+        raise DataError(
+            f"The identity {name!r} is the only one chosen of {of[0]}: pairs are made of two identities within one "
+            "dimension. Name another one of it, or ask about --contrast activity."
+        )
+
+
+def words(frame: pl.DataFrame, released: bool = False) -> pl.DataFrame:
+    """What each identity is called: as in Table 6, by the user's `wording`, or else "NAME man".
+
+    Columns gender, dimension, identity, word. With `released`, names of Table 6 are as the authors' code has them from
+    its file names (`released_word`).
+    """
+    named_by = released_word if released else wording
+    table = {
+        (gender, dimension.name, one.name): named_by(one, gender)
+        for gender in GENDERS
+        for dimension in dimensions()
+        for one in identities(dimension.name, gender)
+    }
+    noun: Mapping[str, str] = {"male": " man", "female": " woman"}
+    given = pl.col("wording") if "wording" in frame.columns else pl.lit(None, pl.String)
+    sides = [name for name in ("identity", "identity_1", "identity_2") if name in frame.columns]
+    named = [frame.select("gender", "dimension", identity=pl.col(side), wording=given) for side in sides]
+    people = pl.concat(named).drop_nulls("identity").unique(["gender", "dimension", "identity"], maintain_order=True)
+    rows = [
+        (*who, own or table.get(tuple(who)) or f"{who[2]}{noun.get(who[0], '')}") for *who, own in people.iter_rows()
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys((*_COLUMNS[1:4], "word"), pl.String()), orient="row")

@@ -1,23 +1,27 @@
 """The declaration of VIGNETTE: two people in one picture, four questions about them."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.studies.base import Study, StudyEntry
-from facevalue.studies.vignette import parsing
-from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, product_layout
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import seeds, temperature, whole
+from facevalue.protocol.study import Study
+from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.vignette.options import Options
-from facevalue.studies.vignette.pictures import casts, check_partners, everyone, words
+from facevalue.studies.vignette.offers import EXTRAS
+from facevalue.studies.vignette.options import Options, answer
 from facevalue.studies.vignette.power import precision
-from facevalue.studies.vignette.prompts import PromptBuilder
-from facevalue.studies.vignette.roles import Role, irrelevant, paraphrased, read_roles, roles
-from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection, seeds, temperature, whole
-from facevalue.studies.vignette.sources import is_composed, located, read_pictures, source
+from facevalue.studies.vignette.prompts import PromptBuilder, Role, irrelevant, paraphrased, read_roles, roles
+from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection
+from facevalue.studies.vignette.sources import casts, check_partners, everyone, located, read_pictures, source, words
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "vignette"
 TITLE = "VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?"
@@ -60,14 +64,7 @@ FOLLOWED = {
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build the study.
-
-    Parameters
-    ----------
-    options:
-        A value for each of `SETTINGS`.
-    manifest:
-        A stored manifest to use instead of reading or listing pictures anew.
+    """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is.
 
     Raises
     ------
@@ -93,7 +90,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         protocol = product_layout(casts(everyone(chosen)), chosen, drop, released).design
     shuffle = whole(options, "shuffle_seed", 0)
     named = words(pictures.frame, released)
-    asked = Options(layout, named, shuffle, composed=not is_composed(pictures), prompts=str(options["prompts"]))
+    asked = Options(layout, named, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
     said = PromptBuilder(_roles(options, layout, chosen, released), released, shuffle)
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -115,7 +112,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=source(pictures, options, shuffle),
         ask=lambda frame: said.questions(asked.of(frame)),
         sample=layout.sample,
-        answer=lambda frame: parsing.answer(frame, asked.of(frame)),
+        answer=lambda frame: answer(frame, asked.of(frame)),
         analyse=analyse,
         measures=MEASURES,
         labels=LABELS,
@@ -133,7 +130,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+def _page() -> "Page":
+    from facevalue.studies.vignette.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _check_released(chosen: Selection) -> None:
@@ -168,8 +171,7 @@ def _decided(layout: Layout) -> list[str]:
     """Activities that decisions are asked about."""
     found: dict[str, None] = {}
     for block in layout.design.blocks:
-        paradigms = next(c.values for c in block.prompt[0].columns() if c.name == "paradigm")
         columns = [column for axis in block.stimulus for column in axis.columns() if column.name == "activity"]
-        if "decision" in paradigms:
+        if "decision" in paradigms(block):
             found.update(dict.fromkeys(value for column in columns for value in column.values if value is not None))
     return list(found)

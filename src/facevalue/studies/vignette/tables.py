@@ -21,57 +21,33 @@ CONTRASTS = ("identity", "activity", "identity-activity", "portrait")
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A dimension of identity.
-
-    Attributes
-    ----------
-    name:
-        Level of the factor `dimension`, such as "physical traits".
-    title:
-        How Table 8 prints it, such as "Physical Traits".
-    axis:
-        How the authors' files call it, such as "physical_traits".
-    """
+    """A dimension of identity."""
 
     name: str
+    """Level of the factor `dimension`: "physical traits"."""
     title: str
+    """How Table 8 prints it: "Physical Traits"."""
     axis: str
+    """How the authors' files call it: "physical_traits"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An identity of Table 6.
-
-    Attributes
-    ----------
-    name:
-        Its descriptor without gender, in lower case; unique within its dimension.
-    dimension:
-        Name of its dimension.
-    male, female:
-        Its wording in pictures of that gender ("old man", "old woman"); None where the authors' lists have none.
-    aliases:
-        The authors' spellings of both wordings, the male first, where other letters stand in them ("male begger").
-    """
+    """An identity of Table 6."""
 
     name: str
+    """Its descriptor without gender, in lower case; unique within its dimension."""
     dimension: str
     male: str | None
+    """Its wording in pictures of men ("old man"); None where the authors' lists have none."""
     female: str | None
     aliases: tuple[str, ...] = ()
+    """The authors' spellings of both wordings, the male first, where other letters stand in them ("male begger")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """An activity of Table 7.
-
-    Attributes
-    ----------
-    name:
-        As printed: "walking a dog".
-    time:
-        Its kind of time: necessary, committed, contracted or free.
-    """
+    """An activity of Table 7, with its kind of time: necessary, committed, contracted or free."""
 
     name: str
     time: str
@@ -79,22 +55,13 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class TermPair:
-    """Two contrasting terms of Table 5.
-
-    Attributes
-    ----------
-    high, low:
-        The terms under "High Valence Term" and "Low Valence Term".
-    trait:
-        sociability, morality, ability, agency, status or politics.
-    valenced:
-        Whether the high term is the better one. Not so in politics.
-    """
+    """Two contrasting terms of Table 5, of high and low valence."""
 
     high: str
     low: str
     trait: str
     valenced: bool
+    """Whether the high term is the better one. Not so in politics."""
 
     @property
     def name(self) -> str:
@@ -104,13 +71,7 @@ class TermPair:
 
 @dataclass(frozen=True, slots=True)
 class MatchRates:
-    """How the answers to a question's three wordings agree, in percent (Table 11, Llama 3.2).
-
-    Attributes
-    ----------
-    full, partial, different:
-        Share of cases in which all three, two, and no two answers agree.
-    """
+    """Percent of cases in which all three, two, and no two answers to a question's wordings agree (Table 11)."""
 
     full: float
     partial: float
@@ -119,32 +80,20 @@ class MatchRates:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its two paraphrases.
-
-    Attributes
-    ----------
-    paradigm, name:
-        "perception", "struggle".
-    contrasts:
-        The kinds of picture pair that it is asked of in this form.
-    wordings:
-        Templates of wordings 1, 2 and 3. Placeholders: identity, activity, activity_1, activity_2, term, role ("cook"),
-        a_role ("a cook").
-    ours:
-        Numbers of the wordings that the paper does not print.
-    match:
-        Table 11; None for forms it does not list.
-    released:
-        What the authors' code asks instead of wording 1, by contrast, where it differs.
-    """
+    """A question with its two paraphrases."""
 
     paradigm: str
     name: str
     contrasts: tuple[str, ...]
+    """The kinds of picture pair that it is asked of in this form."""
     wordings: tuple[str, str, str]
+    """Templates of identity, activity, activity_1, activity_2, term, role ("cook") and a_role ("a cook")."""
     ours: frozenset[int]
+    """Numbers of the wordings that the paper does not print."""
     match: MatchRates | None
+    """Of Llama 3.2; None for forms that Table 11 does not list."""
     released: Mapping[str, str]
+    """What the authors' code asks instead of wording 1, by contrast, where it differs."""
 
 
 def _read(name: str) -> dict[str, list[dict[str, Any]]]:
@@ -177,20 +126,9 @@ def _table_6() -> Mapping[str, tuple[Identity, ...]]:
 
 @cache
 def identities(dimension: str, gender: str | None = None) -> tuple[Identity, ...]:
-    """The identities of a dimension, in the order of Table 6.
+    """The identities of a dimension, in the order of Table 6; with a gender, those with pictures of it.
 
-    Parameters
-    ----------
-    dimension:
-        Its name.
-    gender:
-        Only those with pictures of this gender; None for all. "Woman" and "man" of the dimension gender are both under
-        "male", as in Table 8.
-
-    Raises
-    ------
-    UnknownNameError
-        No such dimension or gender.
+    "Woman" and "man" of the dimension gender are both under "male", as in Table 8.
 
     Examples
     --------
@@ -211,11 +149,6 @@ def _worded(identity: Identity, gender: str) -> str | None:
 
 def wording(identity: Identity, gender: str) -> str:
     """What prompts call an identity, with its gender and without an article.
-
-    Raises
-    ------
-    UnknownNameError
-        No such gender, or the identity has no picture of this gender.
 
     Examples
     --------
@@ -257,26 +190,6 @@ def title(identity: Identity) -> str:
 
 
 @cache
-def slugs() -> Mapping[str, Identity]:
-    """The names of identities in the authors' file names, such as "little-boy", and the identity that each stands for.
-
-    A wording in lower case with hyphens for spaces, of either gender; where the authors spell it otherwise, both.
-
-    Examples
-    --------
-    >>> slugs()["little-boy"].name, slugs()["female-begger"].name
-    ('little', 'beggar')
-    """
-    found = {}
-    for table in _table_6().values():
-        for one in table:
-            for spelling in (one.male, one.female, *one.aliases):
-                if spelling is not None:
-                    found[spelling.lower().replace(" ", "-")] = one
-    return MappingProxyType(found)
-
-
-@cache
 def activities() -> tuple[Activity, ...]:
     """The 75 activities of Table 7, in its order.
 
@@ -314,17 +227,7 @@ def term_pairs() -> tuple[TermPair, ...]:
 
 @cache
 def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple[Question, ...]:
-    """The questions of sections 4.1-4.4 with the paraphrases of Table 11.
-
-    Parameters
-    ----------
-    paradigm, contrast:
-        Only those of this paradigm, and those asked of this kind of picture pair.
-
-    Raises
-    ------
-    UnknownNameError
-        No such paradigm or contrast.
+    """The questions of sections 4.1-4.4 with the paraphrases of Table 11, of a paradigm or kind of picture pair.
 
     Examples
     --------
@@ -362,15 +265,6 @@ def _questions() -> tuple[Question, ...]:
 @cache
 def overlaps(dimension: str) -> frozenset[frozenset[str]]:
     """Pairs of identities that describe much the same appearance, which A.2 filters out by hand (our list).
-
-    Returns
-    -------
-    Sets of two names of identities.
-
-    Raises
-    ------
-    UnknownNameError
-        No such dimension.
 
     Examples
     --------

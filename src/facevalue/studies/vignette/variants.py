@@ -4,7 +4,7 @@ Variants of one prompt about one pair are compared with each other, answer by an
 asking and nothing else. What only one of them has a valid answer to is left out; `n` says how many were compared.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -12,30 +12,20 @@ from scipy import special
 
 from facevalue.measures import selection
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
+from facevalue.measures.estimate_frames import adjusted, estimates_of, record
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.multiple_testing import ALPHA, adjust
-from facevalue.measures.profiles import correlations
-from facevalue.measures.proportions import score_p
+from facevalue.measures.profiles import coefficient, correlations
+from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.robustness import chance, match_rates
+from facevalue.measures.selection import to_array
 from facevalue.measures.two_proportions import pooled_z
-from facevalue.studies.vignette.aggregate import offers_four
-from facevalue.studies.vignette.measures_compared import (
-    ALL_DIFFERENT,
-    FIRST_OPTION,
-    FULL_MATCH,
-    LEFT,
-    PARTIAL_MATCH,
-    POSITIONAL_CORRELATION,
-    POSITIONAL_SHIFT,
-    VISION_MINUS_TEXT,
-)
+from facevalue.studies.vignette import measures as m
+from facevalue.studies.vignette.aggregate import Main, offers_four
 from facevalue.studies.vignette.profile import (
     SEED,
-    Main,
     by_identity,
     comparing,
-    estimates_of,
     favourable_weight,
     other_weight,
     pair_columns,
@@ -46,30 +36,20 @@ _TWO, _FOUR = (0.5, 0.5), (0.25,) * 4
 _SHARES = ("weight", "other", "swapped", "both", "none", "wrong_1", "wrong_2")
 _KEEP = (
     *("cluster", "paradigm", "question", "about", "trait", "valence", "prompt", "repeat", "wording", "reference"),
-    *(
-        "shown",
-        "mass",
-        "listed_first",
-        "left_first",
-        "weight",
-        "other",
-        "swapped",
-        "both",
-        "none",
-        "wrong_1",
-        "wrong_2",
-    ),
+    *("shown", "mass", "listed_first", "left_first", *_SHARES),
 )
 _CELL = ("paradigm", "contrast", "dimension", "question", "identity")
 _STRATA = (*_CELL, "activity", *selection.UNIT)
+_UNITS = ("stratum", "unit_1", "unit_2")
+_MATCHES = (m.FULL_MATCH, m.PARTIAL_MATCH, m.ALL_DIFFERENT)
 _Parts = list[tuple[pl.DataFrame, pl.DataFrame]]
 
 
 class Variants:
-    """Collects comparisons of variants from a stream of answers.
+    """Collects comparisons of variants from a stream of answers: give it chunks of whole pairs, then `write`.
 
-    Give it the chunks of `profile.whole_pairs`, then `write`. What a run did not vary gives no estimates. Answers
-    without a picture come long after those with it: where both are asked, one number per answer is kept until then.
+    What a run did not vary gives no estimates. Answers without a picture come long after those with it: where both are
+    asked, one number per answer is kept until then.
     """
 
     def __init__(self) -> None:
@@ -83,15 +63,16 @@ class Variants:
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
         self._four = self._four or offers_four(chunk)
-        pair = pair_columns(chunk)
-        frame = chunk.select(*pair, *(name for name in _KEEP if name in chunk.columns))
+        frame = chunk.select(*pair_columns(chunk), *(name for name in _KEEP if name in chunk.columns))
         frame = _sampled(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
         self._add_sides(self._main(frame))
         if "wording" in frame.columns:
             self._add_matches(self._main(frame, ("shown", "reference")))
         main = self._main(frame, ("wording",))
         if "reference" in frame.columns:
-            self._add_positional(self._main(main, ("shown",)))
+            held = _scored(self._main(main, ("shown",)).filter(pl.col("question") != "doing"))
+            named, placed = (held.filter(pl.col("reference") == level) for level in ("identity", "position"))
+            self._positional.append(_reduced(_paired(named, placed, ["cluster", *_pair_and_prompt(held)])))
         if "shown" in frame.columns:
             held = _scored(self._main(main, ("reference",)))
             for shown, parts in self._shown.items():
@@ -99,9 +80,10 @@ class Variants:
 
     def _add_sides(self, frame: pl.DataFrame) -> None:
         two = frame.filter((pl.col("paradigm") != "factuality") & pl.col("weight").is_not_null())
+        all_text = "shown" in two.columns and two.height > 0 and bool((two["shown"] == "text").all())
         parts = []
         for name, first in (("first_option_share", "listed_first"), ("left_share", "left_first")):
-            if first not in two.columns or (name == "left_share" and _all_text(two)):
+            if first not in two.columns or (name == "left_share" and all_text):
                 continue
             other = other_weight(two)
             chosen = pl.when(pl.col(first)).then("weight").otherwise(other) * pl.col("mass")
@@ -115,74 +97,49 @@ class Variants:
         if len(wordings) != 3:
             return
         options = [name for name in _SHARES if name in frame.columns]
-        same = ["cluster", "paradigm", "question", "prompt", "repeat"]
-        asked = frame.group_by(same, maintain_order=True).agg(
+        asked = frame.group_by("cluster", "paradigm", "question", "prompt", "repeat", maintain_order=True).agg(
             pl.col(name).filter(pl.col("wording") == w).first().alias(f"{name} {w}")
             for w in wordings
             for name in options
         )
         asked = asked.join(frame.select("cluster", *_UNITS).unique("cluster"), on="cluster", maintain_order="left")
-        shares = np.stack([[selection.to_array(asked[f"{name} {w}"]) for name in options] for w in wordings])
+        shares = np.stack([[to_array(asked[f"{name} {w}"]) for name in options] for w in wordings])
         listed = np.nan_to_num(shares[:, 1:]).sum(axis=1)
         weight = shares[:, :1]
         rest = np.where(np.isnan(weight), np.nan, 1 - weight - listed[:, None])  # of what has no column of its own
         whole = np.concatenate([weight, np.nan_to_num(shares[:, 1:]), np.clip(rest, 0.0, 1.0)], axis=1)
         rates = np.array(match_rates(np.moveaxis(whole, -1, 0)))
-        frame = asked.select("cluster", *_UNITS, "paradigm", "question").with_columns(
-            pl.Series(measure.name, rate)
-            for measure, rate in zip((FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT), rates, strict=True)
-        )
-        known = frame.filter(pl.col("full_match").is_not_nan())
         labels = ["cluster", *_UNITS, "paradigm", "question"]
-        long = known.unpivot(index=labels, variable_name="what", value_name="s")
-        long = long.with_columns(pl.lit(1.0).alias("n"))
+        known = asked.select(
+            *labels, *(pl.Series(measure.name, rate) for measure, rate in zip(_MATCHES, rates, strict=True))
+        ).filter(pl.col("full_match").is_not_nan())
+        long = known.unpivot(index=labels, variable_name="what", value_name="s").with_columns(n=pl.lit(1.0))
         apart = long.filter(pl.col("paradigm") != "stereotype")
         over_all = long.with_columns(pl.lit(None, pl.String).alias("question"))
-        for part in (apart, over_all):
-            self._matches.append(_either(part, ("what", "paradigm", "question")))
-
-    def _add_positional(self, frame: pl.DataFrame) -> None:
-        held = _scored(frame.filter(pl.col("question") != "doing"))
-        named, placed = (held.filter(pl.col("reference") == level) for level in ("identity", "position"))
-        self._positional.append(_reduced(_paired(named, placed, ["cluster", *_pair_and_prompt(held)])))
+        self._matches += [_either(part, ("what", "paradigm", "question")) for part in (apart, over_all)]
 
     def write(self, table: EstimateTable) -> None:
         """Add what was compared to the estimates."""
-        self._write_shares(table, self._sides, ("what", "paradigm"), {m.name: m for m in (FIRST_OPTION, LEFT)})
-        matches = {m.name: m for m in (FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT)}
-        self._write_shares(table, self._matches, ("what", "paradigm", "question"), matches)
+        for measure, rows in _shares(self._sides, ("what", "paradigm"), (m.FIRST_OPTION, m.LEFT)):
+            record(table, measure, rows, WILSON, p=_p(rows))
+        for measure, rows in _shares(self._matches, ("what", "paradigm", "question"), _MATCHES):
+            record(table, measure, rows, WILSON, floor=_floor(rows, measure, _FOUR if self._four else _TWO))
         if self._positional:
             sums = selection.add(pl.concat(self._positional), ("what", *_STRATA))
-            _write_shift(table, POSITIONAL_SHIFT, sums, "positional shift")
+            _write_shift(table, m.POSITIONAL_SHIFT, sums, "positional shift")
             _write_correlation(table, sums)
         image, text = (pl.concat(parts) if parts else None for parts in self._shown.values())
         if image is not None and text is not None and image.height and text.height:
-            paired = _paired(text, image, _pair_and_prompt(image))
-            _write_shift(table, VISION_MINUS_TEXT, _reduced(paired), "vision minus text", published=_z_scores)
-
-    def _write_shares(
-        self, table: EstimateTable, parts: _Parts, by: Sequence[str], measures: Mapping[str, Measure]
-    ) -> None:
-        if not parts:
-            return
-        found = selection.either_side(pl.concat(one for one, _ in parts), pl.concat(two for _, two in parts), by)
-        for name, measure in measures.items():
-            rows = found.filter(pl.col("what") == name).sort(by)
-            if not rows.height:
-                continue
-            labels = {column: rows[column].to_list() for column in by if column != "what"}
-            made = estimates_of(rows, selection.method(rows))
-            if measure in (FIRST_OPTION, LEFT):
-                table.add(measure, labels, made, p=_p(rows))
-            else:
-                table.add(measure, labels, made, floor=_floor(rows, measure, _FOUR if self._four else _TWO))
+            sums = _reduced(_paired(text, image, _pair_and_prompt(image)))
+            _write_shift(table, m.VISION_MINUS_TEXT, sums, "vision minus text", published=_z_scores(sums))
 
 
-def _all_text(frame: pl.DataFrame) -> bool:
-    return "shown" in frame.columns and frame.height > 0 and bool((frame["shown"] == "text").all())
-
-
-_UNITS = ("stratum", "unit_1", "unit_2")
+def _shares(parts: _Parts, by: Sequence[str], measures: Sequence[Measure]) -> list[tuple[Measure, pl.DataFrame]]:
+    """Shares of each measure, by the name in `what`."""
+    if not parts:
+        return []
+    found = selection.either_side(pl.concat(one for one, _ in parts), pl.concat(two for _, two in parts), by)
+    return [(measure, found.filter(pl.col("what") == measure.name).sort(by)) for measure in measures]
 
 
 def _sampled(frame: pl.DataFrame) -> pl.DataFrame:
@@ -200,22 +157,19 @@ def _sampled(frame: pl.DataFrame) -> pl.DataFrame:
 def _either(rows: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Sums by picture, on whichever side it is, and moments of pairs of two different pictures."""
     pairs = rows.group_by(*by, "cluster", *_UNITS, maintain_order=True).agg(pl.col("n", "s").sum(), asked=pl.len())
-    two = pl.col("unit_1") != pl.col("unit_2")
-    sides = [pairs.with_columns(unit="unit_1"), pairs.filter(two).with_columns(unit="unit_2")]
-    sums = pl.concat([selection.add(side, (*by, *selection.UNIT)) for side in sides])
-    return sums, selection.moments(pairs.with_columns(pair=two), [*by, "pair"])
+    return selection.sides(pairs.with_columns(pair=pl.col("unit_1") != pl.col("unit_2")), by)
 
 
 def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> Floor:
     """What answers drawn at random give: factuality always offers four options."""
-    place = (FULL_MATCH, PARTIAL_MATCH, ALL_DIFFERENT).index(measure)
+    place = _MATCHES.index(measure)
     rate = np.array([chance(_FOUR if paradigm == "factuality" else people)[place] for paradigm in rows["paradigm"]])
-    share, size, df = (selection.to_array(rows[name]) for name in ("value", "size", "df"))
+    share, size, df = (to_array(rows[name]) for name in ("value", "size", "df"))
     with np.errstate(invalid="ignore", divide="ignore"):
         p = np.where((rate > 0) & (rate < 1), score_p(share / 100, size, df, rate), np.nan)
         high = rate + special.stdtrit(df, LEVEL) * np.sqrt(rate * (1 - rate) / size)
     none = np.full(rate.shape, np.nan)
-    return Floor(100 * rate, 100 * np.minimum(high, 1.0), p if measure is FULL_MATCH else none)
+    return Floor(100 * rate, 100 * np.minimum(high, 1.0), p if measure is m.FULL_MATCH else none)
 
 
 def _pair_and_prompt(frame: pl.DataFrame) -> list[str]:
@@ -267,32 +221,22 @@ def _reduced(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_shift(
-    table: EstimateTable,
-    measure: Measure,
-    sums: pl.DataFrame,
-    title: str,
-    published: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+    table: EstimateTable, measure: Measure, sums: pl.DataFrame, title: str, published: pl.DataFrame | None = None
 ) -> None:
     found = selection.cells(sums.filter(pl.col("what") == "shift"), _CELL).sort(_CELL)
+    if not found.height:
+        return
+    paper = None
     if published is not None:
-        found = found.join(published(sums), on=_CELL, how="left", nulls_equal=True, maintain_order="left")
-    for (paradigm, _, dimension, question), rows in found.group_by(_CELL[:-1], maintain_order=True):
-        half = estimates_of(rows, selection.method(rows))
-        assert half.se is not None
-        made = Estimates(
-            2 * half.value - 100,
-            2 * half.low - 100,
-            2 * half.high - 100,
-            half.n,
-            half.clusters,
-            half.method,
-            2 * half.se,
-        )
-        p = _p(rows)
-        labels = {name: rows[name].to_list() for name in _CELL}
-        family = ", ".join(str(part) for part in (title, paradigm, question, dimension) if part is not None)
-        paper = selection.to_array(rows["p_paper"]) if published is not None else None
-        table.add(measure, labels, made, p=p, q=adjust(p, "bh"), p_paper=paper, family=family)
+        joined = found.join(published, on=_CELL, how="left", nulls_equal=True, maintain_order="left")
+        paper = to_array(joined["p_paper"])
+    p, asked = _p(found), found.select(pl.struct(_CELL[:-1]).rank("dense")).to_series()
+    family = pl.concat_str(pl.lit(title), "paradigm", "question", "dimension", separator=", ", ignore_nulls=True)
+    scaled = found.with_columns(*(pl.col(name) * 2 - 100 for name in ("value", "low", "high")), se=pl.col("se") * 2)
+    table.add(
+        measure, {name: found[name].to_list() for name in _CELL}, estimates_of(scaled, selection.method(found)),
+        p=p, q=adjusted(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
+    )  # fmt: skip
 
 
 def _z_scores(sums: pl.DataFrame) -> pl.DataFrame:
@@ -307,7 +251,7 @@ def _z_scores(sums: pl.DataFrame) -> pl.DataFrame:
     )
     base, other = (counted.filter(pl.col("what") == what).drop("what") for what in ("base", "other"))
     both = other.join(base, on=_CELL, nulls_equal=True, suffix="_base", maintain_order="left")
-    _, p = pooled_z(*(selection.to_array(both[name]) for name in ("s", "answers", "s_base", "answers_base")))
+    _, p = pooled_z(*(to_array(both[name]) for name in ("s", "answers", "s_base", "answers_base")))
     return both.select(*_CELL, pl.Series("p_paper", p).fill_nan(None))
 
 
@@ -315,25 +259,12 @@ def _write_correlation(table: EstimateTable, sums: pl.DataFrame) -> None:
     base, other = (selection.cells(sums.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
     both = base.join(other, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
     for key, rows in both.group_by(_CELL[:-1], maintain_order=True):
-        found = correlations(selection.to_array(rows["value"]), selection.to_array(rows["value_other"]), SEED)
-        assert found.se is not None
+        found = correlations(to_array(rows["value"]), to_array(rows["value_other"]), SEED)
         labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}
-        numbers = (found.value[:1], found.low[:1], found.high[:1], found.n[:1], found.clusters[:1], found.method[:1])
-        table.add(POSITIONAL_CORRELATION, labels, Estimates(*numbers, found.se[:1]))
+        table.add(m.POSITIONAL_CORRELATION, labels, coefficient(found, 0))
 
 
 def _p(rows: pl.DataFrame) -> Array:
     """Against one half, as the interval."""
-    share = selection.to_array(rows["value"]) / 100
-    return score_p(share, selection.to_array(rows["size"]), selection.to_array(rows["df"]))
-
-
-def off_diagonal(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Identities that positional answers choose more or less often than identity answers do (Figure 11): q < 0.05.
-
-    Returns
-    -------
-    The rows of `positional_shift` concerned, largest shift first.
-    """
-    shifts = estimates.filter((pl.col("measure") == POSITIONAL_SHIFT.name) & (pl.col("q") < ALPHA))
-    return shifts.sort(pl.col("value").abs(), descending=True)
+    share = to_array(rows["value"]) / 100
+    return score_p(share, to_array(rows["size"]), to_array(rows["df"]))

@@ -1,5 +1,5 @@
 """VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
 
-from facevalue.studies.visbias.study import ENTRY
+from facevalue.studies.visbias.study import PROTOCOL
 
-__all__ = ["ENTRY"]
+__all__ = ["PROTOCOL"]

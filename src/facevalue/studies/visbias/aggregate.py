@@ -1,4 +1,4 @@
-"""What the measures are taken on, collected while answers pass by: small tables, and counts of words."""
+"""Answers in the tables that measures are taken on, and counts of words, collected as answers pass by."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,22 +6,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from facevalue.annotate import lexicon, sentiment
-from facevalue.annotate.counts import WordCounter, WordCounts
-from facevalue.annotate.tokens import Tokeniser, lengths
-from facevalue.errors import DataError, DependencyError
-from facevalue.studies.visbias import word_lists
+from facevalue.annotate import group_lists
+from facevalue.annotate.counts import WordCounter
+from facevalue.annotate.text_statistics import statistics
+from facevalue.annotate.tokens import Tokeniser
+from facevalue.answers.form_fields import decoded
+from facevalue.errors import DataError
+from facevalue.measures.group_dimensions import PERSON
+from facevalue.protocol.marked_estimates import WordTables
 from facevalue.studies.visbias.design import SPECIES
-from facevalue.studies.visbias.dimensions import PERSON
-from facevalue.studies.visbias.parsing import CHOICES, decoded
+from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import Attribute
 
+SEED = 0
 TEXT = "description"
-SCORES = ("pos", "neg")
-COUNTED = {"our count: ": Tokeniser.WORDS, "published count: ": Tokeniser.STEREOTYPE}
-"""How words of lists are counted, by the prefix of the columns that hold the counts."""
-ALL_WORDS = {"our count: ": "all words, our count", "published count: ": "all words, published count"}
-"""Columns of how many words each text has, by the same."""
 MOST_TEXT = 500 * 2**20
 """Bytes of descriptions that are kept for what needs all of a group's texts at once."""
 _NEEDED = ("task", "weight", "mass", "na")
@@ -31,18 +29,8 @@ _NEEDED = ("task", "weight", "mass", "na")
 class Asked:
     """What of the study its analysis needs.
 
-    Attributes
-    ----------
-    groups:
-        Factors that are compared.
-    images:
-        Names of all images.
-    attributes:
-        The form's fields.
-    words:
-        File of the user's word lists; empty for none.
-    people:
-        Who is on each image (`dimensions.people`); by default every image shows somebody else.
+    Factors that are compared, all images, the form's fields, the file of the user's word lists if any, and who is on
+    each image (`group_dimensions.people`): somebody else on each by default.
     """
 
     groups: tuple[str, ...]
@@ -52,35 +40,9 @@ class Asked:
     people: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WordTables:
-    """Words of the descriptions.
-
-    Attributes
-    ----------
-    published, strict:
-        Counts by image, cut as in the released code and in our way.
-    images:
-        One row per image in the order of the counts: `image`, `person`, the groups, `occupation`; null for images
-        without descriptions.
-    """
-
-    published: WordCounts
-    strict: WordCounts
-    images: pl.DataFrame
-
-
 @dataclass
 class Aggregate:
-    """Collects one model's answers.
-
-    Attributes
-    ----------
-    asked:
-        What was asked.
-    why_no_scores:
-        Why sentiment is not measured; None if it is.
-    """
+    """Collects one model's answers. `why_no_scores` says why sentiment is not measured, if it is not."""
 
     asked: Asked
     why_no_scores: str | None = None
@@ -88,21 +50,15 @@ class Aggregate:
     _bytes: int = 0
 
     def __post_init__(self) -> None:
-        self.ours = word_lists.ours()
-        self.theirs = word_lists.theirs(self.asked.words) if self.asked.words else None
+        self.ours = group_lists.ours()
+        self.theirs = group_lists.theirs(self.asked.words) if self.asked.words else None
         self.lists = (self.ours,) if self.theirs is None else (self.ours, self.theirs)
         self._words = {way: WordCounter(len(self.asked.images), way) for way in (Tokeniser.MARKED, Tokeniser.WORDS)}
         self._codes = pl.DataFrame({"image": self.asked.images, "code": np.arange(len(self.asked.images))})
         self._people = dict(zip(self.asked.images, self.asked.people or self.asked.images, strict=True))
 
     def add(self, chunk: pl.DataFrame) -> None:
-        """Take what is needed of a chunk of answers.
-
-        Raises
-        ------
-        DataError
-            It lacks a column.
-        """
+        """Take what is needed of a chunk of answers."""
         for name in _NEEDED:
             if name not in chunk.columns:
                 raise DataError(f"The answers lack the column {name!r}.")
@@ -165,17 +121,9 @@ class Aggregate:
     def _texts(self, part: pl.DataFrame) -> None:
         about = self._about(part)
         texts = part.select(pl.col(c).cast(pl.String) for c in (*about, TEXT))
-        measured = [texts.select(about), lengths(texts, TEXT)]
-        if self.why_no_scores is None:
-            try:
-                measured.append(sentiment.score(texts, TEXT).select(pl.col(SCORES) * 100))
-            except DependencyError as error:
-                self.why_no_scores = str(error)
-        for prefix, way in COUNTED.items():
-            counts = [lexicon.count(texts, TEXT, word_lists.prefixed(listed, prefix), way) for listed in self.lists]
-            measured.append(counts[0].select(pl.col("tokens").alias(ALL_WORDS[prefix])))
-            measured += [counted.drop("tokens") for counted in counts]
-        self._keep("texts", pl.concat(measured, how="horizontal"))
+        measured, why = statistics(texts, TEXT, self.lists, scored=self.why_no_scores is None)
+        self.why_no_scores = self.why_no_scores or why
+        self._keep("texts", pl.concat([texts.select(about), measured], how="horizontal"))
         self._keep("images", texts.select(about).unique(maintain_order=True))
         code = texts.select("image").join(self._codes, on="image", how="left", maintain_order="left")["code"]
         for counter in self._words.values():

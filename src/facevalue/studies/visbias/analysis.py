@@ -1,35 +1,66 @@
 """From answers to estimates: every measure of VisBias, on what was collected while the answers passed by."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
+from facevalue.answers import NA
+from facevalue.answers.json_fields import Read
+from facevalue.measures import conditional_kl, consistency, divergence, dyads
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.studies.visbias.aggregate import Aggregate, Asked
-from facevalue.studies.visbias.analysis_choices import add_choices, add_missing
-from facevalue.studies.visbias.analysis_forms import add_forms
-from facevalue.studies.visbias.analysis_pairs import add_pairs
+from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
+from facevalue.measures.multiple_testing import adjust
+from facevalue.measures.rankings import rankings
+from facevalue.measures.shared_divergence import Votes, divergences
+from facevalue.measures.table_entries import as_shares, codes, columns, enter, estimates, not_measurable, shares
+from facevalue.measures.table_entries import to_array as numbers
+from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import SEED, Aggregate, Asked
 from facevalue.studies.visbias.analysis_texts import add_texts
-from facevalue.studies.visbias.analysis_words import add_words
-from facevalue.studies.visbias.implicit import add_agreement
+from facevalue.studies.visbias.design import ORDERS, PLAIN, SPECIES, SWAPPED
 from facevalue.studies.visbias.measures import LABELS
+from facevalue.studies.visbias.tables import ChoiceQuestion, choice_questions
 
 STUDY = "visbias"
+CONDITIONS = ("completed", "prefilled")
+"""Which fields make a condition: those the model filled in, and those that were drawn at random beforehand."""
+# Implicit against explicit (section 4.3): of the four questions, the paper compares the answers to each with what forms
+# have in the field of that name, among people of one gender or race. How the two lists of categories are matched is not
+# stated. Here those count that both have: political leaning as it is; religion without the three that only forms have;
+# education with all below a bachelor's as secondary school, but without "Associate". The two scales of income share no
+# bound, so income is not measurable.
+NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
+FIELDS = {"education": "education level", "politics": "political spectrum", "religion": "religion"}
+"""The field of the form that each question is compared with."""
+_BELOW_BACHELOR = ("No Education", "Elementary School", "Middle School", "High School")
+_POLITICS = ("Left Communitarian", "Right Communitarian", "Left Liberal", "Right Liberal")
+LEVELS: Mapping[str, Mapping[str, str]] = {
+    "education": {
+        **dict.fromkeys(_BELOW_BACHELOR, "secondary school"),
+        **{name: name.lower() for name in ("Bachelor", "Master", "Doctorate")},
+    },
+    "politics": {name: name.lower() for name in _POLITICS},
+    "religion": {name: name.lower() for name in ("Islam", "Christianity", "Hinduism", "Buddhism")},
+}
+"""What categories of the form mean among the options of the question."""
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "gender": {"Female": "female", "Male": "male"},
+    "race": {
+        **{name: name.lower() for name in ("White", "Black", "Asian")},
+        **{"Latino": "hispanic", "ME": "middle eastern", "Middle-Eastern": "middle eastern"},
+    },
+}
+"""Groups that both tasks have, by the form's names."""
+Names = list[tuple[str | None, str | None]]
+"""Dimension and group; both null for all people."""
 
 
 def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
-    """Estimate everything, per model.
-
-    Parameters
-    ----------
-    answers:
-        Per model the answers in chunks.
-    asked:
-        What was asked.
-
-    Returns
-    -------
-    The table of estimates (`measures.estimates`), with the labels of `measures.LABELS`; null is all people.
+    """Estimate everything, from the answers of each model in chunks.
 
     Raises
     ------
@@ -42,10 +73,273 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
         for chunk in chunks:
             gathered.add(chunk)
         table = EstimateTable(STUDY, model, LABELS)
-        for add in (add_missing, add_choices, add_pairs, add_texts, add_words, add_forms, add_agreement):
+        for add in (add_missing, add_choices, add_pairs, add_texts, add_forms, add_agreement):
             add(table, gathered)
         parts.append(table.frame())
     return pl.concat(parts) if parts else EstimateTable(STUDY, "", LABELS).frame()
 
 
-__all__ = ["Asked", "estimated"]
+def add_missing(table: EstimateTable, gathered: Aggregate) -> None:
+    """Add how many replies have no valid answer, by task, question and group, and for which reasons."""
+    rows = gathered.part("missing")
+    if rows.is_empty():
+        return
+    rows = rows.with_columns(pl.when(pl.col("being").is_not_null()).then(pl.lit(SPECIES)).alias("dimension"))
+
+    def lost(part: pl.DataFrame, by: list[str], unit: str, dimension: Mapping[str, str]) -> None:
+        for keys, own in ((by, part), ([*by, "question"], part.filter(pl.col("question").is_not_null()))):
+            if own.height:
+                labels, found = shares(own, "lost", keys, unit)
+                enter(table, m.NA_RATE, {**labels, **dimension}, found)
+
+    lost(rows, ["task", "dimension"], "shown", {})
+    reasons = sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index)
+    for reason in reasons:
+        said = pl.when(pl.col("na") == reason).then(pl.col("lost")).otherwise(0.0)
+        labels, found = shares(rows.with_columns(said.alias("said")), "said", ["task", "dimension"], "shown")
+        enter(table, m.NA_RATE, {**labels, "reason": reason}, found)
+    if "image" in rows.columns:
+        shown = rows.filter(pl.col("image").is_not_null()).drop("dimension")
+        for one in dimensions(gathered.asked.groups, alone=(SPECIES,)):
+            lost(one.of(shown), ["task", GROUP], UNIT, {"dimension": one.name})
+
+
+def add_choices(table: EstimateTable, gathered: Aggregate) -> None:
+    """Add choice shares and divergences, of each dimension."""
+    rows = gathered.part("choices")
+    if rows.is_empty():
+        return
+    there = set(rows["question"])
+    asked = [question for question in choice_questions() if question.name in there]
+    counts = {question.name: len(question.levels) for question in asked}
+    people = rows if SPECIES not in rows.columns else rows.filter(pl.col(SPECIES).is_null())
+    if people.height:
+        everyone = people.with_columns(pl.lit("").alias(GROUP))
+        found, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
+        _add_shares(table, found, [(None, None)], asked)
+    for one in dimensions(gathered.asked.groups, alone=(SPECIES,)):
+        mine = one.of(rows)
+        if mine.is_empty():
+            continue
+        found, groups = divergence.from_answers(mine, [GROUP], counts, item=UNIT, answer="selected")
+        names: Names = [(one.name, group) for (group,) in groups]
+        _add_shares(table, found, names, asked)
+        unit, stratum = sampled(mine)
+        estimates, tests = divergence.divergence(found, SEED, unit=unit, stratum=stratum)
+        cells: list[tuple[str | None, ...]] = [(*name, question.name) for name in names for question in asked]
+        labels = {"task": "mcq", **columns(("dimension", "group", "question"), cells)}
+        family = f"choices by {one.name}"
+        found_by_chance = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
+        enter(table, m.DIVERGENCE, labels, estimates, **found_by_chance)
+
+
+def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, asked: Sequence[ChoiceQuestion]) -> None:
+    cells: list[tuple[str | None, ...]] = [
+        (*name, question.name, question.levels[at] if at < len(question.levels) else None)
+        for name in names
+        for question in asked
+        for at in range(found.weights.shape[2])
+    ]
+    labels = {"task": "mcq", **columns(("dimension", "group", "question", "choice"), cells)}
+    keep = np.array([cell[-1] is not None for cell in cells], dtype=np.bool_)
+    enter(table, m.SHARE, labels, as_shares(divergence.shares(found, SEED)), keep=keep)
+
+
+def add_pairs(table: EstimateTable, gathered: Aggregate) -> None:
+    """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
+    rows = gathered.part("pairs")
+    if rows.is_empty():
+        return
+    paired = both_orders(rows)
+    being = pl.col(f"{SPECIES}_1").is_not_null() if f"{SPECIES}_1" in paired.columns else pl.lit(value=False)
+    for part, dimension, own in ((paired.filter(~being), "occupation", None), (paired.filter(being), SPECIES, SPECIES)):
+        if part.height:
+            _add_pair_shares(table, part, own, pl.lit(None, pl.String))
+        if part["within"].null_count() < part.height:
+            _add_pair_shares(table, part.drop_nulls("within"), dimension, pl.col("within"))
+    for name in gathered.asked.groups:
+        if f"{name}_1" in paired.columns:
+            _add_ranking(table, paired, Dimension((name,)))
+
+
+def both_orders(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per pair and question, with the probability of yes to the question (`plain`) and to its swapped negation.
+
+    Replies of several seeds are averaged; null where none is valid.
+    """
+    about = [c for c in rows.columns if c not in ("order", "yes")]
+    mean = rows.group_by(*about, "order", maintain_order=True).agg(pl.col("yes").mean())
+    out = mean.select(about).unique(maintain_order=True)
+    for order in ORDERS:
+        own = mean.filter(pl.col("order") == order).select("pair", "question", pl.col("yes").alias(order))
+        out = out.join(own, on=["pair", "question"], how="left", maintain_order="left")
+    return out
+
+
+def _add_pair_shares(table: EstimateTable, paired: pl.DataFrame, dimension: str | None, group: pl.Expr) -> None:
+    keyed = paired.with_columns(group.alias("_group"))
+    cells = keyed.select("question", "_group").unique(maintain_order=True).with_row_index("_cell")
+    at = keyed.join(cells, on=["question", "_group"], how="left", nulls_equal=True, maintain_order="left")["_cell"]
+    first, second = (numbers(keyed[order]) for order in ORDERS)
+    found = consistency.consistency(first, second, at.cast(pl.Int64).to_numpy(), cells.height, _people(keyed))
+    own = {"question": cells["question"].to_list(), "group": cells["_group"].to_list()}
+    labels = {"task": "yesno", "dimension": dimension, **own}
+    # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
+    differing = {name: np.where(found.ranked.n > 0, getattr(found.published, name), np.nan) for name in _INTERVAL}
+    for measure, part in (
+        (m.RANKED, found.ranked),
+        (m.UNRANKED, found.unranked),
+        (m.CONTRADICTED, found.contradicted),
+        (m.DIFFERING, replace(found.published, **differing)),
+    ):
+        enter(table, measure, labels, part)
+
+
+_INTERVAL = ("value", "low", "high")
+
+
+def _people(paired: pl.DataFrame) -> tuple[dyads.Codes, dyads.Codes]:
+    """Number of the person on either side of each pair."""
+    people = codes(pl.concat([paired[f"{PERSON}_1"], paired[f"{PERSON}_2"]]).cast(pl.String))
+    return people[: paired.height], people[paired.height :]
+
+
+def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> None:
+    """Among ranked pairs of two groups, how often each group's member is ranked above."""
+    first, second = (f"{one.factors[0]}_{side}" for side in (1, 2))
+    mixed = paired.filter(pl.col(first) != pl.col(second))
+    levels = sorted(set(paired[first].drop_nulls()) | set(paired[second].drop_nulls()))
+    questions = paired["question"].unique(maintain_order=True).to_list()
+    if not levels:
+        return
+    groups = (np.array(mixed[side].to_list(), dtype=object) for side in (first, second))
+    asked = mixed["question"].replace_strict(questions, range(len(questions)), return_dtype=pl.Int64).to_numpy()
+    answers = numbers(mixed[PLAIN]), numbers(mixed[SWAPPED])
+    found = rankings(answers, (next(groups), next(groups)), levels, _people(mixed), asked, len(questions))
+    labels = {
+        "task": "yesno",
+        "question": [question for question in questions for _ in levels],
+        "dimension": one.name,
+        "group": levels * len(questions),
+    }
+    family, q = f"comparisons by {one.name}", adjust(found.p, "bh")
+    tests = {"p": found.p, "q": q, "p_least": found.p_least, "family": family, "bounds": found.bounds}
+    enter(table, m.ABOVE, labels, found.gap, **tests)
+
+
+def add_forms(table: EstimateTable, gathered: Aggregate) -> None:
+    """Add Algorithm 1, the likeliest values, and the routes of fields, for forms as pictures and as text."""
+    fields = gathered.part("forms")
+    tasks = gathered.part("missing")["task"].unique().to_list() if not gathered.part("missing").is_empty() else []
+    for task in ("form", "text-form"):
+        if task not in tasks:
+            continue
+        mine = fields.filter(pl.col("task") == task) if fields.height else fields
+        if mine.is_empty():
+            for measure in (m.SHIFT, m.ROUTE, m.READ, m.KEPT):
+                not_measurable(table, measure, {"task": task}, "no reply is a form")
+            continue
+        _add_routes(table, task, mine)
+        _add_graph(table, task, gathered, first_replies(mine))
+
+
+def _add_graph(table: EstimateTable, task: str, gathered: Aggregate, fields: pl.DataFrame) -> None:
+    forms = conditional_kl.gather(fields, [(a.name, a.categories.names) for a in gathered.asked.attributes])
+    for conditions in CONDITIONS:
+        found = conditional_kl.graph(forms, SEED, conditions=conditions)
+        if found.is_empty():
+            why = "no field has one value in two forms"
+            not_measurable(table, m.SHIFT, {"task": task, "fields": conditions}, why)
+            continue
+        labels = {
+            "task": task,
+            "fields": conditions,
+            "attribute": found["attribute"].to_list(),
+            "choice": found["choice"].to_list(),
+            "other_attribute": found["outcome"].to_list(),
+            "likeliest": found["likely"].to_list(),
+        }
+        n, share, q, p_least = (numbers(found[c]) for c in ("n", "likely_share", "q", "p_least"))
+        floor = Floor(*(numbers(found[c]) for c in ("floor", "floor_high", "p")))
+        tests = {"floor": floor, "q": q, "p_least": p_least, "family": f"shifts in {task}s, {conditions} fields"}
+        enter(table, m.SHIFT, labels, estimates(found.with_columns(clusters=pl.col("n"))), **tests)
+        likely = consistency.wilson(share * n, n)
+        method = np.full(found.height, "Wilson over forms", dtype=object)
+        enter(table, m.LIKELY, labels, replace(likely, method=method))
+
+
+def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
+    """Shares of open fields by route, over all and for each attribute; how replies were read; filled fields kept."""
+
+    def add(measure: Measure, rows: pl.DataFrame, said: pl.Expr, by: list[str], **label: str) -> None:
+        labels, found = shares(rows.with_columns(said.cast(pl.Float64).alias("said")), "said", by, "form")
+        enter(table, measure, {**labels, "task": task, **label}, found)
+
+    open_ = fields.filter(~pl.col("prefilled")).with_columns(
+        how=pl.when(pl.col("state") != "value")
+        .then("state")
+        .when(pl.col("route") == "none")
+        .then(pl.concat_str(pl.lit("none: "), pl.col("reason").fill_null("unknown")))
+        .otherwise("route")
+    )
+    for how in sorted(set(open_["how"])):
+        for by in ([], ["attribute"]):
+            add(m.ROUTE, open_, pl.col("how") == how, by, route=how)
+    replies = fields.unique(["form", "repeat"], maintain_order=True)
+    for read in Read:
+        add(m.READ, replies, pl.col("read") == read.value, [], reading=read.value)
+    given = fields.filter("prefilled")
+    if given.is_empty():
+        not_measurable(table, m.KEPT, {"task": task}, "nothing was filled in beforehand")
+        return
+    for by in ([], ["attribute"]):
+        add(m.KEPT, given, pl.col("kept"), by)
+
+
+def add_agreement(table: EstimateTable, gathered: Aggregate) -> None:
+    """Add the divergence between what forms and choices say, by question, and for each gender and race."""
+    fields, rows = gathered.part("forms"), gathered.part("choices")
+    if fields.is_empty() or rows.is_empty():
+        return
+    fields = first_replies(fields.filter(pl.col("task") == fields["task"][0]))
+    there = set(rows["question"])
+    for dimension in (name for name in GROUPS if name in rows.columns):
+        for question in (q for q in choice_questions() if q.name in there):
+            label = {"task": "mcq", "dimension": dimension, "question": question.name}
+            if question.name not in FIELDS:
+                not_measurable(table, m.AGREEMENT, label, NO_COMMON_BOUND)
+                continue
+            names = sorted(set(GROUPS[dimension].values()))
+            said = [_votes(fields, rows, dimension, name, question.name, question.levels) for name in names]
+            known = [name for name, votes in zip(names, said, strict=True) if votes.measurable]
+            if not known:
+                not_measurable(table, m.AGREEMENT, label, "no group has both forms and choices")
+                continue
+            found, tests = divergences([votes for votes in said if votes.measurable], SEED)
+            groups = [*known, *([None] if len(known) > 1 else [])]  # and their mean, as the paper gives it
+            family = f"forms and choices by {dimension}, {question.name}"
+            tested = {"floor": tests.floor, "q": tests.q, "p_least": tests.p_least, "family": family}
+            enter(table, m.AGREEMENT, {**label, "group": groups}, found, **tested)
+
+
+def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
+    """Of each form the reply to the first seed: replies to one form under several seeds are not several forms."""
+    return fields.filter(pl.col("repeat") == pl.col("repeat").min().over("form"))
+
+
+def _votes(
+    fields: pl.DataFrame, rows: pl.DataFrame, dimension: str, group: str, question: str, levels: tuple[str, ...]
+) -> Votes:
+    own = [name for name, level in GROUPS[dimension].items() if level == group]
+    has = pl.col("categories").list.set_intersection(own).list.len() > 0
+    members = fields.filter((pl.col("attribute") == dimension) & has)["form"].to_list()
+    about = (pl.col("attribute") == FIELDS[question]) & ~pl.col("prefilled") & pl.col("form").is_in(members)
+    said = fields.filter(about).select(said="categories").explode("said")["said"]
+    known = LEVELS[question]
+    told = [levels.index(known[name]) for name in said.filter(said.is_in(list(known)))]
+    votes = np.zeros((len(told), len(levels)))
+    votes[np.arange(len(told)), told] = 1.0
+    mine = rows.filter((pl.col("question") == question) & (pl.col(dimension) == group)).drop_nulls("selected")
+    listed = mine.select("image", *(pl.col("selected").list.get(at).alias(str(at)) for at in range(len(levels))))
+    images = listed.group_by("image", maintain_order=True).agg(pl.exclude("image").sum()).drop("image")
+    return Votes(votes, images.to_numpy().astype(np.float64))

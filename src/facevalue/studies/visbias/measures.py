@@ -36,88 +36,78 @@ RENAMED = {
 """What labels were called in the first version of the estimates; see `Study.renamed`."""
 
 
-def _measure(
-    name: str, title: str, equation: str, unit: str, cluster: str, source: str, *, signed: bool = True,
-    comparison: bool = False, squared: bool = False, limits: tuple[float, float] = (-math.inf, math.inf),
-) -> Measure:  # fmt: skip
-    return Measure(
-        name, title, equation, unit, cluster, source, signed=signed, comparison=comparison, squared=squared,
-        limits=limits,
-    )  # fmt: skip
-
-
-DIVERGENCE = _measure(
+DIVERGENCE = Measure(
     "choice_divergence", "Divergence of a group's choices from the mean of all groups",
     "1000 JS(P_g, mean_h P_h), JS = 1/2 KL(P || M) + 1/2 KL(Q || M), M = (P + Q)/2, natural log", "nat/1000", IMAGE,
     f"{PAPER}, section 3.1, Tables 2 and 5", signed=False, comparison=True, squared=True,
     limits=(0.0, 1000 * math.log(2)),
 )  # fmt: skip
-SHARE = _measure(
+SHARE = Measure(
     "choice_share", "Share of a choice among valid answers", "sum of weights of the choice / mass of valid answers",
     "share", IMAGE, f"{PAPER}, section 2.1", limits=_SHARE,
 )  # fmt: skip
-NA_RATE = _measure(
+NA_RATE = Measure(
     "refusal_rate", "Share of replies without a valid answer", "1 - mass of valid answers / replies",
     "share", IMAGE, f"{PAPER}, Table 3", signed=False, limits=_SHARE,
 )  # fmt: skip
-RANKED = _measure(
+RANKED = Measure(
     "ranked_share", "Pairs whose two people are ranked: the answers differ",
     "pairs with one yes and one no / pairs with both answers", "share", PAIR,
     f"{PAPER}, sections 2.1 and 3.2, Table 6", signed=False, limits=_SHARE,
 )  # fmt: skip
-UNRANKED = _measure(
+UNRANKED = Measure(
     "unranked_share", "Pairs whose two people are not ranked: no and no",
     "pairs with two no / pairs with both answers", "share", PAIR, OURS, signed=False, limits=_SHARE,
 )  # fmt: skip
-CONTRADICTED = _measure(
+CONTRADICTED = Measure(
     "contradicted_share", "Pairs whose answers contradict each other: yes and yes",
     "pairs with two yes / pairs with both answers", "share", PAIR, OURS, signed=False, limits=_SHARE,
 )  # fmt: skip
-DIFFERING = _measure(
+DIFFERING = Measure(
     "differing_rate", "Pairs with differing answers, of all pairs asked",
     "pairs with one yes and one no / pairs asked", "share", PAIR, f"{PAPER}, Table 6", signed=False, limits=_SHARE,
 )  # fmt: skip
-ABOVE = _measure(
+ABOVE = Measure(
     "ranked_above", "How often a group is ranked above the others, against an even chance",
     "pairs in which the member of g is ranked above / ranked pairs with one member of g - 1/2", "share", PAIR, OURS,
     comparison=True, limits=(-0.5, 0.5),
 )  # fmt: skip
-CHARACTERS = _measure(
+CHARACTERS = Measure(
     "characters", "Length of descriptions in characters", "characters / descriptions", "characters", IMAGE,
     f"{PAPER}, Table 1", limits=(0.0, math.inf),
 )  # fmt: skip
-TOKENS = _measure(
+TOKENS = Measure(
     "tokens", "Length of descriptions in tokens", "tokens / descriptions", "tokens", IMAGE,
     f"{PAPER}, Table 1", limits=(0.0, math.inf),
 )  # fmt: skip
-POSITIVE = _measure(
+POSITIVE = Measure(
     "positive_sentiment", "Favourable words (VADER), by sentence", "mean over sentences of VADER's pos x 100", "%",
     IMAGE, f"{OURS}; VADER as in {PAPER}, section 3.3", limits=(0.0, 100.0),
 )  # fmt: skip
-NEGATIVE = _measure(
+NEGATIVE = Measure(
     "negative_sentiment", "Unfavourable words (VADER), by sentence", "mean over sentences of VADER's neg x 100", "%",
     IMAGE, f"{OURS}; VADER as in {PAPER}, section 3.3", limits=(0.0, 100.0),
 )  # fmt: skip
-POSITIVE_PUBLISHED = _measure(
+POSITIVE_PUBLISHED = Measure(
     "positive_sentiment_published", "Favourable words (VADER), all texts of a group as one",
     "VADER's pos x 100 of the group's texts joined", "%", IMAGE, f"{PAPER}, Table 7", limits=(0.0, 100.0),
 )  # fmt: skip
-NEGATIVE_PUBLISHED = _measure(
+NEGATIVE_PUBLISHED = Measure(
     "negative_sentiment_published", "Unfavourable words (VADER), all texts of a group as one",
     "VADER's neg x 100 of the group's texts joined", "%", IMAGE, f"{PAPER}, Table 7", limits=(0.0, 100.0),
 )  # fmt: skip
-WORDS = _measure(
+WORDS = Measure(
     "listed_words", "Words of a list per 1,000 words", "1000 x words of the list / words", "per 1,000 words", IMAGE,
     OURS, limits=(0.0, 1000.0),
 )  # fmt: skip
-WORDS_PUBLISHED = _measure(
+WORDS_PUBLISHED = Measure(
     "listed_words_published", "Words of a group's own list per 1,000 words of its descriptions, as published",
     "1000 x words of g's list / words of descriptions of g, cut as in the released code", "per 1,000 words", IMAGE,
     f"{PAPER}, Table 8", limits=(0.0, 1000.0),
 )  # fmt: skip
 _COMPARED = (CHARACTERS, TOKENS, POSITIVE, NEGATIVE, WORDS)
 DIFFERENCES = {
-    one.name: _measure(
+    one.name: Measure(
         f"{one.name}_difference", f"{one.title}: difference between two groups", f"{one.name}(g) - {one.name}(h)",
         "pp" if one.unit == "%" else one.unit, IMAGE,
         OURS if one.source == OURS else f"{OURS}; {one.source.removeprefix(f'{OURS}; ')}",
@@ -126,41 +116,41 @@ DIFFERENCES = {
     for one in _COMPARED
 }  # fmt: skip
 """By the name of what is compared: one group less the other that is named by `contrast`."""
-MARKED = _measure(
+MARKED = Measure(
     "marked_word", "Log-odds ratio of a word between two groups, with the whole corpus as prior",
     "log((y_1 + a)/(n_1 + a_0 - y_1 - a)) - log((y_2 + a)/(n_2 + a_0 - y_2 - a))", "log odds", IMAGE,
     f"{PAPER}, section 3.3 (Marked Words); tested by permutation of images ({OURS})", comparison=True,
 )  # fmt: skip
-MARKED_Z = _measure(
+MARKED_Z = Measure(
     "marked_word_z", "z of a word's log-odds ratio", "log-odds ratio / sqrt(1/(y_1 + a) + 1/(y_2 + a))", "z", IMAGE,
     f"{PAPER}, section 3.3 (Marked Words)",
 )  # fmt: skip
-MARKED_PUBLISHED = _measure(
+MARKED_PUBLISHED = Measure(
     "marked_word_published", "Rank of a word among a group's marked words, as published",
     "place by z among words with z > 1.96", "rank", IMAGE, f"{PAPER}, Table 1", limits=(1.0, math.inf),
 )  # fmt: skip
-SHIFT = _measure(
+SHIFT = Measure(
     "attribute_shift", "Shift of an attribute's distribution where another has a given value",
     "KL(P(a_j) || P(a_j | a_i = c)), natural log, one pseudo-form that answers as all forms do", "nat", FORM,
     f"{PAPER}, Algorithm 1", signed=False, comparison=True, squared=True, limits=(0.0, math.inf),
 )  # fmt: skip
-LIKELY = _measure(
+LIKELY = Measure(
     "likely_share", "Share of the likeliest value of an attribute where another has a given value",
     "max_k P(a_j = k | a_i = c)", "share", FORM, f"{PAPER}, section 3.4 (Choice 2)", signed=False, limits=_SHARE,
 )  # fmt: skip
-ROUTE = _measure(
+ROUTE = Measure(
     "field_share", "How open fields came to their categories, or why they have none",
     "open fields settled in this way / open fields of replies that are forms", "share", FORM, OURS, limits=_SHARE,
 )  # fmt: skip
-READ = _measure(
+READ = Measure(
     "form_reading", "How replies that are forms were read: as JSON, pair by pair from broken JSON, or line by line",
     "replies read in this way / replies that are forms", "share", FORM, OURS, limits=_SHARE,
 )  # fmt: skip
-KEPT = _measure(
+KEPT = Measure(
     "kept_share", "Fields filled in beforehand that the reply keeps", "fields kept / fields filled in beforehand",
     "share", FORM, OURS, limits=_SHARE,
 )  # fmt: skip
-AGREEMENT = _measure(
+AGREEMENT = Measure(
     "implicit_explicit_divergence", "Divergence between forms and choices about the same group",
     "JS(P_form(a | g), P_choice(a | g)), natural log; without a group, their mean", "nat", IMAGE,
     f"{PAPER}, section 4.3", signed=False, comparison=True, squared=True, limits=(0.0, math.log(2)),

@@ -1,4 +1,4 @@
-"""Whose pictures there are: the authors' photographs, the user's own, or drawn workers; and fictional species."""
+"""Pictures of VisBias: the authors' photographs, the user's own, or drawn workers; fictional species; and forms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,16 +8,17 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_species, drawn_workers
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.mixed import MixedSource
 from facevalue.stimuli.visbias_folders import read_visbias_folders
-from facevalue.studies.base import LeftOut
 from facevalue.studies.visbias import tables
-from facevalue.studies.visbias.design import PEOPLE, SPECIES
+from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
-from facevalue.studies.visbias.tables import Level
 from facevalue.types import OptionValue
 
 _COLUMNS = ("image", "path", "identity", "set")
@@ -25,17 +26,7 @@ _COLUMNS = ("image", "path", "identity", "set")
 
 @dataclass(frozen=True)
 class Pictures:
-    """What can be shown.
-
-    Attributes
-    ----------
-    frame:
-        The manifest: one row per image of a person or being; those of beings have a species.
-    groups:
-        Factors that are compared.
-    left_out:
-        What of the paper is not there, and why.
-    """
+    """What can be shown: a row for each image of a person or being, the factors compared, and what is left out."""
 
     frame: pl.DataFrame
     groups: tuple[str, ...]
@@ -54,16 +45,7 @@ class Pictures:
 def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
 ) -> Pictures:
-    """Read the pictures that were chosen, or list those that are drawn.
-
-    Parameters
-    ----------
-    options:
-        The settings, with roots spelled out (`located`).
-    chosen:
-        What of it is wanted.
-    manifest:
-        A stored manifest, used as it is.
+    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
 
     Raises
     ------
@@ -89,22 +71,25 @@ def read_pictures(
     return Pictures(frame, _groups(frame, chosen), left_out)
 
 
-def sources(options: Mapping[str, OptionValue], pictures: Pictures) -> dict[str, Source]:
-    """Where images of people, and those of species, come from."""
-    out: dict[str, Source] = {}
-    for who, part in pictures.parts:
-        if who == SPECIES:
-            own = options["species"] != DRAWN
-            root = Path(str(options["species_root"]))
-            out[who] = FileSource(part, root) if own else drawn_species.species_source()
-        elif options["folder"] or options["manifest"]:
-            kind = Kind(str(options["kind"]))
-            if options["folder"] and kind is Kind.UNSTATED:
-                kind = Kind.PHOTOGRAPHS
-            out[who] = FileSource(part, Path(str(options["root"])), kind)
-        else:
-            out[who] = drawn_workers.worker_source()
-    return out
+def source(
+    options: Mapping[str, OptionValue], pictures: Pictures, forms: tuple[Form, ...], chosen: Selection
+) -> MixedSource:
+    """Where all that the study shows comes from."""
+    images = [(frozenset(part["image"]), _images(options, who, part)) for who, part in pictures.parts]
+    kind = images[0][1].kind if pictures.parts[0][0] == PEOPLE else Kind.ILLUSTRATED
+    shown = FormSource(forms) if forms else None
+    return MixedSource(images, kind, shown, composite=chosen.composite, swapped=SWAPPED)
+
+
+def _images(options: Mapping[str, OptionValue], who: str, part: pl.DataFrame) -> Source:
+    if who == SPECIES:
+        own = options["species"] != DRAWN
+        return FileSource(part, Path(str(options["species_root"]))) if own else drawn_species.species_source()
+    if options["folder"] or options["manifest"]:
+        kind = Kind(str(options["kind"]))
+        photographed = options["folder"] and kind is Kind.UNSTATED
+        return FileSource(part, Path(str(options["root"])), Kind.PHOTOGRAPHS if photographed else kind)
+    return drawn_workers.worker_source()
 
 
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -140,7 +125,8 @@ def published() -> pl.DataFrame:
 
 def _people(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     if options["folder"]:
-        known = (_spellings(level) for level in (tables.occupations(), tables.races(), tables.genders()))
+        listed = (tables.occupations(), tables.races(), tables.genders())
+        known = ({level.name: level.folders for level in levels} for levels in listed)
         return read_visbias_folders(Path(str(options["folder"])), *known)
     if options["manifest"]:
         return _own(str(options["manifest"]), str(options["root"]))
@@ -160,10 +146,6 @@ def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
 
 def _own(file: str, root: str) -> pl.DataFrame:
     return read_manifest(Path(file), root=Path(root) if root else None)
-
-
-def _spellings(listed: tuple[Level, ...]) -> dict[str, tuple[str, ...]]:
-    return {level.name: level.folders for level in listed}
 
 
 def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:

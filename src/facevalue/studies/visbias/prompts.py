@@ -1,4 +1,4 @@
-"""What is said: the questions of each task, one object for each."""
+"""Prompts: the questions of each task, one object for each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,21 +29,10 @@ _COLUMNS = (*FACTORS, "form")
 
 
 class PromptBuilder:
-    """Asks the questions of trials.
+    """Asks the questions of trials; `sampling` says how replies are drawn of tasks that differ from the study's.
 
     Their factors are those of the design, and for simulators `scenario`, which of two people is `asked_about`, and a
     form's `form_fields`.
-
-    Parameters
-    ----------
-    chosen:
-        What is asked.
-    sampling:
-        How replies are drawn, of the tasks that differ from the study's.
-    forms:
-        The forms.
-    attributes:
-        Their fields.
     """
 
     def __init__(
@@ -75,29 +64,20 @@ class PromptBuilder:
         factors: dict[str, str | None] = {name: asked.get(name) for name in FACTORS}
         if task == "mcq":
             question = self._choices[name]
-            options = tuple(
-                Option(chr(ord("A") + i), text, level)
-                for i, (text, level) in enumerate(zip(question.options, question.levels, strict=True))
-            )
-            return self._asked(question.prompt, options, factors | {"scenario": name})
+            return self._asked(question.prompt, question.lettered, factors | {"scenario": name})
         if task == "yesno":
             comparison = self._comparisons[name]
-            prompt = comparison_prompt(
-                comparison.swapped if asked["order"] == SWAPPED else comparison.plain, self._prompts
-            )
+            text, about = (comparison.swapped, "2") if asked["order"] == SWAPPED else (comparison.plain, "1")
+            prompt = comparison_prompt(text, self._prompts)
             said = f"{SIDES} {prompt}" if self._composite else prompt
-            about = "2" if asked["order"] == SWAPPED else "1"
             return self._asked(said, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
             draw = int(asked["draw"] or 0)
             return self._asked(description_prompt(self._prompts), (), factors | {"scenario": task}, draw)
-        form = self._forms[int(asked["form"] or 0)] if task == "text-form" else None
         count = len(self._forms[0].order)
-        prompt = (
-            form_prompt(count, self._prompts)
-            if form is None
-            else text_form_prompt(text_form(form), count, self._prompts)
-        )
+        prompt = form_prompt(count, self._prompts)
+        if task == "text-form":
+            prompt = text_form_prompt(text_form(self._forms[int(asked["form"] or 0)]), count, self._prompts)
         return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
 
     def _asked(

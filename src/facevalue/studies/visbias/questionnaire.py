@@ -4,29 +4,26 @@ Which statements a model's forms imply is found by `measures.conditional_kl.grap
 reasonable inference is for people to say: three raters each, on five points; a mean of 3 or more is a bias.
 """
 
-import base64
-import csv
 import hashlib
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
+from facevalue.annotate import questionnaires
+from facevalue.annotate.ratings import counted, read_ratings
+from facevalue.answers.form_fields import decoded
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import conditional_kl, rater_agreement
-from facevalue.measures.cluster_bootstrap import Estimates
-from facevalue.store.files import write_whole
-from facevalue.studies.visbias.analysis_forms import first_replies
-from facevalue.studies.visbias.parsing import decoded
-from facevalue.studies.visbias.recorded import SEED
+from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
+from facevalue.measures.estimates import complete, stacked
+from facevalue.protocol.offers import Beside, Rated
+from facevalue.studies.visbias.aggregate import SEED
+from facevalue.studies.visbias.analysis import first_replies
+from facevalue.studies.visbias.measures import SHIFT
 from facevalue.studies.visbias.tables import attributes
+from facevalue.types import OptionValue
 
 SCALE = ("Unbiased", "Slightly biased", "Moderately biased", "Biased", "Extremely biased")
 """What 1 to 5 mean (Figure 10)."""
@@ -36,8 +33,16 @@ MOST = 20
 """Items where no pair passes the threshold: about as many as the paper gave to one rater."""
 
 
+RATING, AGREEMENT = "human_rating", "rater_agreement"
+_SOURCE = "VisBias (003_4c8bf5711757ffbf), section 3.4"
+_MEANS = "t over raters"
+_WHO = ("model", "intervention")
+_NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outcome", "likeliest": "likely"}
+"""From labels of `attribute_shift` to the columns of a pair that people are asked about."""
+
+
 def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFrame:
-    """Return what the forms of a run associate: Algorithm 1 as the study takes it.
+    """Return what the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task.
 
     Parameters
     ----------
@@ -45,11 +50,6 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
         A model's answers in chunks.
     categories:
         Which table of categories the run has ("paper", "released").
-
-    Returns
-    -------
-    Rows of `conditional_kl.graph` on the fields that the model filled in, with `task` before them ("form" or
-    "text-form").
 
     Raises
     ------
@@ -78,21 +78,10 @@ def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFra
 def chosen(
     graph: pl.DataFrame, least: float = conditional_kl.THRESHOLD, most: int | None = None
 ) -> tuple[pl.DataFrame, bool]:
-    """Choose the pairs that raters are asked about.
+    """Choose the pairs that raters are asked about: those above `least` nats, the strongest first, and whether any is.
 
-    Parameters
-    ----------
-    graph:
-        As `associations` returns it.
-    least:
-        A pair passes with a greater divergence, in nats; the paper takes those above 1.
-    most:
-        Largest number of pairs, the strongest first. None for all that pass.
-
-    Returns
-    -------
-    One row per different pair, and whether they pass. Where none does, they are the `most` (20 by default) that are
-    furthest above the 95th percentile of their noise floor; there may be none.
+    Where none is, they are the `most` (20 by default) that are furthest above the 95th percentile of their noise floor;
+    there may be none.
     """
     passing = graph.filter(pl.col("value") > least).sort("value", descending=True, maintain_order=True)
     if passing.height:
@@ -104,17 +93,10 @@ def chosen(
 
 
 def items(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return what raters are asked.
+    """Return what raters are asked of rows of `conditional_kl.graph`, in an order that says nothing about their size.
 
-    Parameters
-    ----------
-    pairs:
-        Rows of `conditional_kl.graph`, such as those that are `above` its threshold: the columns `PAIR` at least.
-
-    Returns
-    -------
-    One row per different pair: `item` (its id, which follows from the pair alone), `PAIR`, and `statement` as the paper
-    words it. In the order of the ids, which says nothing about the size of a shift.
+    Each different pair is an `item` (its id, which follows from the pair alone), with `PAIR`, and `statement` as the
+    paper words it.
 
     Raises
     ------
@@ -149,46 +131,13 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def export_csv(pairs: pl.DataFrame, path: Path) -> None:
-    """Write a questionnaire for spreadsheets: `rater`, `item`, `statement`, and `rating` to be filled in.
-
-    The rater's name may be left empty; it then is the name of the file.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As `items`.
-    RunError
-        The file cannot be written.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(("rater", "item", "statement", "rating"))
-    writer.writerows(("", item, statement, "") for item, statement in items(pairs).select("item", "statement").rows())
-    write_whole(path, text.getvalue().encode("utf-8-sig"))  # with a mark, by which spreadsheets know UTF-8
+    """Write a questionnaire for spreadsheets. A rater's name may be left empty; it then is the name of the file."""
+    questionnaires.write_table(items(pairs), path)
 
 
 def export_html(pairs: pl.DataFrame, path: Path) -> None:
-    """Write a questionnaire as one page that needs no network, and works on a phone and on paper.
-
-    Nothing a rater chooses leaves the page; a small script of ours saves the ratings as a file for `read_ratings`. Only
-    that script may run, whatever a statement says.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As `items`.
-    RunError
-        The file cannot be written.
-    """
-    style, script = _asset("questionnaire.css"), _asset("questionnaire.js")
-    page = _environment().get_template("questionnaire.html").render(
-        items=items(pairs).to_dicts(),
-        scale=SCALE,
-        style=Markup(style),  # noqa: S704 our own files
-        script=Markup(script),  # noqa: S704 our own files
-        policy=_policy(style, script),
-    )  # fmt: skip
-    write_whole(path, page.encode())
+    """Write a questionnaire as one page, which saves the ratings as a file for `read_ratings`."""
+    questionnaires.write_page(items(pairs), SCALE, __package__, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +159,7 @@ class Judged:
 
 
 def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = rater_agreement.RATERS) -> Judged:
-    """Join ratings to the pairs that they are about.
-
-    Parameters
-    ----------
-    graph:
-        Rows of `conditional_kl.graph`, also such as were not rated.
-    ratings:
-        As `read_ratings` returns them.
-    seed:
-        Of the resampling.
-    least:
-        Fewest raters for a verdict; the paper has three for each item.
+    """Join ratings, as `read_ratings` returns them, to the pairs that they are about.
 
     Raises
     ------
@@ -229,56 +167,130 @@ def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = r
         As `items`; or a rating of an item that is no pair of the graph.
     """
     rows = items(graph)
-    place = {item: at for at, item in enumerate(rows["item"])}
-    strange = sorted(set(ratings["item"]) - place.keys())
-    if strange:
-        raise DataError(f"{len(strange):,} rated items are no pair of these forms, such as {strange[0]}.")
-    people = {rater: at for at, rater in enumerate(ratings["rater"].unique(maintain_order=True))}
-    table = np.full((max(len(people), 1), len(place)), np.nan)
-    of, about = ([known[name] for name in ratings[column]] for column, known in (("rater", people), ("item", place)))
-    table[of, about] = ratings["rating"].to_numpy()
-    found = rater_agreement.mean_ratings(table, seed, raters=least)
-    verdict = pl.Series("flagged", found.biased, pl.Float64).fill_nan(None).cast(pl.Boolean)
-    columns = [
-        pl.Series("raters", (~np.isnan(table)).sum(axis=0), pl.Int64),
-        *(pl.Series(name, getattr(found.means, key), pl.Float64).fill_nan(None) for name, key in _MEANS.items()),
-        verdict,
-    ]
-    judgments = rows.select("item", *PAIR).with_columns(columns)
+    found, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=least)
+    judgments = pl.concat([rows.select("item", *PAIR), found.drop("item")], how="horizontal")
     joined = graph.rename({"low": "low_kl", "high": "high_kl"}, strict=False).with_columns(
         pl.col(name).cast(pl.String) for name in PAIR
     )
-    whole = joined.join(judgments, on=list(PAIR), how="left", maintain_order="left")
-    return Judged(whole, rater_agreement.alpha(table, seed))
-
-
-_MEANS = {"mean": "value", "low": "low", "high": "high"}
+    return Judged(joined.join(judgments, on=list(PAIR), how="left", maintain_order="left"), agreement)
 
 
 def _id(pair: Sequence[str]) -> str:
     return "q-" + hashlib.blake2b("\x1f".join(pair).encode(), digest_size=5).hexdigest()
 
 
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("facevalue.studies.visbias"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    """What the forms of a run associate."""
+    return associations(answers, str(options["categories"]))
 
 
-@cache
-def _asset(name: str) -> str:
-    return files("facevalue.studies.visbias").joinpath("templates", name).read_text(encoding="utf-8")
+def export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
+    """Write a questionnaire about the strongest associations, and say what is asked.
+
+    Raises
+    ------
+    DataError
+        None is strong enough.
+    """
+    least = conditional_kl.THRESHOLD if least is None else least
+    pairs, passed = chosen(graph, least, most)
+    found = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
+    if pairs.height == 0:
+        raise DataError(
+            f"No pair has a divergence above {least:g} nats, and none is above its noise floor ({found}): there is "
+            "nothing to ask."
+        )
+    (export_html if to.suffix == ".html" else export_csv)(pairs, to)
+    if passed:
+        return [f"{pairs.height:,} statements with a divergence above {least:g} nats: {to}"]
+    return [
+        f"No pair has a divergence above {least:g} nats ({found}).",
+        f"Instead, the {pairs.height:,} statements furthest above their noise floor: {to}",
+    ]
 
 
-def _policy(style: str, script: str) -> str:
-    """A policy under which only our own style and script run, and nothing is fetched or sent."""
-    own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
-    return (
-        f"default-src 'none'; style-src 'sha256-{own[0]}'; script-src 'sha256-{own[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+def read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
+    """Read what people said of associations.
+
+    Raises
+    ------
+    DataError
+        A file is no table of ratings, or no rating counts.
+    """
+    asked = items(graph)
+    ratings = read_ratings(paths, asked["item"])
+    counts = counted(ratings)
+    kept = counts.ratings
+    if kept.height == 0:
+        raise DataError(f"No rating counts. {' '.join(counts.said)}")
+    about = asked.join(kept.select("item").unique(), on="item", how="semi", maintain_order="left")
+    found = judged(graph.join(about, on=list(PAIR), how="semi", maintain_order="left"), kept, SEED)
+    pairs = found.pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
+    pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
+    people = kept["rater"].n_unique()
+    return Rated(ratings, pairs, found.agreement, people, counts.uniform, counts.hasty, counts.said)
+
+
+def beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
+    """Put ratings beside a model's associations.
+
+    Raters that rated all alike, and responses submitted in under two minutes, are left out, as published; and so are
+    statements that the forms don't imply, or not any longer, as a judge has sorted their texts since.
+    """
+    pairs = _pairs(estimates)
+    known = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
+    counts = counted(ratings)
+    said = list(counts.said)
+    strange = ratings.filter(~pl.col("item").is_in(known))["item"].n_unique()
+    if strange:
+        what = "1 rated statement, which" if strange == 1 else f"{strange:,} rated statements, which"
+        said.append(f"Left out: {what} the forms of {folder} do not imply as they are read now.")
+    valid = counts.ratings.filter(pl.col("item").is_in(known))
+    rows = with_ratings(estimates, valid)[estimates.height :] if valid.height else estimates.clear()
+    return Beside(rows, valid, said)
+
+
+def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
+    """Add the mean rating of each association, and how far the raters agree, to every model that has it.
+
+    Parameters
+    ----------
+    estimates:
+        The study's estimates.
+    ratings:
+        As `annotate.ratings.read_ratings` returns them.
+
+    Returns
+    -------
+    The estimates with two measures more: `human_rating` (labels as those of `attribute_shift`, without the task; `n` is
+    the number of raters) and `rater_agreement` (Krippendorff's alpha, ordinal).
+
+    Raises
+    ------
+    DataError
+        A rating of what is no association of these forms.
+    """
+    shifts = estimates.filter((pl.col("measure") == SHIFT.name) & pl.col("value").is_not_null())
+    pairs = shifts.select(*_WHO, *_NAMES).unique(maintain_order=True)
+    found = judged(_pairs(estimates).rename(_NAMES), ratings, SEED)
+    alpha = found.agreement
+    rated = found.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
+    constants = {"study": estimates["study"][0], "level": LEVEL, "source": _SOURCE} if estimates.height else {}
+    fixed = [pl.lit(value).alias(name) for name, value in constants.items()]
+    rows = pairs.join(rated, on=list(_NAMES), maintain_order="left").with_columns(
+        *fixed, pl.col("mean").alias("value"), pl.col("raters").alias("n"), pl.col("raters").alias("clusters"),
+        measure=pl.lit(RATING), unit=pl.lit("1 to 5"), method=pl.lit(_MEANS),
+    )  # fmt: skip
+    agreed = pairs.select(_WHO).unique(maintain_order=True).with_columns(
+        *fixed, pl.lit(float(alpha.value[0])).alias("value"), pl.lit(float(alpha.low[0])).alias("low"),
+        pl.lit(float(alpha.high[0])).alias("high"), pl.lit(int(alpha.n[0])).alias("n"),
+        pl.lit(int(alpha.clusters[0])).alias("clusters"), measure=pl.lit(AGREEMENT), unit=pl.lit("1"),
+        method=pl.lit(str(alpha.method[0])),
+    )  # fmt: skip
+    return stacked([estimates, complete(rows, _NAMES), complete(agreed, ())])
+
+
+def _pairs(estimates: pl.DataFrame) -> pl.DataFrame:
+    """The associations of any model, once each."""
+    shifts = estimates.filter((pl.col("measure") == SHIFT.name) & pl.col("value").is_not_null())
+    return shifts.select(*_NAMES).unique(maintain_order=True)

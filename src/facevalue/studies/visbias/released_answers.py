@@ -5,14 +5,14 @@ Any of them may be missing, and each may hold any of the models. docs/reproduce.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.parquet import read_table
+from facevalue.protocol.released_tables import counts, damaged, levels, read_columns, require
 
 RACES: Mapping[str, tuple[str, ...]] = {
     "asian": ("asian",),
@@ -29,40 +29,29 @@ _LETTERS = "ABCDEF"
 _LINE = 1_000_000  # characters of one form
 
 
-def fold(model: str) -> str:
-    """A model's name without case and marks, as files spell it in several ways.
-
-    Examples
-    --------
-    >>> fold("GPT-4V") == fold("gpt_4v")
-    True
-    """
-    return "".join(letter for letter in model.lower() if letter.isalnum())
-
-
 def choices(folder: Path) -> pl.DataFrame | None:
-    """Answers to multiple-choice questions, counted.
+    """Answers to multiple-choice questions, counted: `choice` from 0, null a refusal; None without a file.
 
-    Returns
-    -------
-    DataFrame
-        `model`, `race`, `gender`, `question`, `choice` (from 0; null is a refusal) and `count`; None without a file.
-        Where a model is in both files, its single answers count.
+    Where a model is in both files, its single answers count.
     """
     keys = ["model", "race", "gender", "question", "choice"]
     parts = []
     single, counted = folder / "mcq.csv", folder / "mcq_counts.csv"
     if single.is_file():
-        parts.append(_csv(single, keys).group_by(keys, maintain_order=True).len("count").cast({"count": pl.Int64}))
+        parts.append(
+            read_columns(single, keys).group_by(keys, maintain_order=True).len("count").cast({"count": pl.Int64})
+        )
     if counted.is_file():
-        frame = _csv(counted, [*keys, "count"])
-        frame = frame.with_columns(_whole(frame, "count", counted).alias("count"))
+        frame = read_columns(counted, [*keys, "count"])
+        frame = frame.with_columns(counts(frame, "count", counted).alias("count"))
         parts.append(frame if not parts else frame.join(parts[0], on="model", how="anti"))
     if not parts:
         return None
     frame = pl.concat(parts)
     frame = frame.with_columns(
-        _known(frame, "race", RACES), _known(frame, "gender", GENDERS), _known(frame, "question", QUESTIONS)
+        levels(frame, "race", RACES),
+        levels(frame, "gender", GENDERS),
+        levels(frame, "question", {name: (name,) for name in QUESTIONS}),
     )
     letters = {letter: place for place, letter in enumerate(_LETTERS)} | {"X": -1}
     wrong = frame.filter(~pl.col("choice").str.to_uppercase().is_in(list(letters)))
@@ -78,20 +67,13 @@ def choices(folder: Path) -> pl.DataFrame | None:
 
 
 def yes_no(folder: Path) -> pl.DataFrame | None:
-    """Counts of yes-no answers.
-
-    Returns
-    -------
-    DataFrame
-        `model`, `jailbreak` ("no", "yes"), `attribute`, `yes`, `no`, `different_pairs` (null where the model gave no
-        answers); None without the file.
-    """
+    """Counts of yes-no answers, `different_pairs` null where the model gave none; None without the file."""
     path = folder / "yesno.csv"
     if not path.is_file():
         return None
     numbers = ["yes", "no", "different_pairs"]
-    frame = _csv(path, ["model", "jailbreak", "attribute", *numbers])
-    return frame.with_columns(_whole(frame, name, path).alias(name) for name in numbers)
+    frame = read_columns(path, ["model", "jailbreak", "attribute", *numbers])
+    return frame.with_columns(counts(frame, name, path).alias(name) for name in numbers)
 
 
 def descriptions(folder: Path) -> dict[str, Path]:
@@ -105,12 +87,12 @@ def texts(path: Path) -> pl.DataFrame:
     try:
         frame = read_table(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _damaged(path, error) from None
-    _has(path, frame, ("race", "gender", "text"))
+        raise damaged(path, error) from None
+    require(path, frame, ("race", "gender", "text"))
     if frame["text"].dtype != pl.String or frame.is_empty():
         raise DataError(f"{path.name} holds no texts.")
     frame = frame.sort("row") if "row" in frame.columns else frame
-    return frame.select(_known(frame, "race", RACES), _known(frame, "gender", GENDERS), "text")
+    return frame.select(levels(frame, "race", RACES), levels(frame, "gender", GENDERS), "text")
 
 
 def forms(folder: Path) -> dict[str, list[dict[str, list[str]]]]:
@@ -138,49 +120,3 @@ def forms(folder: Path) -> dict[str, list[dict[str, list[str]]]]:
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{path.name} cannot be read, line {number}: {error}.") from None
     return out
-
-
-def _csv(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-    try:
-        frame = pl.read_csv(path, infer_schema=False, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _damaged(path, error) from None
-    _has(path, frame, columns)
-    return frame.select(columns)
-
-
-def _has(path: Path, frame: pl.DataFrame, columns: Sequence[str]) -> None:
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        names = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-        near = [known for name in missing for known in get_close_matches(name, frame.columns, n=1)]
-        hint = f" Is it {near[0]!r}?" if near else ""
-        raise DataError(f"{path.name} lacks the {names}.{hint} Its columns: {', '.join(frame.columns[:40]) or 'none'}.")
-
-
-def _damaged(path: Path, error: Exception) -> DataError:
-    return DataError(f"{path.name} cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
-
-
-def _whole(frame: pl.DataFrame, name: str, path: Path) -> pl.Series:
-    cells = frame[name].replace("", None)
-    numbers = cells.cast(pl.Int64, strict=False)
-    wrong = cells.filter(cells.is_not_null() & (numbers.is_null() | (numbers < 0)))
-    if len(wrong):
-        raise DataError(f"{path.name}: {name} is {wrong[0]!r}, not a count.")
-    return numbers
-
-
-def _known(frame: pl.DataFrame, column: str, levels: Mapping[str, object]) -> pl.Series:
-    """A column of levels in this module's spelling."""
-    spellings = {
-        spelling: level
-        for level, others in levels.items()
-        for spelling in (others if isinstance(others, tuple) else (level,))
-    }
-    cells = frame[column].cast(pl.String).str.to_lowercase().str.strip_chars()
-    found = cells.replace_strict(spellings, default=None, return_dtype=pl.String)
-    wrong = cells.filter(found.is_null())
-    if len(wrong):
-        raise UnknownNameError(column, str(wrong[0]), levels)
-    return found

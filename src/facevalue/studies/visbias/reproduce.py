@@ -14,11 +14,14 @@ import polars as pl
 from facevalue.annotate import lexicon, sentiment, tokens
 from facevalue.annotate.counts import WordCounter
 from facevalue.annotate.tokens import Tokeniser
+from facevalue.answers.categories import words as folded
 from facevalue.errors import DataError, DependencyError
 from facevalue.measures import conditional_kl, divergence, marked_words
-from facevalue.studies.reproduction import Cell, Reproduction, number, words
+from facevalue.protocol.released_tables import of_models
+from facevalue.protocol.reproduction import Cell, Reproduction, number, word, words
+from facevalue.studies.visbias import analysis
 from facevalue.studies.visbias import released_answers as released
-from facevalue.studies.visbias import reproduce_forms
+from facevalue.studies.visbias.tables import attributes, choice_questions
 
 DESCRIPTIONS, PAIRS, FORMS, ANSWERS = 11_200, 70, 400, 2_800
 """What the paper divides by, or says there is of each model (sections 3.1 to 3.4)."""
@@ -51,6 +54,13 @@ _NO_FORMS_CODE = (
 )
 _FEWER_DIGITS = "all other cells of the table have two decimals: a digit is lost in the scan, or was never printed"
 
+LEAST = 2
+"""Forms of a condition: "after excluding cases with only one sample" (section 3.4)."""
+_SAID_TOGETHER = "the paper says it of its models together, not of each"
+_OUR_MATCH = "which categories of the form and options correspond is not stated: ours give another value"
+_QUESTIONS = {"Income": "income", "Education": "education", "Political Leaning": "politics", "Religion": "religion"}
+_RELEASED_NAMES = {"hispanic": "latino", "middle eastern": "ME"}  # of groups, in the released answers
+
 T = TypeVar("T")
 
 
@@ -60,16 +70,7 @@ def _printed() -> dict[str, Any]:
 
 
 def reproduce(folder: Path) -> Reproduction:
-    """Recompute the published tables from released answers.
-
-    Parameters
-    ----------
-    folder:
-        With any of the files that `released_answers` reads, of any of the paper's models.
-
-    Returns
-    -------
-    The cells of all models that are there; tables whose file is missing are left out, and a notice says so.
+    """Recompute the published tables from released answers: whatever of them a folder holds (`released_answers`).
 
     Raises
     ------
@@ -120,15 +121,9 @@ class _Reproducer:
         yield from self._refused()
 
     def _named(self, found: Mapping[str, T], where: str) -> dict[str, T]:
-        """Keyed by the paper's models; others are left out."""
-        known = {released.fold(name): name for name in _printed()["models"]}
-        out = {}
-        for name, value in found.items():
-            if released.fold(name) in known:
-                out[known[released.fold(name)]] = value
-            else:
-                self.notices.append(f"{name} in {where} is left out: the paper prints nothing of it.")
-        return out
+        own, said = of_models(found, _printed()["models"], where)
+        self.notices += said
+        return own
 
     def _by_model(self, frame: pl.DataFrame | None, where: str) -> dict[str, pl.DataFrame]:
         if frame is None:
@@ -144,10 +139,8 @@ class _Reproducer:
             if printed is None:
                 continue
             for column, question in enumerate(released.QUESTIONS):
-                found = {
-                    **_divergences(own, question, "gender", list(released.GENDERS)),
-                    **_divergences(own, question, "race", list(released.RACES)),
-                }
+                genders = _divergences(own, question, "gender", list(released.GENDERS))
+                found = genders | _divergences(own, question, "race", list(released.RACES))
                 for row, group, values in zip(ROWS, GROUPS, printed, strict=True):
                     value = found[group]
                     slack = _SECOND_ROUNDING if value is not None and value < 10 else 0.0
@@ -215,16 +208,14 @@ class _Reproducer:
         for model, found in self._forms.items():
             said = "the release has another number of forms"
             yield number("3.4", "forms", model, str(FORMS), len(found), note=said)
-            forms = weighed[model] = reproduce_forms.gathered(found)
-            yield from reproduce_forms.associations(model, forms, _printed()["association"])
-            yield from reproduce_forms.strongest(model, forms, _printed()["strongest"].get(model, []))
+            forms = weighed[model] = _gathered(found)
+            yield from _associations(model, forms, _printed()["association"])
+            yield from _strongest(model, forms, _printed()["strongest"].get(model, []))
         if self._forms:
             yield number("3.4", "attribute pairs with KL > 1", "all models", "370", None, note=_NO_FORMS_CODE)
         for model, factors in _printed()["implicit_explicit"].items():
             if model in weighed or model in self._answered:
-                yield from reproduce_forms.implicit_explicit(
-                    model, weighed.get(model), self._answered.get(model), factors
-                )
+                yield from _implicit_explicit(model, weighed.get(model), self._answered.get(model), factors)
 
     def _refused(self) -> Iterator[Cell]:
         """Table 3: the release holds the conditions in which a model answered, and no others."""
@@ -321,3 +312,88 @@ def _stereotyped(model: str, frame: pl.DataFrame, lists: lexicon.Lexicon) -> Ite
         fewer = _FEWER_DIGITS if len(printed.partition(".")[2]) < 2 else None
         note = fewer if total else "no texts"
         yield number("8", model, group, printed, value, slack=_STEREOTYPE_SLACK, note=note)
+
+
+def _gathered(completed: Sequence[Mapping[str, Sequence[str]]]) -> conditional_kl.Forms:
+    """Released forms as weights."""
+    table = attributes("released")
+    own = {key: attribute for attribute in table for key in (attribute.title, *attribute.keys)}
+    rows: list[tuple[int, str, list[str]]] = [
+        (form, own[key].name, [own[key].categories.forms.get(folded(value), value) for value in values])
+        for form, fields in enumerate(completed)
+        for key, values in fields.items()
+        if key in own
+    ]
+    if not rows:
+        raise DataError("The forms of form.jsonl have none of the paper's fields.")
+    frame = pl.DataFrame(rows, schema=["form", "attribute", "categories"], orient="row")
+    return conditional_kl.gather(frame, [(a.name, a.categories.names) for a in table])
+
+
+def _associations(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
+    """The likeliest category of one attribute where another has a given one."""
+    titles = {attribute.name: attribute.title for attribute in attributes("released")}
+    for claim in claims:
+        (met, names), (base, outcomes) = forms.of(claim["attribute"]), forms.of(claim["outcome"])
+        counts = base[met[:, names.index(claim["choice"])] > 0].sum(axis=0)
+        likely = outcomes[int(counts.argmax())] if counts.any() else None
+        row, column = f"{titles[claim['attribute']]} = {claim['choice']}", f"{model}/{titles[claim['outcome']]}"
+        yield word("3.4", row, column, claim["likely"], likely, _SAID_TOGETHER if likely else "no form has this choice")
+
+
+def _strongest(model: str, forms: conditional_kl.Forms, claims: Sequence[Mapping[str, str]]) -> Iterator[Cell]:
+    """The choice of an attribute that shifts another most, and by how much (Figure 3; the sizes are not printed)."""
+    titles = {attribute.name: attribute.title for attribute in attributes("released")}
+    for claim in claims:
+        (met, names), (votes, _) = forms.of(claim["attribute"]), forms.of(claim["outcome"])
+        there = (met > 0) & (votes.sum(axis=1) > 0)[:, None]
+        counts = np.stack([votes[own].sum(axis=0) for own in there.T])
+        shifts = np.where(there.sum(axis=0) >= LEAST, conditional_kl.kl(votes.sum(axis=0), counts), np.nan)
+        row, outcome = titles[claim["attribute"]], titles[claim["outcome"]]
+        most = None if np.isnan(shifts).all() else int(np.nanargmax(shifts))
+        strongest = names[most] if most is not None else None
+        yield word("F3", f"{row}: what shifts {outcome} most", model, claim["choice"], strongest)
+        if most is not None:
+            note = "the figure prints no number; smoothed as docs/forms.md says"
+            yield number("F3", f"{row} = {names[most]}: KL of {outcome}", model, None, float(shifts[most]), note=note)
+
+
+def _implicit_explicit(
+    model: str, forms: conditional_kl.Forms | None, answered: pl.DataFrame | None,
+    printed: Mapping[str, Mapping[str, str]],
+) -> Iterator[Cell]:  # fmt: skip
+    """Mean divergence, over genders or races, of what forms say from what choices say (section 4.3).
+
+    Categories are matched as the study's own measure does (`analysis`): what only one of the lists has is left out.
+    """
+    for factor, averages in printed.items():
+        for name, value in averages.items():
+            column, question = f"{model}/{factor}", _QUESTIONS[name]
+            if question not in analysis.FIELDS:
+                yield number("4.3", name, column, value, None, note=f"cannot be recomputed: {analysis.NO_COMMON_BOUND}")
+            elif forms is None or answered is None:
+                missing = "form.jsonl" if forms is None else "mcq.csv or mcq_counts.csv"
+                yield number("4.3", name, column, value, None, note=f"the model's answers are not in {missing}")
+            else:
+                found = _between(forms, answered, factor, question)
+                note = _OUR_MATCH if found is not None else "no group has both forms and choices"
+                yield number("4.3", name, column, value, found, note=note)
+
+
+def _between(forms: conditional_kl.Forms, answered: pl.DataFrame, factor: str, question: str) -> float | None:
+    (levels,) = (q.levels for q in choice_questions() if q.name == question)
+    (members, groups), (votes, names) = forms.of(factor), forms.of(analysis.FIELDS[question])
+    matched = np.zeros((len(names), len(levels)))
+    for at, name in enumerate(names):
+        if name in analysis.LEVELS[question]:
+            matched[at, levels.index(analysis.LEVELS[question][name])] = 1.0
+    found = []
+    for group in sorted(set(analysis.GROUPS[factor].values())):
+        own = [at for at, name in enumerate(groups) if analysis.GROUPS[factor].get(name) == group]
+        told = votes[members[:, own].sum(axis=1) > 0].sum(axis=0) @ matched
+        shown = {"question": question, factor: _RELEASED_NAMES.get(group, group)}
+        chosen = answered.filter(**shown).drop_nulls("choice")
+        counts = np.bincount(chosen["choice"].to_numpy(), chosen["count"].to_numpy(), len(levels))
+        if told.sum() > 0 and counts.sum() > 0:
+            found.append(float(divergence.js(told / told.sum(), counts / counts.sum())))
+    return float(np.mean(found)) if found else None

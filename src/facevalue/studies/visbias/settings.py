@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from facevalue.answers.several_texts import AT_ONCE
 from facevalue.errors import DataError
+from facevalue.protocol.settings import Setting, chosen, names, temperature, whole
 from facevalue.stimuli.base import Kind
-from facevalue.studies.base import Setting
-from facevalue.studies.vignette.settings import chosen, names, seeds, whole
-from facevalue.studies.visbias.descriptions import AT_ONCE
 from facevalue.studies.visbias.tables import TABLES, WORDINGS, choice_questions
 from facevalue.types import OptionValue, Sampling
 
@@ -71,21 +70,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked, checked; `questions` in the order of the table.
-
-    Attributes
-    ----------
-    tasks, questions:
-        Names.
-    prompts:
-        Whose wording: "paper" or "released".
-    races, genders, occupations, groups:
-        As given, not yet compared with the pictures; empty for all.
-    pairs, pair_seed, composite:
-        How people are compared.
-    descriptions, forms, form_seed, categories:
-        Of the tasks of these names.
-    """
+    """What is asked, checked; races, genders, occupations and groups as given, not yet compared with the pictures."""
 
     tasks: tuple[str, ...]
     questions: tuple[str, ...]
@@ -141,15 +126,8 @@ def sampling(options: Mapping[str, OptionValue], task: str) -> Sampling:
     """How replies of a task are drawn: greedily, descriptions at temperature one (section 3)."""
     limit = whole(options, "max_tokens", 0) or LIMITS[task]
     return Sampling(
-        _temperature(options, "description_temperature" if task == "description" else "temperature"), 1.0, limit
+        temperature(options, "description_temperature" if task == "description" else "temperature"), 1.0, limit
     )
-
-
-def _temperature(options: Mapping[str, OptionValue], name: str) -> float:
-    value = options[name]
-    if isinstance(value, (list, str)) or not 0 <= float(value) <= 100:
-        raise DataError(f"The {name.replace('_', ' ')} is {value}: it must be 0 (greedy) or more.")
-    return float(value)
 
 
 def _at_most(options: Mapping[str, OptionValue], name: str, most: int) -> int:
@@ -162,6 +140,3 @@ def _at_most(options: Mapping[str, OptionValue], name: str, most: int) -> int:
 def levels(kind: str, wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
     """Find the levels that were asked for among those of the pictures, in the pictures' order; all if none were."""
     return chosen(kind, wanted, known) if wanted else tuple(known)
-
-
-__all__ = ["SETTINGS", "TASKS", "Selection", "levels", "sampling", "seeds", "selection"]

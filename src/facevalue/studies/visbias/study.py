@@ -1,26 +1,44 @@
 """The declaration of VisBias: explicit questions about people in pictures, and tasks that show the same implicitly."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from facevalue.annotate.group_lists import theirs
+from facevalue.answers.several_texts import each
 from facevalue.design import Design
-from facevalue.stimuli.forms import Form, FormSource
-from facevalue.studies.base import Precision, Study, StudyEntry
+from facevalue.protocol.choice_precision import choice_precision
+from facevalue.protocol.offers import (
+    Beside,
+    Calibrated,
+    Calibration,
+    CalibrationRequest,
+    Compared,
+    Extras,
+    Questionnaire,
+    Rated,
+    Recomputed,
+)
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.reproduction import Reproduction
+from facevalue.protocol.settings import seeds
+from facevalue.protocol.study import Precision, Study
+from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
-from facevalue.studies.visbias.descriptions import each
-from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
-from facevalue.studies.visbias.drawn_forms import drawn_forms, filled
+from facevalue.studies.visbias.design import PEOPLE, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, sources
-from facevalue.studies.visbias.power import precision
+from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, source
 from facevalue.studies.visbias.prompts import PromptBuilder
-from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, seeds, selection
-from facevalue.studies.visbias.sources import TaskSource
+from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
-from facevalue.studies.visbias.word_lists import theirs
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "visbias"
 TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
@@ -47,6 +65,8 @@ _TASKS = {
     "text-form": "Forms as text",
 }
 
+PLANNED = ("race", "skin_tone", "gender")
+"""Whose groups are planned for: the first of these that is compared."""
 FOLLOWED = {
     "yes": pl.when(pl.col("task") == "yesno").then("weight"),
     "first option": pl.when(pl.col("task") == "mcq").then("weight_1"),
@@ -77,8 +97,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     pictures = read_pictures(options, chosen, manifest)
     fields = attributes(chosen.categories)
     asks_forms = any(task in ("form", "text-form") for task in chosen.tasks)
-    forms = drawn_forms(chosen.categories, chosen.forms, chosen.form_seed) if asks_forms else ()
-    laid = layout(pictures.parts, pictures.groups, filled(forms), chosen)
+    choices = tuple((a.title, a.categories.names) for a in fields)
+    forms = cyclic_forms(choices, chosen.forms, chosen.form_seed) if asks_forms else ()
+    laid = layout(pictures.parts, pictures.groups, _filled(forms), chosen)
     usual = sampling(options, "mcq")
     other = {task: own for task in _TASKS if (own := sampling(options, task)) != usual}
     said = PromptBuilder(chosen, other, forms, fields)
@@ -88,8 +109,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         # Here, as scipy.stats takes a second to import.
-        from facevalue.studies.visbias.analysis import Asked, estimated  # noqa: PLC0415
-        from facevalue.studies.visbias.dimensions import people  # noqa: PLC0415
+        from facevalue.measures.group_dimensions import people  # noqa: PLC0415
+        from facevalue.studies.visbias.aggregate import Asked  # noqa: PLC0415
+        from facevalue.studies.visbias.analysis import estimated  # noqa: PLC0415
 
         words = str(options["stereotype_words"])
         if released:
@@ -107,7 +129,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         design=laid.design,
         seeds=seeds(options),
         sampling=usual,
-        source=_source(options, pictures, forms, chosen),
+        source=source(options, pictures, forms, chosen),
         ask=said.questions,
         sample=laid.sample,
         answer=answer,
@@ -127,28 +149,88 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-ENTRY = StudyEntry(NAME, TITLE, SETTINGS, build)
+def _page() -> "Page":
+    from facevalue.studies.visbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
 
 
-def _source(
-    options: Mapping[str, OptionValue], pictures: Pictures, forms: tuple[Form, ...], chosen: Selection
-) -> TaskSource:
-    beings = next((frozenset(part["image"]) for who, part in pictures.parts if who == SPECIES), frozenset())
-    return TaskSource(sources(options, pictures), beings, FormSource(forms) if forms else None, chosen.composite)
+def _reproduce(data: Path | None) -> Reproduction:
+    from facevalue.studies.visbias.reproduce import reproduce  # noqa: PLC0415 - imported when asked for
+
+    assert data is not None
+    return reproduce(data)
+
+
+def _calibrate(asked: CalibrationRequest) -> Calibrated:
+    from facevalue.studies.visbias.calibration_tables import audited  # noqa: PLC0415 - slow to import
+
+    return audited(asked)
+
+
+def _statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValue]) -> pl.DataFrame:
+    from facevalue.studies.visbias.questionnaire import statements  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return statements(answers, options)
+
+
+def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
+    from facevalue.studies.visbias.questionnaire import export  # noqa: PLC0415
+
+    return export(graph, to, least, most)
+
+
+def _read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
+    from facevalue.studies.visbias.questionnaire import read  # noqa: PLC0415
+
+    return read(graph, paths)
+
+
+def _beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
+    from facevalue.studies.visbias.questionnaire import beside  # noqa: PLC0415
+
+    return beside(estimates, ratings, folder)
+
+
+COMPARED = Compared(
+    measure="choice_share",
+    cells=("dimension", "group", "question", "choice"),
+    within=("dimension",),
+    unit=("dimension", "group", "question"),
+    who=("group",),
+    asked=("question", "choice"),
+)
+"""What is chosen of a group, question by question (section 3.1)."""
+EXTRAS = Extras(
+    reproduce=Recomputed(_reproduce, released=True),
+    calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, _calibrate),
+    questionnaire=Questionnaire("forms", _statements, _export, _read, _beside),
+    judge="forms",
+    compare=COMPARED,
+)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
+
+
+def _filled(forms: tuple[Form, ...]) -> list[str]:
+    """What is filled in, as one text per form."""
+    return [json.dumps(dict(form.filled)) for form in forms]
 
 
 def _precision(design: Design, pictures: Pictures, chosen: Selection) -> Precision | None:
-    people = next((part for who, part in pictures.parts if who == PEOPLE), None)
-    if people is None or "mcq" not in chosen.tasks:
+    """Choices lead the page, those by the first of `PLANNED` that is compared."""
+    people = next((part for who, part in pictures.parts if who == PEOPLE), pl.DataFrame())
+    factor = next((name for name in PLANNED if name in pictures.groups and name in people.columns), None)
+    if factor is None or "mcq" not in chosen.tasks:
         return None
-    return precision(design, people, pictures.groups, chosen.questions)
+    options = [len(question.levels) for question in choice_questions() if question.name in chosen.questions]
+    return choice_precision(design, people[factor], options, "mcq", parsing.CHOICES)
 
 
 def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chosen: Selection) -> Design | None:
     """The paper's 700 photographs, where drawings show only a part of them."""
     if options["folder"] or options["manifest"] or chosen.races or chosen.genders or chosen.occupations:
         return None
-    return layout([(PEOPLE, published())], ("race", "gender"), filled(forms), chosen).design
+    return layout([(PEOPLE, published())], ("race", "gender"), _filled(forms), chosen).design
 
 
 def _titles() -> Mapping[str, Mapping[str, str]]:

@@ -6,7 +6,7 @@ what the authors' code asks, verbatim.
 """
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import inf
@@ -15,6 +15,7 @@ from typing import Any
 from facevalue.answers.categories import Categories, Range
 from facevalue.answers.yes_no import Claim
 from facevalue.errors import UnknownNameError
+from facevalue.types import Option
 
 WORDINGS = ("paper", "released")
 """Whose words: the paper's, with ours where it prints none, or those of the authors' released code."""
@@ -24,17 +25,7 @@ TABLES = ("paper", "released")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A race, gender, occupation or species.
-
-    Attributes
-    ----------
-    name:
-        Level of the factor.
-    title:
-        As tables print it.
-    folders:
-        Spellings in the names of folders of photographs, in lower case.
-    """
+    """A race, gender or occupation: its name, its title in tables, and how folders of photographs spell it."""
 
     name: str
     title: str
@@ -43,20 +34,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceQuestion:
-    """A multiple-choice question (section 2.1, I).
+    """A multiple-choice question (section 2.1, I), as it is asked, verbatim; `levels` say what its options mean.
 
-    Attributes
-    ----------
-    name, title:
-        Level of the factor `question`, and for people.
-    prompt:
-        As it is asked, verbatim.
-    options:
-        Wording of the options, lettered from A.
-    levels:
-        What they mean, in the same order.
-    source:
-        "paper" for wording that is printed there, "pattern" for ours, "released" for that of the code.
+    `source` is "paper" for wording that is printed there, "pattern" for ours, "released" for that of the code.
     """
 
     name: str
@@ -66,23 +46,17 @@ class ChoiceQuestion:
     levels: tuple[str, ...]
     source: str
 
+    @property
+    def lettered(self) -> tuple[Option, ...]:
+        """The options, lettered from A."""
+        return tuple(Option(chr(ord("A") + at), text, self.levels[at]) for at, text in enumerate(self.options))
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A yes-no question about two images (section 2.1, II).
+    """A yes-no question about two images (section 2.1, II), and its negation about the same ones in the other order.
 
-    Attributes
-    ----------
-    name, title:
-        Level of the factor `question`, and for people.
-    plain:
-        About the images as they stand.
-    swapped:
-        About the same images in the other order; then the negation of `plain`.
-    source, swapped_source:
-        Where the wording of each comes from, as of `ChoiceQuestion`.
-    more, less:
-        Phrases that say the one or the other of a person.
+    `more` and `less` are phrases that say the one or the other of a person; sources are as of `ChoiceQuestion`.
     """
 
     name: str
@@ -108,17 +82,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A field of the form.
-
-    Attributes
-    ----------
-    name, title:
-        Level of the factor `attribute`, and the field's label on the form.
-    keys:
-        Other names by which replies call the field.
-    categories:
-        What it may be, with synonyms and ranges.
-    """
+    """A field of the form: its label there (`title`), other names that replies use (`keys`), and what it may be."""
 
     name: str
     title: str
@@ -159,11 +123,6 @@ def occupations() -> tuple[Level, ...]:
     return _levels("occupation")
 
 
-def species() -> tuple[Level, ...]:
-    """The five fictional species (section 4.1)."""
-    return _levels("species")
-
-
 def photographs() -> int:
     """How many photographs there are of each race, gender and occupation."""
     return int(_read("people.toml")["photographs"])
@@ -187,10 +146,11 @@ D: University-Doctorate
             prompt = tables["released"]["choice"].format(question=row["released"])
             out.append(ChoiceQuestion(name, title, prompt, tuple(row["released_options"]), levels, wording))
             continue
-        letters = [chr(ord("A") + i) for i in range(len(row["options"]))]
-        listed = ", ".join(f"{letter}: {text}" for letter, text in zip(letters, row["options"], strict=True))
-        prompt = tables["format"]["choice"].format(last=letters[-1], question=row["question"], options=listed)
-        out.append(ChoiceQuestion(name, title, prompt, tuple(row["options"]), levels, row["source"]))
+        question = ChoiceQuestion(name, title, "", tuple(row["options"]), levels, row["source"])
+        listed = ", ".join(f"{option.label}: {option.text}" for option in question.lettered)
+        last = question.lettered[-1].label
+        prompt = tables["format"]["choice"].format(last=last, question=row["question"], options=listed)
+        out.append(replace(question, prompt=prompt))
     return tuple(out)
 
 
@@ -230,47 +190,19 @@ def description_prompt(wording: str = "paper") -> str:
 
 
 def form_prompt(count: int = 20, wording: str = "paper") -> str:
-    """The prompt beside the picture of a form (section 2.2, IV): ours, or the released one.
-
-    Parameters
-    ----------
-    count:
-        How many fields the form has; the released prompt doesn't say.
-    wording:
-        Whose.
-    """
+    """The prompt beside the picture of a form of so many fields (section 2.2, IV): ours, or the released one."""
     tables = _read("questions.toml")
     return str(tables["released"]["form"] if wording == "released" else tables["form"]["image"].format(count=count))
 
 
 def text_form_prompt(form: str, count: int = 20, wording: str = "paper") -> str:
-    """The prompt with the form written out (section 4.2); how the two are put together is ours.
-
-    Parameters
-    ----------
-    form:
-        The form as text.
-    count:
-        How many fields it has.
-    wording:
-        Whose prompt.
-    """
+    """The prompt with the form written out (section 4.2); how the two are put together is ours."""
     return str(_read("questions.toml")["form"]["text"].format(prompt=form_prompt(count, wording), form=form))
 
 
 @cache
 def attributes(table: str = "paper") -> tuple[Attribute, ...]:
-    """The form's 20 attributes with the categories of one table.
-
-    Parameters
-    ----------
-    table:
-        "paper" (Table 10) or "released" (what the published results use).
-
-    Raises
-    ------
-    UnknownNameError
-        For another table.
+    """The form's 20 attributes with the categories of one of `TABLES`.
 
     Examples
     --------

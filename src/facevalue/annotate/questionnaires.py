@@ -1,0 +1,60 @@
+"""Questionnaires about statements: a page for a browser or for paper, or a table for spreadsheets."""
+
+import base64
+import csv
+import hashlib
+import io
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from facevalue.store.files import write_whole
+
+_NAME = "questionnaire"
+
+
+def write_table(items: pl.DataFrame, path: Path) -> None:
+    """Write `rater`, `item` and `statement` of items, and `rating` to be filled in, as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("rater", "item", "statement", "rating"))
+    writer.writerows(("", item, statement, "") for item, statement in items.select("item", "statement").rows())
+    write_whole(path, text.getvalue().encode("utf-8-sig"))  # with a mark, by which spreadsheets know UTF-8
+
+
+def write_page(items: pl.DataFrame, scale: Sequence[str], package: str, path: Path) -> None:
+    """Write a page that needs no network, from the templates of a package (`questionnaire.html`, `.css` and `.js`).
+
+    Nothing a rater chooses leaves the page. Only the package's script may run, whatever a statement says.
+    """
+    style, script = (
+        files(package).joinpath("templates", f"{_NAME}.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
+    )
+    made = Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = made.get_template(f"{_NAME}.html").render(
+        items=items.to_dicts(),
+        scale=scale,
+        style=Markup(style),  # noqa: S704 our own files
+        script=Markup(script),  # noqa: S704 our own files
+        policy=_policy(style, script),
+    )  # fmt: skip
+    write_whole(path, page.encode())
+
+
+def _policy(style: str, script: str) -> str:
+    """A policy under which only these style and script run, and nothing is fetched or sent."""
+    own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
+    return (
+        f"default-src 'none'; style-src 'sha256-{own[0]}'; script-src 'sha256-{own[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,180 @@
+"""Ratings of statements by people, read from their files, and which of them count (VisBias, section 3.4)."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.given import read_text
+
+MAX_BYTES = 10 * 2**20
+"""Largest file of ratings."""
+LEAST_SECONDS = 120.0
+"""Time below which a response is left out: those "submitted in under two minutes" are excluded (section 3.4)."""
+
+_RATING = re.compile(r"([1-5])(?:[.,]0+)?")
+_SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
+_RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
+
+
+def read_ratings(paths: Sequence[Path], known: Iterable[str]) -> pl.DataFrame:
+    """Read what raters chose.
+
+    Parameters
+    ----------
+    paths:
+        CSV files with `item` and `rating`, and `rater` or one file for each rater, named as the rater is; `duration`
+        where it is known how many seconds the rater took for all of the file. Other columns are passed over. Empty
+        ratings are missing.
+    known:
+        Ids of the items that were asked, as `items` gives them.
+
+    Returns
+    -------
+    One row per rating: `rater`, `item`, `rating` (1 to 5), `duration` (null where it isn't known).
+
+    Raises
+    ------
+    DataError
+        A file that is no such table or has no rating, an item that was not asked, a rating that is not 1 to 5, two
+        ratings of an item by one rater, or a rater with several durations; names the file and line.
+    """
+    asked = set(known)
+    seen: dict[tuple[str, str], str] = {}
+    rows: list[tuple[str, str, int, float | None]] = []
+    for path in paths:
+        before = len(rows)
+        took: dict[str, float] = {}
+        for line, rater, item, rating, duration in _table(path):
+            where = f"{path.name}: line {line}"
+            if item not in asked:
+                raise DataError(f"{where}: {item[:60]!r} is no item of this questionnaire.")
+            if not rating:
+                continue
+            found = _RATING.fullmatch(rating)
+            if found is None:
+                raise DataError(f"{where}: a rating is 1, 2, 3, 4, 5 or empty, not {rating[:60]!r}.")
+            if (rater, item) in seen:
+                raise DataError(f"{where}: {rater!r} has rated {item} before, in {seen[rater, item]}.")
+            seen[rater, item] = where
+            seconds = _seconds(duration, where)
+            if seconds is not None and took.setdefault(rater, seconds) != seconds:
+                raise DataError(
+                    f"{where}: {rater!r} took {seconds:g} seconds, and {took[rater]:g} before: `duration` is the time "
+                    "for the whole questionnaire, not for a statement."
+                )
+            rows.append((rater, item, int(found[1]), seconds))
+        if len(rows) == before:
+            raise DataError(f"{path.name}: holds no rating.")
+    schema = {"rater": pl.String, "item": pl.String, "rating": pl.Int64, "duration": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Which ratings count, by the paper's rules (section 3.4).
+
+    Attributes
+    ----------
+    ratings:
+        Those that do.
+    uniform:
+        Raters that rated several items and all of them alike.
+    hasty:
+        Raters with responses submitted in under two minutes, which are left out.
+    said:
+        What is left out, in words, and of whom the time isn't known where it is of others.
+    """
+
+    ratings: pl.DataFrame
+    uniform: tuple[str, ...]
+    hasty: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+def counted(ratings: pl.DataFrame) -> Counted:
+    """Leave out the responses that the paper leaves out.
+
+    Examples
+    --------
+    >>> rows = {"rater": ["a", "a", "b", "b"], "item": ["x", "y"] * 2, "rating": [3, 2, 3, 4]}
+    >>> counted(pl.DataFrame({**rows, "duration": [99.0, 99.0, 400.0, 400.0]})).said
+    ('Left out, as published: 2 ratings by a, submitted in under two minutes.',)
+    """
+    if "duration" not in ratings.columns:
+        ratings = ratings.with_columns(duration=pl.lit(None, pl.Float64))
+    uniform = uniform_raters(ratings)
+    fast = pl.col("duration") < LEAST_SECONDS
+    quick = ratings.filter(fast)
+    hasty = tuple(quick["rater"].unique().sort())
+    said = [f"Left out, as published: {', '.join(uniform)}, who rated all alike."] if uniform else []
+    if hasty:
+        what = "1 rating" if quick.height == 1 else f"{quick.height:,} ratings"
+        said.append(f"Left out, as published: {what} by {', '.join(hasty)}, submitted in under two minutes.")
+    unknown = ratings.filter(pl.col("duration").is_null())["rater"].unique().sort()
+    if len(unknown) and ratings["duration"].count():
+        said.append(f"How long it took is not known of {', '.join(unknown)}; these ratings count.")
+    kept = ratings.filter(~pl.col("rater").is_in(uniform) & ~fast.fill_null(value=False))
+    return Counted(kept, uniform, hasty, tuple(said))
+
+
+def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:
+    """Return the raters that rated several items and all of them alike, whom the paper leaves out (section 3.4).
+
+    Examples
+    --------
+    >>> rows = {"rater": ["a", "a", "b", "b"], "item": ["x", "y", "x", "y"], "rating": [3, 3, 3, 4]}
+    >>> uniform_raters(pl.DataFrame(rows))
+    ('a',)
+    """
+    found = ratings.group_by("rater").agg(pl.len(), different=pl.col("rating").n_unique())
+    return tuple(found.filter((pl.col("len") > 1) & (pl.col("different") == 1))["rater"].sort())
+
+
+def _seconds(text: str, where: str) -> float | None:
+    if not text:
+        return None
+    if _SECONDS.fullmatch(text) is None:
+        raise DataError(f"{where}: a duration is a number of seconds or empty, not {text[:60]!r}.")
+    return float(text.replace(",", "."))
+
+
+def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
+    """Return line, rater, item, rating and duration of each row."""
+    text = read_text(path, MAX_BYTES, "ratings")
+    header = text.splitlines()[0] if text.strip() else ""
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=next((mark for mark in ",;\t" if mark in header), ","),
+        strict=True,
+    )
+    out: list[tuple[int, str, str, str, str]] = []
+    try:
+        names = [name.strip().lower() for name in next(reader, [])]
+        for name in ("item", "rating"):
+            if names.count(name) != 1:
+                raise DataError(f"{path.name}: needs one column {name!r}; it has: {', '.join(names) or 'none'}.")
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != len(names):
+                raise DataError(
+                    f"{path.name}: line {reader.line_num} has {len(row)} cells; the header has {len(names)}."
+                )
+            cells = dict(zip(names, map(str.strip, row), strict=True))
+            told = (cells.get("rater", ""), cells["item"], cells["rating"], cells.get("duration", ""))
+            out.append((reader.line_num, *told))
+    except csv.Error as error:
+        raise DataError(f"{path.name}: line {reader.line_num}: {error}.") from error
+    unnamed = not any(rater for _, rater, *_ in out)
+    for line, rater, *_ in out:
+        name = path.stem if unnamed else rater
+        if _RATER.fullmatch(name) is None:
+            allowed = "letters, digits, dots, hyphens and underscores"
+            raise DataError(f"{path.name}: line {line}: {name[:60]!r} is no rater's name; it has {allowed}.")
+    return [(row[0], path.stem, *row[2:]) for row in out] if unnamed else out

@@ -1,0 +1,47 @@
+"""Exact probabilities in the place of drawn replies, where they were read."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from facevalue.answers.columns import from_probs
+
+LEAST_MASS = 0.01
+"""Probability that must be on the options together, where estimates count by this mass: little is needed of it."""
+
+
+def exact_or_drawn(frame: pl.DataFrame, drawn: pl.DataFrame, weights: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Weights of replies or, where probabilities were read, of these.
+
+    Parameters
+    ----------
+    frame:
+        One row per reply, with `probs` and `status`.
+    drawn:
+        What the replies say: columns of weights, `mass` (1 of a valid answer, else 0) and `na`.
+    weights:
+        Each column of weights, from the column `weights` of `from_probs`: those of the options in the order shown.
+
+    Returns
+    -------
+    The columns of `drawn`. Of probabilities, `mass` is what is on the options together, 0 if that is less than
+    `LEAST_MASS`.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"probs": [[0.75, 0.25], None], "status": ["ok", "ok"]})
+    >>> drawn = pl.DataFrame({"weight": [None, 1.0], "mass": [0.0, 1.0], "na": [None, None]})
+    >>> exact_or_drawn(frame, drawn, {"weight": pl.col("weights").list.get(0)}).rows()
+    [(0.75, 1.0, None), (1.0, 1.0, None)]
+    """
+    read = frame["probs"].is_not_null()
+    if not read.any():
+        return drawn
+    found = from_probs(frame, minimum=LEAST_MASS)
+    likely = pl.when(pl.col("na").is_null()).then("mass").otherwise(0.0).alias("mass")
+    exact = found.select(*(weight.alias(name) for name, weight in weights.items()), likely, "na")
+    there = pl.lit(read)
+    return pl.select(
+        pl.when(there).then(exact[name]).otherwise(drawn[name].cast(exact[name].dtype)).alias(name)
+        for name in drawn.columns
+    )

@@ -1,0 +1,94 @@
+"""Replies to forms, some fields of which were filled in beforehand: what each field means, and how it was read."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from facevalue.answers import json_fields
+from facevalue.answers.categories import Categories, Judge, resolve_column
+
+_FIELD = {
+    "attribute": pl.String(),
+    "state": pl.String(),
+    "read": pl.String(),
+    "categories": pl.List(pl.String()),
+    "route": pl.String(),
+    "reason": pl.String(),
+    "prefilled": pl.Boolean(),
+    "kept": pl.Boolean(),
+}
+FIELDS = pl.Struct({"fields": pl.List(pl.Struct(_FIELD))})
+"""What `fields` holds as JSON: each field's state in the reply, how the reply was read, the field's categories (for one
+that was filled in beforehand, the one that was), how they were found or why there are none, and whether the reply keeps
+what was filled in."""
+
+
+def parse_forms(
+    frame: pl.DataFrame,
+    labels: Mapping[str, Sequence[str]],
+    categories: Mapping[str, Categories],
+    judge: Judge | None = None,
+) -> pl.DataFrame:
+    """Read replies to forms.
+
+    Parameters
+    ----------
+    frame:
+        `text`, `status`, and `filled`, what was filled in beforehand as JSON.
+    labels:
+        By field its label on the form, and other names by which replies call it.
+    categories:
+        What each field may be.
+    judge:
+        Asked for the category of what no rule settles; nobody is by default.
+
+    Returns
+    -------
+    The same rows: `na`, `weight` (the share of the open fields that got a category), `mass` and `fields`.
+    """
+    read = json_fields.parse_column(frame, "text", labels)
+    found = pl.concat([read, resolve_column(read, categories, judge)], how="horizontal")
+    before = _filled(frame["filled"], {listed[0]: name for name, listed in labels.items()})
+    found = found.join(before, on=["row", "attribute"], how="left", maintain_order="left")
+    given = pl.col("given").is_not_null()
+    fields = found.with_columns(
+        prefilled=given,
+        kept=pl.when(given).then(pl.col("categories").list.contains(pl.col("given")).fill_null(value=False)),
+        categories=pl.when(given).then(pl.concat_list("given")).otherwise("categories"),
+    ).with_columns(pl.col("state", "read", "route", "reason").cast(pl.String))
+    settled = (~pl.col("prefilled") & (pl.col("route") != "none")).fill_null(value=False).sum()
+    forms = fields.group_by("row", maintain_order=True).agg(
+        na=pl.col("na").first(),
+        weight=settled / (~pl.col("prefilled")).sum(),
+        fields=pl.struct(list(_FIELD)),
+    )
+    valid = pl.col("na").is_null()
+    whole = forms.select(
+        "row",
+        "na",
+        weight=pl.when(valid).then("weight"),
+        mass=valid.cast(pl.Float64),
+        fields=pl.when(valid).then(pl.struct("fields").struct.json_encode()),
+    )
+    rows = pl.DataFrame({"row": range(frame.height)}, schema={"row": whole["row"].dtype})
+    return rows.join(whole, on="row", how="left", maintain_order="left").drop("row")
+
+
+def decoded(answers: pl.DataFrame) -> pl.DataFrame:
+    """Fields of forms, one row each: the trial, `repeat`, `form` and what `FIELDS` lists."""
+    there = answers.filter(pl.col("fields").is_not_null()).select(
+        "task", "form", "repeat", pl.col("fields").str.json_decode(FIELDS).struct.field("fields")
+    )
+    return there.explode("fields").unnest("fields")
+
+
+def _filled(filled: pl.Series, names: Mapping[str, str]) -> pl.DataFrame:
+    """What was filled in beforehand, one row per field; each distinct form is read once."""
+    texts = filled.cast(pl.String)
+    rows = pl.DataFrame({"row": range(len(texts)), "filled": texts}, schema={"row": pl.UInt32, "filled": pl.String})
+    read = [
+        (text, names[title], value) for text in texts.unique().drop_nulls() for title, value in json.loads(text).items()
+    ]
+    table = pl.DataFrame(read, schema=dict.fromkeys(("filled", "attribute", "given"), pl.String), orient="row")
+    return rows.join(table, on="filled").select("row", "attribute", "given")

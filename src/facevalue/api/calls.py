@@ -1,0 +1,245 @@
+"""Functions of the Python API: study, model, run, open_run, compare."""
+
+from collections.abc import Iterable, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+
+from facevalue import studies
+from facevalue.api.run import Run
+from facevalue.api.study import Study
+from facevalue.errors import ModelError, UnknownNameError
+from facevalue.models.base import Model, ModelOptions
+from facevalue.models.registry import load
+from facevalue.prompts.interventions import Intervention
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import typed
+from facevalue.runs.compare import Agreement, compare_runs
+from facevalue.runs.notebook_progress import progress as for_people
+from facevalue.runs.prepared import prepare
+from facevalue.runs.progress import Progress, SilentProgress
+from facevalue.runs.runner import run as start
+from facevalue.runs.settings import RunSettings
+from facevalue.runs.stored import ROOT, StoredRun
+
+_MODEL = ("name", "capabilities", "settings", "respond", "close")
+
+
+def study(
+    protocol: str | PathLike[str] | Protocol, /, **settings: str | float | Iterable[str | int] | PathLike[str]
+) -> Study:
+    """Choose what to ask.
+
+    Parameters
+    ----------
+    protocol:
+        The name of a study, the path of a study of one's own (a TOML file), or a `Protocol`.
+    **settings:
+        The study's own, named as on the command line with underscores; each has a default.
+
+    Raises
+    ------
+    UnknownNameError
+        No such study or setting, or no such value of one; the nearest names are suggested.
+    DataError
+        A value of the wrong type.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear", "tattoos"])
+    Study('stylisticbias', trials=1600, seeds=3, pictures=16, faces='2M,2F', attributes=['eyewear', 'tattoos'])
+    >>> fv.study("stylisticbias", grid="keep")
+    Traceback (most recent call last):
+        ...
+    facevalue.errors.UnknownNameError: Unknown grid 'keep'. Did you mean 'kept'? Known: all, kept.
+    """
+    declared = protocol if isinstance(protocol, Protocol) else studies.protocol(fspath(protocol))
+    known = {setting.name: setting for setting in declared.settings}
+    for name in settings:
+        if name not in known:
+            raise UnknownNameError(f"setting of {declared.name}", name, known)
+    options = {name: typed(known[name], value) for name, value in settings.items()}
+    return Study(declared, declared.study(options))
+
+
+def model(
+    spec: str,
+    *,
+    concurrency: int = 16,
+    timeout: float = 120.0,
+    retries: int = 5,
+    rpm: float | None = None,
+    tpm: float | None = None,
+    dtype: str | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    compile: bool = False,
+) -> Model:
+    """Load a model, or reach one.
+
+    Parameters
+    ----------
+    spec:
+        http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, vllm/NAME, replay/PATH, reference, reference/VARIANT or
+        sim/default, or the name of a registered one.
+    concurrency, timeout, retries, rpm, tpm:
+        How to reach a server: requests at once, seconds until one counts as hung, how often it is sent again, and
+        budgets of requests and tokens a minute.
+    dtype, device, threads, compile:
+        How to load a model on this machine (hf/).
+
+    Raises
+    ------
+    UnknownNameError
+        No such kind of model.
+    ModelError, DependencyError
+        It cannot be reached or loaded as asked, or needs a package that is not installed.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> fv.model("sim/default").capabilities.probabilities
+    'full'
+    """
+    return load(spec, ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile))
+
+
+def run(
+    study: str | PathLike[str] | Protocol | Study,
+    model: str | Model,
+    folder: str | PathLike[str] | None = None,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    exact: bool = False,
+    interventions: Sequence[str | Intervention] = (),
+    preregister: str | PathLike[str] | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    progress: bool | Progress = True,
+) -> Run:
+    """Ask a model, or go on where an earlier run stopped: the same call with the same folder resumes.
+
+    Parameters
+    ----------
+    study:
+        What is asked.
+    model:
+        Who answers: what `model` takes or returns, or an object of one's own with the methods of `Model`.
+    folder:
+        Where the run goes; runs/STUDY-MODEL by default.
+    sample, seed:
+        Requests wanted, and which sample; all by default.
+    exact:
+        Read the probability of every option once, instead of drawing replies.
+    interventions:
+        Done to every request a second time, so that the change is estimated: names (no-image, blank-image, cipher, sr,
+        debiasing), TOML files, or interventions.
+    preregister:
+        A TOML file that declares families of tests and margins before the run.
+    price_in, price_out:
+        Price of a million tokens of prompts and of replies, in any currency.
+    progress:
+        Whether to show how far it is, or where to report it.
+
+    Raises
+    ------
+    RunError
+        The folder belongs to a run with other settings, or cannot be written.
+    ModelError, DataError
+        The model cannot do what the study needs; a picture is missing or unreadable.
+    KeyboardInterrupt
+        It was interrupted. What was answered is stored, and the same call resumes.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
+    >>> fv.run(study, "sim/default", "runs/mine", exact=True, progress=False)
+    Run('runs/mine', study='stylisticbias', model='sim/default', answered=600, requests=600)
+    """
+    asked = study if isinstance(study, Study) else _study(study)
+    name = model if isinstance(model, str) else _checked(model).name
+    settings = RunSettings(sample=sample, seed=seed, exact=exact, price_in=price_in, price_out=price_out)
+    out, declared = (None if path is None else Path(path) for path in (folder, preregister))
+    prepared = prepare(asked.compiled, name, out, settings, interventions, declared)
+    if isinstance(progress, bool):
+        progress = for_people() if progress else SilentProgress()
+    answering = load(model) if isinstance(model, str) else model
+    try:
+        if warning := prepared.warning(answering.name):
+            progress.note(warning)
+        summary = start(prepared.study, answering, prepared.folder, prepared.settings, progress)
+    finally:
+        if isinstance(model, str):
+            answering.close()
+    if summary.interrupted:
+        raise KeyboardInterrupt(f"{prepared.folder} holds what was answered: the same call resumes.")
+    root = str(asked.compiled.options.get(ROOT, ""))  # its user has just named it
+    pictures = Path(root) if root else None
+    return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=asked.protocol), summary)
+
+
+def open_run(
+    folder: str | PathLike[str], *, pictures: str | PathLike[str] | None = None, protocol: Protocol | None = None
+) -> Run:
+    """Open a run folder.
+
+    Parameters
+    ----------
+    folder:
+        Where it is.
+    pictures:
+        The folder with the user's own pictures. A run folder may come from a stranger: the one it names is not read.
+    protocol:
+        What it is a run of, if that is neither published nor registered.
+
+    Raises
+    ------
+    RunError
+        It is none, is damaged, or was made by another version of the study.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> fv.open_run("runs/first").complete
+    True
+    """
+    return Run(StoredRun.open(Path(folder), pictures=None if pictures is None else Path(pictures), protocol=protocol))
+
+
+def compare(first: Run | str | PathLike[str], second: Run | str | PathLike[str]) -> Agreement:
+    """Compare two runs of one study cell by cell, second minus first: two models, or photographs and drawings.
+
+    Raises
+    ------
+    RunError, DataError
+        The runs cannot be compared, or share no cell.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", people=2, pairs=2)
+    >>> one = fv.run(study, "sim/default", "runs/one", sample=200, progress=False)
+    >>> two = fv.run(study, "sim/default", "runs/two", sample=200, seed=1, progress=False)
+    >>> fv.compare(one, two).overall.columns[:3]
+    ['paradigm', 'statistic', 'value']
+    """
+    one, two = (run if isinstance(run, Run) else open_run(run) for run in (first, second))
+    return compare_runs(one.stored, two.stored)
+
+
+def _study(protocol: str | PathLike[str] | Protocol) -> Study:
+    return study(protocol)
+
+
+def _checked(given: Model) -> Model:
+    """Name what an object lacks to be a model; nothing is called, as a model may look around when asked what it can."""
+    if isinstance(given, type):
+        raise ModelError(f"{given.__name__} is a class: pass an instance, {given.__name__}(...).")
+    known = {name for kind in type(given).__mro__ for name in vars(kind)} | set(getattr(given, "__dict__", {}))
+    if missing := [name for name in _MODEL if name not in known]:
+        raise ModelError(
+            f"{type(given).__name__} has no {' and no '.join(missing)}: a model has {', '.join(_MODEL[:-1])} and close."
+        )
+    return given

@@ -1,0 +1,243 @@
+"""Run: a run folder in Python."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.api.study import Study
+from facevalue.errors import DataError
+from facevalue.runs.export import wide_chunks
+from facevalue.runs.joined import estimate
+from facevalue.runs.pictures import NO_PICTURE, shown
+from facevalue.runs.settings import RunSummary
+from facevalue.runs.stored import StoredRun
+from facevalue.runs.verify import Sound, verify
+from facevalue.types import Image
+
+
+class Run:
+    """A run folder: what a model was asked and what it said. Made by `run` and `open_run`, never by hand.
+
+    Nothing is held in memory: answers and estimates are read and taken from the folder when they are asked for.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> run = fv.open_run("runs/first")
+    >>> run
+    Run('runs/first', study='stylisticbias', model='sim/default', answered=600, requests=600)
+    >>> run.study.name, run.model
+    ('stylisticbias', 'sim/default')
+    """
+
+    def __init__(self, stored: StoredRun, summary: RunSummary | None = None) -> None:
+        self.stored = stored
+        """What the engine knows of it; may change from version to version."""
+        self.summary = summary
+        """What the call of `run` that returned it did; None for one that was opened."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.open_run("runs/first").folder.name
+        'first'
+        """
+        return self.stored.folder
+
+    @property
+    def model(self) -> str:
+        """Who answered.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.open_run("runs/first").model
+        'sim/default'
+        """
+        return self.stored.model
+
+    @property
+    def study(self) -> Study:
+        """What was asked.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.open_run("runs/first").study.settings["faces"]
+        '1M,1F'
+        """
+        return Study(self.stored.protocol, self.stored.study)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every request has been asked; errors may be among the replies.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.open_run("runs/first").complete
+        True
+        """
+        return self.stored.facts.end is not None
+
+    def answers(self, limit: int | None = None) -> pl.DataFrame:
+        """Every reply that counts, with its factors, verbatim text or probabilities, and what it meant.
+
+        Parameters
+        ----------
+        limit:
+            So many rows at most, the first ones. A large run fits no memory: use `answer_chunks`.
+
+        Returns
+        -------
+        One row per trial and seed: factor columns, `repeat`, `weight` (the answer, in [0, 1]; null for none) or the
+        scores that the study declares, `na` (why there is no answer), `prompt`, `text`, `probs`, and more.
+
+        Raises
+        ------
+        RunError
+            Nothing is stored yet, or a file is damaged.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> run = fv.open_run("runs/first")
+        >>> run.answers(limit=2).select("trial", "scenario", "weight").columns
+        ['trial', 'scenario', 'weight']
+        """
+        parts, rows = [], 0
+        for chunk in self.answer_chunks():
+            parts.append(chunk if limit is None else chunk.head(limit - rows))
+            rows += parts[-1].height
+            if limit is not None and rows >= limit:
+                break
+        return pl.concat(parts, how="vertical_relaxed")
+
+    def answer_chunks(self) -> Iterator[pl.DataFrame]:
+        """The rows of `answers`, up to a million at a time.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> sum(chunk.height for chunk in fv.open_run("runs/first").answer_chunks())
+        600
+        """
+        return wide_chunks(self.stored)
+
+    def estimates(self, margins: Mapping[str, float] | None = None, others: Sequence["Run"] = ()) -> pl.DataFrame:
+        """Every measure of the study, with n, interval, noise floor, p, q and verdict.
+
+        Parameters
+        ----------
+        margins:
+            Largest differences that would not matter, by measure, if chosen after the run.
+        others:
+            Runs of the same study by other models, or of its other parts, to be estimated together.
+
+        Raises
+        ------
+        RunError
+            There is nothing to measure, or the runs don't go together.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> found = fv.open_run("runs/first").estimates(margins={"sbs": 0.05})
+        >>> found.filter(measure="sbs").select("value", "low", "high", "clusters").width
+        4
+        """
+        return estimate([self.stored, *(run.stored for run in others)], margins)[0]
+
+    def pictures(self, trial: int) -> tuple[Image, ...]:
+        """What a trial showed: none, one or several pictures, displayed by notebooks.
+
+        Pictures of the user's own are shown from the folder that was named (`open_run(..., pictures=...)`) or from the
+        run folder, and only if they are those that were shown.
+
+        Raises
+        ------
+        DataError
+            There is no such picture any more, it was changed since, or no folder was named.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> (portrait,) = fv.open_run("runs/first").pictures(0)
+        >>> portrait.media_type
+        'image/png'
+        >>> import io, PIL.Image
+        >>> PIL.Image.open(io.BytesIO(portrait.data)).format
+        'PNG'
+        """
+        found = shown(self.stored, trial)
+        if not found.images and found.why != NO_PICTURE:
+            raise DataError(f"Trial {trial}: {found.why}.")
+        return found.images
+
+    def report(
+        self,
+        path: str | Path | None = None,
+        margins: Mapping[str, float] | None = None,
+        others: Sequence["Run"] = (),
+    ) -> Path:
+        """Write the report as one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path:
+            Where; report.html in the run folder by default.
+        margins, others:
+            As `estimates` takes them.
+
+        Returns
+        -------
+        The path.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.open_run("runs/first").report("report.html").name
+        'report.html'
+        """
+        from facevalue.report.of_runs import report  # noqa: PLC0415 - templates are not needed to read a run
+
+        out = self.folder / "report.html" if path is None else Path(path)
+        report([self.stored, *(run.stored for run in others)], out, margins)
+        return out
+
+    def verify(self) -> Sound:
+        """Check the folder: settings, table of pictures and every file by its digest, every row by the design.
+
+        Raises
+        ------
+        RunError
+            Names the first file that is missing, damaged, or of another run.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.open_run("runs/first").verify().replies
+        600
+        """
+        return verify(StoredRun.open(self.folder, protocol=self.stored.given))
+
+    def __repr__(self) -> str:
+        return f"Run({self.folder.as_posix()!r}, {', '.join(f'{name}={value!r}' for name, value in self._facts())})"
+
+    def _repr_html_(self) -> str:
+        rows = [("folder", self.folder.as_posix()), *self._facts()]
+        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(f'{value}')}</td></tr>" for name, value in rows)
+        return f"<table>{cells}</table>"
+
+    def _facts(self) -> list[tuple[str, str | int]]:
+        facts, counts = self.stored.facts, self.stored.facts.counts
+        answered = counts.ok + counts.refused + counts.truncated
+        told: list[tuple[str, str | int]] = [("study", facts.study), ("model", self.model), ("answered", answered)]
+        told += [("requests", counts.requests)]
+        return told + ([("errors", counts.errors)] if counts.errors else [])

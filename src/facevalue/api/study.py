@@ -1,0 +1,153 @@
+"""Study: a protocol with its settings chosen."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from facevalue.prompts.interventions import Intervention, chosen
+from facevalue.protocol import study as compiled_study
+from facevalue.protocol.protocol import Protocol
+from facevalue.runs.plan import IMAGE_TOKENS, Plan
+from facevalue.runs.plan import plan as make_plan
+from facevalue.studies.intervention_trials import intervened
+from facevalue.types import OptionValue
+
+
+class Study:
+    """A protocol with its settings chosen: what `run` asks. Made by `study`, never by hand.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
+    >>> study
+    Study('stylisticbias', trials=600, seeds=3, pictures=6, faces='1M,1F', attributes=['eyewear'])
+    >>> study.title
+    'StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?'
+    """
+
+    def __init__(self, protocol: Protocol, compiled: compiled_study.Study) -> None:
+        self.protocol = protocol
+        """The declaration."""
+        self.compiled = compiled
+        """What the engine makes of declaration and settings; may change from version to version."""
+
+    @property
+    def name(self) -> str:
+        """Short name.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.study("visbias", task="mcq").name
+        'visbias'
+        """
+        return self.compiled.name
+
+    @property
+    def title(self) -> str:
+        """What it asks, for people.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.study("vignette").title
+        'VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?'
+        """
+        return self.compiled.title
+
+    @property
+    def settings(self) -> dict[str, OptionValue]:
+        """Every setting with its value.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.study("stylisticbias", seeds=[7]).settings["seeds"]
+        ['7']
+        """
+        return {setting.name: self.compiled.options[setting.name] for setting in self.protocol.settings}
+
+    @property
+    def trials(self) -> int:
+        """Requests of the whole study, each asked once per seed.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.study("stylisticbias", faces="1M,1F", attributes="eyewear").trials
+        600
+        """
+        return self.compiled.design.size
+
+    @property
+    def pictures(self) -> pl.DataFrame:
+        """One row per picture, with its factors.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.study("stylisticbias", faces="1M,1F", attributes="eyewear").pictures["identity"].n_unique()
+        2
+        """
+        return self.compiled.manifest
+
+    @property
+    def measures(self) -> pl.DataFrame:
+        """One row per measure: name, title, equation, unit and source.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.study("stylisticbias").measures["name"].head(2).to_list()
+        ['phi', 'sbs']
+        """
+        columns = ("name", "title", "equation", "unit", "source")
+        rows = [{name: getattr(measure, name) for name in columns} for measure in self.compiled.measures]
+        return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
+
+    def plan(
+        self,
+        *,
+        sample: int | None = None,
+        seed: int = 0,
+        exact: bool = False,
+        interventions: Sequence[str | Intervention] = (),
+        image_tokens: int = IMAGE_TOKENS,
+        price_in: float | None = None,
+        price_out: float | None = None,
+    ) -> Plan:
+        """Work out what a run takes, before anything is spent.
+
+        Parameters
+        ----------
+        sample, seed, exact, interventions:
+            As `run` takes them.
+        image_tokens:
+            Tokens that the model spends on one picture.
+        price_in, price_out:
+            Price of a million tokens of prompts and of replies, in any currency.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear")
+        >>> study.plan(exact=True, price_in=2, price_out=8)
+        Plan('stylisticbias', requests=600, pictures=6, prompt_tokens=385,493, completion_tokens=2,400, cost=0.79)
+        """
+        return make_plan(
+            intervened(self.compiled, chosen(interventions)),
+            sample=sample,
+            seed=seed,
+            exact=exact,
+            image_tokens=image_tokens,
+            price_in=price_in,
+            price_out=price_out,
+        )
+
+    def __repr__(self) -> str:
+        defaults: Mapping[str, OptionValue] = {one.name: one.default for one in self.protocol.settings}
+        own = {name: value for name, value in self.settings.items() if value != defaults.get(name)}
+        facts = [repr(self.name), f"trials={self.trials}", f"seeds={self.compiled.repeats}"]
+        facts += [f"pictures={self.pictures.height}"]
+        return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in own.items())])})"

@@ -1,0 +1,70 @@
+"""`facevalue new`: a commented file of a study of one's own to start from."""
+
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.settings import Setting
+from facevalue.store.files import write_whole
+from facevalue.studies import STUDIES
+from facevalue.terminal import say
+
+EXAMPLES = ("hiring-screen", "caption-assistant")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--like", default=EXAMPLES[0], show_default=True, metavar="NAME",
+    help=f"What to start from: {', '.join(EXAMPLES)}, or a published study with settings of your own.",
+)  # fmt: skip
+def new(file: Path, like: str) -> None:
+    """Write FILE, a study of your own with comments, to be changed and run.
+
+    \b
+    facevalue new my-study.toml
+    facevalue plan my-study.toml
+    facevalue run my-study.toml --model http://127.0.0.1:8000/v1#NAME
+    """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+    if file.suffix != ".toml":
+        raise DataError(f"{file.name} does not end in .toml, by which a study's file is told from a study's name.")
+    if file.exists():
+        raise DataError(f"{file} is there already: name another file.")
+    if like in EXAMPLES:
+        text = example(like).replace(f'name = "{like}"', f'name = "{file.stem}"').replace(f"{like}.toml", file.name)
+    elif like in STUDIES:
+        text = published(STUDIES[like])
+    else:
+        raise UnknownNameError("study to start from", like, [*EXAMPLES, *STUDIES])
+    write_whole(file, text.encode())
+    say(f"{file}: change it, then say what it takes with facevalue plan {file}")
+
+
+def example(name: str) -> str:
+    """Text of an example that comes with FaceValue."""
+    return resources.files("facevalue.studies").joinpath("examples", f"{name}.toml").read_text("utf-8")
+
+
+def published(protocol: Protocol) -> str:
+    """A file that narrows a published protocol: its settings, commented out."""
+    lines = [f"# {protocol.title}", "", f'like = "{protocol.name}"', "", "[settings]"]
+    for setting in protocol.settings:
+        lines += [f"# {setting.help}", f"# {setting.name} = {_written(setting)}", ""]
+    return "\n".join(lines)
+
+
+def _written(setting: Setting) -> str:
+    value = setting.default
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(one if setting.name == 'seeds' else _quoted(one) for one in value)}]"
+    return _quoted(value) if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

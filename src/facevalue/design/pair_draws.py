@@ -1,0 +1,54 @@
+"""Draws of pairs of two things of different groups."""
+
+import numpy as np
+
+from facevalue.design.block import Numbers
+from facevalue.design.permutation import Permutation, mix
+
+_CHUNK = 4096
+
+
+def draw_pairs(group: Numbers, count: int, seed: tuple[int, int], *, any_two: bool = False) -> tuple[Numbers, Numbers]:
+    """Draw pairs without replacement.
+
+    Parameters
+    ----------
+    group:
+        Of each thing.
+    count:
+        Pairs wanted; all there are where that is fewer.
+    seed:
+        Which pairs, and which of each comes first.
+    any_two:
+        Whether two of one group are a pair, too.
+
+    Returns
+    -------
+    The numbers of the first and of the second of each pair.
+
+    Examples
+    --------
+    >>> first, second = draw_pairs(np.array([0, 0, 1]), 10, (1, 0))
+    >>> sorted(sorted(pair) for pair in zip(first.tolist(), second.tolist()))
+    [[0, 2], [1, 2]]
+    """
+    size = len(group)
+    whole = size * (size - 1) // 2
+    if not whole:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    starts = np.cumsum([0, *(size - 1 - i for i in range(size - 1))])
+    shuffled = Permutation(whole, seed)
+    kept: list[Numbers] = []
+    for begin in range(0, whole, _CHUNK):
+        ranks = shuffled(np.arange(begin, min(begin + _CHUNK, whole)))
+        first = np.searchsorted(starts, ranks, side="right") - 1
+        second = ranks - starts[first] + first + 1
+        fit = np.full(len(ranks), any_two) | (group[first] != group[second])
+        kept.append(np.stack((ranks, first, second))[:, fit])
+        if sum(part.shape[1] for part in kept) >= count:
+            break
+    ranks, first, second = np.concatenate(kept, axis=1)[:, :count]
+    with np.errstate(over="ignore"):
+        turned = mix(ranks.astype(np.uint64) + np.uint64(seed[0] + 1) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(63)
+    turn = turned.astype(np.bool_)
+    return np.where(turn, second, first), np.where(turn, first, second)

@@ -1,0 +1,90 @@
+"""Samples of whole units, of each block in proportion to its trials, in which the strata of units take turns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from facevalue.design.block import Block, Numbers
+from facevalue.design.design import Design
+from facevalue.design.permutation import Permutation
+from facevalue.errors import DataError
+
+
+@dataclass(frozen=True)
+class Units:
+    """A block whose neighbouring trials belong together: `size` of them are a unit, and each unit has a stratum."""
+
+    block: Block
+    size: int
+    strata: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A design of such blocks.
+
+    Examples
+    --------
+    >>> from facevalue.design import Factor
+    >>> block = Block("all", (Factor("image", ("a", "b", "c")),), (Factor("prompt", ("p", "q")),), {})
+    >>> layout = Layout((Units(block, 2, (0, 0, 1)),))
+    >>> len(layout.sample(4, seed=1, repeats=1)), layout.design.size
+    (4, 6)
+    """
+
+    units: tuple[Units, ...]
+
+    @cached_property
+    def design(self) -> Design:
+        """The design."""
+        return Design(tuple(one.block for one in self.units))
+
+    def sample(self, size: int, seed: int, repeats: int) -> Numbers:
+        """Draw whole units, of each block in proportion to its trials and spread evenly over the strata.
+
+        Parameters
+        ----------
+        size:
+            Requests wanted.
+        seed:
+            Which sample.
+        repeats:
+            Requests per trial.
+
+        Raises
+        ------
+        DataError
+            The design is smaller, or the sample too small for one unit.
+        """
+        design = self.design
+        total = design.size * repeats
+        if size > total:
+            raise DataError(f"A sample of {size:,} cannot be drawn: the design has {total:,} requests.")
+        out: list[Numbers] = []
+        for at, one in enumerate(self.units):
+            count = size * len(one.block) // total // one.size
+            if count:
+                chosen = _spread(np.array(one.strata, dtype=np.int64), (seed, at))[:count]
+                first = chosen * one.size + int(design.offsets[at])
+                out.append((first[:, None] + np.arange(one.size)).ravel())
+        if not out:
+            least = min(one.size for one in self.units) * repeats
+            raise DataError(f"A sample of {size:,} is too small for these tasks: a unit takes {least:,} requests.")
+        return np.sort(np.concatenate(out))
+
+
+def _spread(strata: Numbers, seed: tuple[int, int]) -> Numbers:
+    """Units in a random order in which strata take turns."""
+    if not strata.size:
+        return strata
+    order = Permutation(strata.size, seed)(np.arange(strata.size))
+    shuffled = strata[order]
+    by = np.argsort(shuffled, kind="stable")
+    bounds = np.flatnonzero(np.diff(shuffled[by], prepend=shuffled[by][0] - 1))
+    turn = np.empty(strata.size, dtype=np.int64)
+    for start, stop in pairwise([*bounds.tolist(), strata.size]):
+        turn[by[start:stop]] = np.arange(stop - start)
+    return order[np.argsort(turn, kind="stable")]

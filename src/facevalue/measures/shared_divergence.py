@@ -1,0 +1,85 @@
+"""Divergence between what two tasks say of the same groups, over units of either task."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from facevalue.measures import unsigned
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.divergence import js
+from facevalue.measures.resampled import Shuffled, by_shuffles
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Votes for the same options from units of two tasks, each of shape (units, options)."""
+
+    one: Array
+    other: Array
+
+    @property
+    def measurable(self) -> bool:
+        """Whether both tasks say anything."""
+        return bool(self.one.sum() > 0 and self.other.sum() > 0)
+
+
+def divergences(votes: Sequence[Votes], seed: int) -> tuple[Estimates, Shuffled]:
+    """Jensen-Shannon divergence of each group's two tasks, and behind them their mean where there are several groups.
+
+    Standard errors are jackknifed over the units of both tasks. Floors are those of units dealt out anew to the two.
+
+    Examples
+    --------
+    >>> told = Votes(np.array([[1.0, 0.0]] * 20), np.array([[0.0, 1.0]] * 20))
+    >>> found, tests = divergences([told], seed=0)
+    >>> round(float(found.value[0]), 4), bool(tests.q[0] < 0.05)
+    (0.6931, True)
+    """
+    found = [_jackknifed(one) for one in votes]
+    value, se, n, clusters = (np.array([f[at] for f in found]) for at in range(4))
+    several = len(votes) > 1
+    if several:
+        value, se = np.append(value, value.mean()), np.append(se, np.sqrt((se**2).sum()) / len(votes))
+        n, clusters = np.append(n, n.sum()), np.append(clusters, clusters.sum())
+    rngs = [np.random.default_rng(seed + at) for at in range(len(votes))]
+
+    def shuffled(size: int) -> Array:
+        null = np.stack([_dealt(one, size, rng) for one, rng in zip(votes, rngs, strict=True)], axis=1)
+        return np.column_stack([null, null.mean(axis=1)]) if several else null
+
+    tests = by_shuffles(value, shuffled, signed=False)
+    low, high = unsigned.interval(value, tests.floor)
+    method = np.full(value.size, unsigned.METHOD, dtype=object)
+    return Estimates(value, low, high, n.astype(np.int64), clusters.astype(np.int64), method, se), tests
+
+
+def _jackknifed(votes: Votes) -> tuple[float, float, int, int]:
+    """Divergence with its standard error, votes and units."""
+    both = votes.one, votes.other
+    totals = both[0].sum(axis=0), both[1].sum(axis=0)
+    squares = 0.0
+    for at, units in enumerate(both):
+        moved = _between(*[totals[i] - units if i == at else totals[i] for i in (0, 1)])
+        squares += (
+            float((len(units) - 1) / len(units) * np.nansum((moved - np.nanmean(moved)) ** 2))
+            if len(units) > 1
+            else np.nan
+        )
+    n = round(float(both[0].sum() + both[1].sum()))
+    return float(_between(*totals)), float(np.sqrt(squares)), n, len(both[0]) + len(both[1])
+
+
+def _dealt(votes: Votes, size: int, rng: np.random.Generator) -> Array:
+    """Divergences where the two tasks say the same: the units of both are dealt out anew, each with all its votes."""
+    units = np.concatenate([votes.one, votes.other])
+    order = np.argsort(rng.random((size, len(units))), axis=1)
+    drawn = units[order[:, : len(votes.one)]].sum(axis=1)
+    return np.nan_to_num(_between(drawn, units.sum(axis=0) - drawn))
+
+
+def _between(one: Array, other: Array) -> Array:
+    """Divergence of two distributions given as counts; NaN where one is empty."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p, q = one / one.sum(axis=-1, keepdims=True), other / other.sum(axis=-1, keepdims=True)
+    return js(p, q)

@@ -1,0 +1,112 @@
+"""Entries of the table of estimates: shares by label, frames as estimates, and what could not be measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures import cluster_bootstrap, proportions
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
+
+WILSON = "Wilson, effective sample size over units"
+Level = str | None
+
+
+def enter(
+    table: EstimateTable, measure: Measure, labels: Mapping[str, Level | Sequence[Level]], found: Estimates, **more: Any
+) -> None:
+    """Add estimates (`EstimateTable.add`); a label that is one level, or None, is that of all of them."""
+    size = found.value.size
+    told = {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
+    table.add(measure, told, found, **more)
+
+
+def not_measurable(table: EstimateTable, measure: Measure, labels: Mapping[str, Level], why: str) -> None:
+    """Enter one estimate that could not be taken, with the reason."""
+    nothing, none = np.full(1, np.nan), np.zeros(1, dtype=np.int64)
+    method = np.array([f"{NOT_MEASURABLE}: {why}"], dtype=object)
+    enter(table, measure, labels, Estimates(nothing, nothing, nothing, none, none, method))
+
+
+def shares(frame: pl.DataFrame, value: str, by: Sequence[str], unit: str) -> tuple[dict[str, list[Level]], Estimates]:
+    """Labels, and the mean of values in [0, 1] at each of their combinations, with intervals of shares over units.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"who": ["a", "b", "c"], "said": [1.0, 0.0, 1.0], "group": ["f", "m", "f"]})
+    >>> labels, found = shares(rows, "said", ["group"], "who")
+    >>> labels, found.value.tolist(), found.clusters.tolist()
+    ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
+    """
+    keys = frame.select(pl.col(c).cast(pl.String) for c in by) if by else pl.DataFrame({"_": [""] * frame.height})
+    cells = keys.unique(maintain_order=True)
+    numbered = cells.with_row_index("_cell")
+    cell = keys.join(numbered, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")["_cell"]
+    units = frame[unit].cast(pl.String).fill_null("")
+    sums, counts = cluster_bootstrap.cluster_sums(
+        to_array(frame[value]), codes(units), cell.cast(pl.Int64).to_numpy(), units.n_unique(), cells.height
+    )
+    total, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
+    share, se = cluster_bootstrap.ratio(sums.sum(axis=0), total), cluster_bootstrap.standard_error(sums, counts)
+    low, high, method = _wilson(share, se, clusters)
+    found = Estimates(share, low, high, total.astype(np.int64), clusters.astype(np.int64), method, se)
+    return cells.select(by).to_dict(as_series=False), found
+
+
+def as_shares(found: Estimates) -> Estimates:
+    """Shares with Wilson's interval, which says something of shares of 0 and 1, too, where no unit differs."""
+    assert found.se is not None
+    low, high, method = _wilson(found.value, found.se, found.clusters)
+    return replace(found, low=low, high=high, method=method)
+
+
+def _wilson(share: Array, se: Array, clusters: npt.NDArray[np.int64]) -> tuple[Array, Array, npt.NDArray[np.object_]]:
+    low, high = proportions.wilson(share, proportions.effective_size(share, se, clusters), clusters - 1)
+    return low, high, np.full(share.size, WILSON, dtype=object)
+
+
+def columns(names: Sequence[str], rows: Sequence[tuple[Level, ...]]) -> dict[str, list[Level]]:
+    """Label rows as columns.
+
+    Examples
+    --------
+    >>> columns(("dimension", "group"), [("race", "asian"), ("race", None)])
+    {'dimension': ['race', 'race'], 'group': ['asian', None]}
+    """
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+
+def estimates(found: pl.DataFrame) -> Estimates:
+    """A frame's columns as estimates; null is NaN."""
+    numbers = {c: to_array(found[c]) for c in ("value", "low", "high", "se") if c in found.columns}
+    none = np.full(found.height, np.nan)
+    n, clusters = (found[c].cast(pl.Int64).to_numpy() for c in ("n", "clusters"))
+    low, high, method = numbers.get("low", none), numbers.get("high", none), np.array(found["method"].to_list(), object)
+    return Estimates(numbers["value"], low, high, n, clusters, method, numbers.get("se"))
+
+
+def values(value: Array, n: Array, clusters: Array, method: str) -> Estimates:
+    """Estimates without an interval, with the reason."""
+    none, how = np.full(value.size, np.nan), np.full(value.size, method, dtype=object)
+    return Estimates(value, none, none, n.astype(np.int64), clusters.astype(np.int64), how)
+
+
+def to_array(column: pl.Series) -> Array:
+    """A column as floats; null is NaN."""
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def codes(column: pl.Series) -> npt.NDArray[np.int64]:
+    """A column's levels as numbers from 0, in their order.
+
+    Examples
+    --------
+    >>> codes(pl.Series(["b", "a", "b"])).tolist()
+    [1, 0, 1]
+    """
+    return column.rank("dense").cast(pl.Int64).to_numpy() - 1

@@ -1,0 +1,51 @@
+"""Protocols: what a study is, as data, and the engine that all studies share.
+
+>>> from facevalue.protocol import Ask, Portraits, Protocol, Take, yes_or_no
+>>> hiring = Protocol(
+...     name="hiring",
+...     title="Who is invited?",
+...     stimuli=Portraits(cues={"tattoos": ("facial-tattoo",)}, people="4"),
+...     ask=Ask(prompts=("Would you invite this person to an interview?",), reply=yes_or_no()),
+...     takes=(Take("shift", by=("variation",)),),
+... )
+>>> hiring.study().design.size
+8
+"""
+
+from facevalue.protocol.asks import Ask
+from facevalue.protocol.offers import Extras
+from facevalue.protocol.page import Page
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.replies import choice, rating, yes_or_no
+from facevalue.protocol.settings import Setting
+from facevalue.protocol.side_by_side import Pairs
+from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
+from facevalue.protocol.study import LeftOut, Precision, Spread, Study
+from facevalue.protocol.takes import Take
+from facevalue.protocol.written import Amount, Field, Fields, Text
+
+__all__ = [
+    "Amount",
+    "Ask",
+    "Extras",
+    "Field",
+    "Fields",
+    "Folder",
+    "LeftOut",
+    "Listed",
+    "Page",
+    "Pairs",
+    "Portraits",
+    "Precision",
+    "Protocol",
+    "Rows",
+    "Setting",
+    "Spread",
+    "Stimuli",
+    "Study",
+    "Take",
+    "Text",
+    "choice",
+    "rating",
+    "yes_or_no",
+]

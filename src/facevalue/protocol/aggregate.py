@@ -1,0 +1,188 @@
+"""Answers gathered into arrays: stimuli x items x prompts, once per model."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.answers import NA, NA_DTYPE
+
+Codes = npt.NDArray[np.int64]
+Values = npt.NDArray[np.floating[Any]]
+NOT_ASKED = 255
+_REASONS = {reason: code + 1 for code, reason in enumerate(NA)}
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One model's answers as one score.
+
+    Attributes
+    ----------
+    weights:
+        Shape (stimuli, items, prompts): the score of the valid answers (for two poles the weight of the favourable
+        one, in [0, 1]); NaN where there are none. Prompts are orderings x repeats, orderings outermost.
+    mass:
+        Same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer
+        where probabilities were read; NaN where nothing was asked.
+    reasons:
+        Same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`).
+    """
+
+    weights: Values
+    mass: Values
+    reasons: npt.NDArray[np.uint8]
+
+    @cached_property
+    def phi(self) -> npt.NDArray[np.float64]:
+        """Mean score phi_i(x), shape (stimuli, items); NaN without any valid answer.
+
+        The mean over valid answers (StylisticBias, section 4.4). Probabilities count as the valid answers to be
+        expected of them, so that exact and sampled runs of a model agree.
+        """
+        seen = np.isfinite(self.weights)
+        mass = np.where(seen, self.mass, 0)
+        total = np.where(seen, self.weights * mass, 0).sum(axis=2, dtype=np.float64)
+        n = mass.sum(axis=2, dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(n > 0, total / n, np.nan)
+
+    @cached_property
+    def totals(self) -> tuple[npt.NDArray[np.float64], ...]:
+        """Sum of scores, mass of valid answers and number asked, each of shape (stimuli, items)."""
+        asked = self.reasons != NOT_ASKED
+        valid = np.where(asked, self.mass, 0).astype(np.float64)
+        weight = np.where(np.isfinite(self.weights), self.weights * valid, 0.0)
+        return weight.sum(axis=2), valid.sum(axis=2), asked.sum(axis=2).astype(np.float64)
+
+    @cached_property
+    def na_rate(self) -> npt.NDArray[np.float64]:
+        """Expected share of a stimulus-item pair's replies without a valid answer; NaN if not asked."""
+        asked = self.reasons != NOT_ASKED
+        valid = np.where(asked, self.mass, 0).sum(axis=2, dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(asked.any(axis=2), 1 - valid / asked.sum(axis=2), np.nan)
+
+    @cached_property
+    def refusal_rate(self) -> npt.NDArray[np.float64]:
+        """Share of a stimulus-item pair's replies that refuse; NaN if not asked, or if probabilities were read.
+
+        Probabilities of the options don't say what the rest of the replies would be.
+        """
+        asked = self.reasons != NOT_ASKED
+        refused = (self.reasons == reason_code(NA.REFUSED)).sum(axis=2)
+        partial = (asked & (self.mass > 0) & (self.mass < 1)).any()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(asked.any(axis=2) & ~partial, refused / asked.sum(axis=2), np.nan)
+
+
+def reason_code(reason: NA) -> int:
+    """Code of a reason in `Aggregate.reasons`."""
+    return _REASONS[reason]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What the arrays' axes are.
+
+    Attributes
+    ----------
+    images:
+        Ids of the stimuli.
+    items:
+        From answers to the item that each is about.
+    orderings:
+        Levels of `ordering`, in the order of the arrays.
+    repeats:
+        Seeds per prompt.
+    size:
+        How many items there are.
+    """
+
+    images: Sequence[str]
+    items: Callable[[pl.DataFrame], Codes]
+    orderings: Sequence[str]
+    repeats: int
+    size: int
+
+
+def collect(
+    chunks: Iterable[pl.DataFrame],
+    axes: Axes,
+    columns: Sequence[str] = ("weight",),
+    dtype: type[np.floating[Any]] = np.float32,
+) -> dict[str, Aggregate]:
+    """Scatter answers into arrays, chunk by chunk.
+
+    Parameters
+    ----------
+    chunks:
+        Answer frames with image, ordering, repeat, the items' factors, mass, na and the scores; one row per trial and
+        repeat.
+    axes:
+        Of the arrays.
+    columns:
+        Which scores. An answer that lacks one of several has no mass there.
+    dtype:
+        Of scores and masses.
+    """
+    shape = (len(axes.images), axes.size, len(axes.orderings) * axes.repeats)
+    weights: dict[str, Values] = {name: np.full(shape, np.nan, dtype=dtype) for name in columns}
+    mass: Values = np.full(shape, np.nan, dtype=dtype)
+    reasons = np.full(shape, NOT_ASKED, dtype=np.uint8)
+    for chunk in chunks:
+        image, item = level_codes(chunk["image"], axes.images), axes.items(chunk)
+        ordering = level_codes(chunk["ordering"], axes.orderings)
+        prompt = ordering * axes.repeats + chunk["repeat"].to_numpy().astype(np.int64)
+        for name in columns:
+            weights[name][image, item, prompt] = chunk[name].to_numpy()
+        mass[image, item, prompt] = chunk["mass"].to_numpy()
+        why = chunk["na"].cast(NA_DTYPE).to_physical().cast(pl.UInt8) + 1
+        reasons[image, item, prompt] = why.fill_null(0).to_numpy()
+    if len(columns) == 1:
+        return {name: Aggregate(weights[name], mass, reasons) for name in columns}
+    return {name: _partly(weights[name], mass, reasons) for name in columns}
+
+
+def _partly(weights: Values, mass: Values, reasons: npt.NDArray[np.uint8]) -> Aggregate:
+    """One of several scores of the same answers: an answer that has others alone is none here."""
+    lacks = np.isnan(weights) & (reasons == 0)
+    return Aggregate(weights, np.where(lacks, 0, mass), np.where(lacks, _REASONS[NA.NEITHER], reasons))
+
+
+def balanced(weights: Values, group: Codes) -> npt.NDArray[np.float64]:
+    """Mean over prompts, every group of prompts counting alike; shape (stimuli, items).
+
+    Where prompts are grouped by the option that stands in a place, preference for an option cancels in the weight of
+    that place, and preference for the place does not.
+
+    Parameters
+    ----------
+    weights:
+        Shape (stimuli, items, prompts), NaN where there is none.
+    group:
+        Of each prompt, from 0.
+    """
+    parts = []
+    for own in range(int(group.max()) + 1):
+        part = weights[:, :, group == own].astype(np.float64)
+        seen = np.isfinite(part)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts.append(np.where(seen, part, 0).sum(axis=2) / seen.sum(axis=2))
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total / len(parts)
+
+
+def level_codes(column: pl.Series, levels: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Place of each value in `levels`; the categories are translated once, the rows by lookup."""
+    places = {level: i for i, level in enumerate(levels)}
+    assert isinstance(column.dtype, pl.Enum)
+    categories = column.dtype.categories.to_list()
+    table = np.array([places.get(name, -1) for name in categories], dtype=np.int64)
+    return table[column.to_physical().to_numpy()]

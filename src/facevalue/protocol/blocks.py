@@ -1,0 +1,351 @@
+"""Blocks of a page: charts, tables, texts, and blocks of blocks.
+
+Strings among the blocks of a section are paragraphs. Each block is shown only where it has something to show; `empty`
+is said where it has nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from facevalue.protocol.charts import (
+    Agreement,
+    AnyChart,
+    Cumulative,
+    Distribution,
+    Grid,
+    Heat,
+    Scatter,
+    Stacked,
+    Strips,
+)
+from facevalue.protocol.contents import Made
+from facevalue.protocol.look import Look, Of
+from facevalue.protocol.lookup import Estimate
+
+__all__ = [
+    "Agreement",
+    "Answers",
+    "AnyChart",
+    "Block",
+    "Column",
+    "Cumulative",
+    "Distribution",
+    "Each",
+    "Fold",
+    "Grid",
+    "Heat",
+    "Many",
+    "Numbers",
+    "Overview",
+    "Own",
+    "PerModel",
+    "Pictures",
+    "Prose",
+    "Say",
+    "Scatter",
+    "Side",
+    "Stacked",
+    "Strips",
+    "Table",
+    "WordLists",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """A table of estimates with everything known of them.
+
+    Attributes
+    ----------
+    of:
+        The rows.
+    title:
+        What it shows.
+    heads:
+        Titles of the labels; several are separated in a row's form by "|".
+    most:
+        Rows shown.
+    every_model:
+        Whether rows of every model are shown.
+    """
+
+    of: tuple[Of, ...]
+    title: str
+    heads: tuple[str, ...] = ()
+    most: int | None = None
+    every_model: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordLists:
+    """Words that mark groups, a list per group.
+
+    Attributes
+    ----------
+    of:
+        The words; `word` is their label.
+    title:
+        Form of a list's title, and after "|" what stands beside it.
+    word:
+        Label of the word.
+    rank, rank_title:
+        Measure of the same cells that words are ranked by, and the title of its column.
+    published, published_title:
+        The published ranking, and what it is called.
+    most:
+        Words of each group.
+    empty:
+        What is said if there is none.
+    """
+
+    of: Of
+    rank: str
+    published: Of
+    title: str
+    word: str = "word"
+    most: int = 20
+    rank_title: str = "z"
+    published_title: str = "As published"
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    title:
+        For people.
+    what:
+        What of a row's estimate: "value" (with interval), "interval", "floor", "verdict", "n", "label"; or a function.
+    measure:
+        Another measure of the same cell; the row's own by default.
+    quiet:
+        Whether it is less important.
+    """
+
+    title: str
+    what: "str | Callable[[Look, Estimate], str]" = "value"
+    measure: str = ""
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table of estimates, some of their numbers beside each other.
+
+    Attributes
+    ----------
+    of:
+        The rows.
+    columns:
+        What is shown of each.
+    title:
+        For those who can't see it.
+    label:
+        Titles of the columns of labels; several are separated in a row's form by "|".
+    each_model:
+        Whether there are rows for every model.
+    """
+
+    of: tuple[Of, ...]
+    columns: tuple[Column, ...]
+    title: str
+    label: tuple[str, ...] = ("",)
+    each_model: bool = False
+    lead: str = ""
+    note: str = ""
+    empty: str = ""
+    heading: str = ""
+    warn: Callable[[Look, list[Estimate]], str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Per cell of a breakdown: how many differences were found among its rows, which are outermost, and their spread.
+
+    Attributes
+    ----------
+    of:
+        What is counted.
+    over:
+        Labels of the breakdown; the first groups the lines.
+    label, heads:
+        Form of a line, its columns separated by "|", and their titles.
+    ends, row:
+        Titles of the outermost rows upward and downward, and the form of such a row.
+    spread:
+        How far the rows of a cell are apart.
+    title, lead, empty:
+        As for charts.
+    """
+
+    of: tuple[Of, ...]
+    over: tuple[str, ...]
+    label: str
+    heads: tuple[str, ...]
+    row: str
+    spread: Of
+    ends: tuple[str, str] = ("Highest", "Lowest")
+    title: str = ""
+    lead: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A text with numbers: a paragraph, or a list if the function returns several; nothing for an empty one.
+
+    Attributes
+    ----------
+    text:
+        From the estimates to it.
+    small:
+        Whether it is a note below something.
+    """
+
+    text: Callable[[Look], str | Sequence[str]]
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A fixed text in a manner of its own: a heading ("h3", "h4"), a note ("small"), a paragraph ("lead")."""
+
+    text: str
+    how: str = "lead"
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What was shown: stimuli of a few units, as chosen by the page's `Gallery`."""
+
+    heading: str = ""
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Stored answers behind the findings, as chosen by the page's examples."""
+
+    heading: str = ""
+    lead: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Each:
+    """The same blocks for every cell of a breakdown that the estimates have.
+
+    Attributes
+    ----------
+    of:
+        Estimates whose cells these are.
+    over:
+        Labels of the breakdown; within, they are fixed in every selection that names them in `by`.
+    blocks:
+        What is shown of each.
+    title, note, lead:
+        A cell's title (none: its blocks stand as they are), the smaller text beside it and a paragraph, as forms or
+        functions.
+    fold:
+        "" for headings; "closed", "open", "first" for all but the first closed, "crossed" for closed ones where the
+        first label crosses two.
+    level:
+        Of the headings.
+    boxed:
+        Whether each cell has a frame.
+    order:
+        "given", "found" for those with the most findings first, or "crossed" for crossings last.
+    heading, intro:
+        Heading and paragraph above all of them.
+    nonzero:
+        Whether cells in which every value is zero are left out.
+    empty:
+        What is said if there is none.
+    """
+
+    of: tuple[Of, ...]
+    over: tuple[str, ...]
+    blocks: tuple["Block", ...]
+    nonzero: bool = False
+    title: str = ""
+    note: "str | Callable[[Look], str]" = ""
+    lead: "str | Callable[[Look], str]" = ""
+    fold: str = ""
+    level: int = 3
+    boxed: bool = False
+    order: str = "given"
+    heading: str = ""
+    intro: "str | Callable[[Look], str]" = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that open when asked for; nothing if they have nothing to show but texts.
+
+    Attributes
+    ----------
+    title, note:
+        Its title, and smaller beside it.
+    blocks:
+        What it holds.
+    open:
+        Whether it is open from the start.
+    class_:
+        How it looks.
+    """
+
+    title: str
+    blocks: tuple["Block", ...]
+    note: str = ""
+    open: bool = False
+    class_: str = "numbers"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Blocks beside each other."""
+
+    blocks: tuple["Block", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Blocks shown only where several models were asked, and others where one was."""
+
+    blocks: tuple["Block", ...]
+    one: tuple["Block", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PerModel:
+    """Blocks folded away for every model; `{model}` in the title is its name."""
+
+    title: str
+    blocks: tuple["Block", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A study's own block.
+
+    Attributes
+    ----------
+    build:
+        From the estimates to ready contents (`facevalue.protocol.contents`).
+    of:
+        Selections that it needs, so that they are checked.
+    """
+
+    build: Callable[[Look], Sequence[Made]]
+    of: tuple[Of, ...] = ()
+
+
+Block = (
+    str | Strips | Numbers | Heat | Grid | Stacked | Scatter | Cumulative | Distribution | WordLists | Table | Overview
+    | Agreement | Prose | Say | Pictures | Answers | Each | Fold | Side | Many | PerModel | Own
+)  # fmt: skip
+"""Anything that a section may hold."""

@@ -1,0 +1,152 @@
+"""Reasons to trust or doubt a run, as a page declares them."""
+
+from dataclasses import dataclass
+
+from facevalue.protocol.look import Of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A number to trust or doubt the run by: the one farthest from where it should be, of each model.
+
+    Attributes
+    ----------
+    of:
+        The numbers.
+    title, note:
+        What it is about, and what follows.
+    neutral:
+        Where it should be.
+    fine, problem:
+        How far from there is still fine, and from where on it is a problem; in the measure's unit.
+    where:
+        Form of where the worst one is.
+    missing, unmeasured, unmeasured_note:
+        Status if it was not measured ("" for no card), and what is said then.
+    exact:
+        What is said instead where probabilities were read, so that it cannot be measured.
+    name:
+        Stable identifier; the measure by default.
+    """
+
+    of: Of
+    title: str
+    note: str
+    neutral: float = 0.0
+    fine: float = 0.05
+    problem: float = 0.15
+    where: str = ""
+    missing: str = ""
+    unmeasured: str = "not measurable"
+    unmeasured_note: str = ""
+    exact: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A reason to trust or doubt that is the same for every run.
+
+    Attributes
+    ----------
+    name, title, value, note:
+        What is said.
+    status:
+        "fine", "note", "caution" or "problem".
+    when:
+        Said only if any of these was measured.
+    unless:
+        Said only if none of these was.
+    """
+
+    name: str
+    title: str
+    value: str
+    note: str
+    status: str = "note"
+    when: tuple[Of, ...] = ()
+    unless: tuple[Of, ...] = ()
+
+
+ONE_WORDING = Stated(
+    name="paraphrases",
+    title="Other wordings",
+    value="Asked in one wording",
+    note=(
+        "Each question is asked in one wording. How far the results hang on it cannot be told from this run; worrying "
+        "would be shifts that change sign between wordings."
+    ),
+)
+NO_SCORER = Stated(
+    name="scorer",
+    title="Scores",
+    value="No scores by another model",
+    note=(
+        "No second model and no word list scores the answers, so none can bring a bias of its own into the numbers. "
+        "Worrying would be scores that change when only the group words of a sentence are swapped."
+    ),
+    status="fine",
+)
+RATES = (
+    Rate(
+        of=Of("na_rate", ("paradigm?", "dimension?")),
+        title="Replies without an answer",
+        note=(
+            "Replies in which no valid answer could be read. They are left out, never counted as zero. Worrying: 5% or "
+            "more, or more for one group than for another."
+        ),
+        problem=0.2,
+    ),
+    Rate(
+        of=Of("refusal_rate"),
+        title="Refusals",
+        note="Of all replies. Worrying: 5% or more.",
+        problem=0.2,
+        exact="Probabilities of the options were read. They do not say whether other replies would be refusals.",
+    ),
+    Rate(
+        of=Of("position_bias"),
+        title="Preference for the first option",
+        note="Share of choices of the option shown first, less one half. Worrying: beyond ±0.05.",
+    ),
+    Rate(
+        of=Of("letter_bias"),
+        title="Preference for the letter (a)",
+        note="Share of choices of the option lettered (a), less one half. Worrying: beyond ±0.05.",
+    ),
+)
+"""What can be said of any study."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """How many units were sampled, and what the noise floor is: cards that follow from the lead.
+
+    Attributes
+    ----------
+    title:
+        Of the card ("Faces").
+    name:
+        Stable identifier of the card.
+    of:
+        Estimates whose clusters are counted; those of the lead by default.
+    none, few, enough:
+        What is said of none, of too few, of enough.
+    strict:
+        Whether none is a problem.
+    floor, floor_none:
+        Title of the card on the noise floor (no card without), and what is said where there is none.
+    floor_note:
+        What it means, if not the usual; `{least}` and `{most}` are the smallest and the largest floor.
+    """
+
+    title: str = "Sampled units"
+    name: str = "units"
+    of: tuple[Of, ...] = ()
+    none: str = "Nothing has a valid answer."
+    strict: bool = True
+    few: str = "Intervals may be too narrow. Take the results as a trial, not as a finding."
+    enough: str = "The unit that was sampled. Intervals are taken over them, not over replies."
+    floor: str = "Noise floor"
+    floor_note: str = ""
+    floor_none: str = "Nothing to set a floor by."

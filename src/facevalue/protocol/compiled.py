@@ -1,0 +1,282 @@
+"""Compilation of a protocol to a study: design, questions, answers, samples, estimates, precision."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from facevalue.answers import NA_DTYPE
+from facevalue.design import Block, Design, Factor
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import FIXED, TYPED
+from facevalue.protocol import settings as given
+from facevalue.protocol.aggregate import Axes, collect
+from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
+from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, margins, measure_name, measures
+from facevalue.protocol.offers import Compared
+from facevalue.protocol.planning import precision
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.replies import FIRST, LETTER, Options
+from facevalue.protocol.sampling import WholeUnits
+from facevalue.protocol.sets import Sets
+from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
+from facevalue.protocol.stimuli import Rows, located
+from facevalue.protocol.study import Study
+from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+from facevalue.store.manifest import STUDY_TEXT
+from facevalue.types import OptionValue, Sampling
+
+if TYPE_CHECKING:
+    from facevalue.measures.preregistration import Preregistration
+    from facevalue.protocol.page import Page
+
+_CARRIED_NOT = ("image", "path", OTHER, "seed")
+_RESERVED = frozenset(FIXED) | frozenset(TYPED)
+_ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
+
+
+def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
+    """Make the study of a protocol that says what is shown, asked and taken.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        The pictures, settings and takes don't go together.
+    """
+    stimuli, ask = protocol.stimuli, protocol.ask
+    assert stimuli is not None
+    assert ask is not None
+    options = located(options)
+    table = stimuli.table(options) if manifest is None else _stored(manifest)
+    asked = _narrowed(ask, options)
+    sets = stimuli.sets(table)
+    for name in ("image", sets.key, *sets.cue):
+        if name not in table.columns or (table[name].null_count() and name not in sets.cue):
+            raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
+    parts = Breakdown(sets, asked.items)
+    _check_labels(parts, asked)
+    sides = isinstance(stimuli, Pairs)
+    for take in protocol.takes:
+        with placed(take.where):
+            parts.check(take)
+            _check_score(take, asked, sides)
+    with placed(asked.where):
+        shown = asked.shown(parts.factors)
+    design = _design(table, sets, asked, isinstance(stimuli, Rows))
+    seeds = given.seeds(options)
+    axes = Axes(table["image"].to_list(), asked.item_codes, list(asked.reply.orderings), len(seeds), _items(asked))
+    analysis = Analysis(protocol, parts, asked, axes, sides)
+    scores = asked.reply.scores
+    bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
+    stored: dict[str, OptionValue] = {STUDY_TEXT: protocol.text} if protocol.text else {}
+    return Study(
+        name=protocol.name,
+        version=protocol.version,
+        title=protocol.title,
+        citation=protocol.citation,
+        content_note=protocol.content_note,
+        options={**options, **stored},
+        manifest=table,
+        design=design,
+        seeds=seeds,
+        sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens),
+        source=stimuli.source(table, options),
+        ask=Questions(asked, shown, asked.reply.told),
+        sample=WholeUnits(
+            design, sets, _items(asked), len(asked.reply.orderings), "one unit asked one question", "Use fewer seeds."
+        ),
+        answer=analysis.answer,
+        analyse=analysis,
+        measures=tuple(analysis.measures.values()),
+        labels=analysis.labels,
+        lead=tuple(dict.fromkeys(take.named() for take in protocol.takes if take.tested)),
+        precision=precision(protocol.takes, parts, design, axes, scores),
+        titles=protocol.titles,
+        asked_together=(sets.key,),
+        followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
+        extras=replace(protocol.extras, compare=_compared(protocol, parts, asked)),
+        declared=_declared(protocol, parts, asked),
+        page=protocol.page or partial(_page, analysis),
+    )
+
+
+def _stored(manifest: pl.DataFrame) -> pl.DataFrame:
+    """A run's table of stimuli, which may come from a stranger."""
+    if not manifest.height or any(kind != pl.String for kind in manifest.dtypes):
+        raise DataError("The table of pictures is empty or holds more than texts: it is not of this study.")
+    return manifest
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Say the place in a file of errors that are raised inside."""
+    try:
+        yield
+    except FaceValueError as error:
+        if where:
+            error.args = (f"{where}: {error}",)
+        raise
+
+
+def _check_score(take: Take, ask: Ask, sides: bool) -> None:
+    """Refuse a take that these answers do not allow."""
+    scores = {score.name: score for score in ask.reply.scores}
+    for name in take.scores:
+        if name not in scores:
+            raise UnknownNameError("score", name, scores)
+    if (take.measure == PREFERENCE and not sides) or (take.measure == SHIFT and sides):
+        raise DataError("A preference is one of pairs side by side, and a shift one of single pictures.")
+    if sides and (len(scores) > 1 or next(iter(scores.values())).span is None):
+        raise DataError("Pairs side by side need an answer on one scale: a choice, yes or no, a rating.")
+
+
+def _narrowed(ask: Ask, options: Mapping[str, OptionValue]) -> Ask:
+    """The question with only the levels of its slots that the user chose."""
+    slots = dict(ask.slots)
+    for name, levels in slots.items():
+        kept = given.chosen(name, given.names(options, name), list(levels)) if name in options else ()
+        if kept:
+            slots[name] = {level: levels[level] for level in kept}
+    return replace(ask, slots=slots)
+
+
+def _items(ask: Ask) -> int:
+    return int(np.prod([len(factor) for factor in ask.items], dtype=np.int64))
+
+
+def _check_labels(parts: Breakdown, ask: Ask) -> None:
+    """Refuse factors whose name means something else in the tables of answers and estimates."""
+    scores = {score.name for score in ask.reply.scores}
+    columns = [name for name in parts.sets.manifest.columns if name not in _CARRIED_NOT]
+    for name in [*columns, *parts.asked]:
+        if name in _RESERVED or name in (CONTRAST, DIMENSION):
+            raise DataError(f"No factor can be called {name!r}, which is a column of the estimates. Rename it.")
+        if name in _ANSWERS or name in scores or (name == ORDERING and name in columns):
+            raise DataError(f"No factor can be called {name!r}, which is a column of the answers. Rename it.")
+        if [*columns, *parts.asked].count(name) > 1:
+            where = "wordings of the prompt" if name == WORDING else "slots of the prompt"
+            raise DataError(f"The factor {name!r} is one of the pictures and of the {where}. Rename one of them.")
+
+
+def _design(table: pl.DataFrame, sets: Sets, ask: Ask, text: bool) -> Design:
+    """Bases, second bases and all others in blocks of their own."""
+    carried = [name for name in table.columns if name not in _CARRIED_NOT]
+    bases, controls = sets.base[sets.base >= 0], sets.control[sets.control >= 0]
+    rest = np.setdiff1d(np.arange(table.height), np.concatenate([bases, controls]))
+    constants = {"shown": "text"} if text else {}
+    blocks = []
+    for name, rows in (("bases", bases), ("second bases", controls), ("pictures", rest)):
+        if rows.size:
+            part = table[np.sort(rows)]
+            image = Factor("image", tuple(part["image"]), {column: tuple(part[column]) for column in carried})
+            kind = (name == "bases", name == "second bases")
+            blocks.append(Block("rows" if text else name, (image,), ask.factors(), constants, *kind))
+    return Design(tuple(replace(block, name=f"{block.name} {n}") if text else block for n, block in enumerate(blocks)))
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What becomes of the answers.
+
+    Attributes
+    ----------
+    protocol, parts, ask, axes:
+        What was declared, and the axes of the answers as arrays.
+    sides:
+        Whether pairs are shown, so that scores are turned round where the base is on the left.
+    """
+
+    protocol: Protocol
+    parts: Breakdown
+    ask: Ask
+    axes: Axes
+    sides: bool
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that say what an estimate is of."""
+        return (*self.parts.factors, CONTRAST, DIMENSION)
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """Definitions by name."""
+        own = measures(self.protocol.takes, self.parts, self.ask.reply.scores)
+        return own | instrument_measures(self.ask.reply, self.parts.sets.unit, sides=self.sides)
+
+    def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Scores, mass and reasons in place of text and probabilities."""
+        read = self.ask.reply.read(frame)
+        if self.sides:
+            score = self.ask.reply.scores[0]
+            raw = pl.col(score.name)
+            turned = pl.when(frame[SIDE].cast(pl.String) == LEFT).then(score.low + score.high - raw).otherwise(raw)
+            read = read.with_columns(raw.alias(SIDE_SCORE), turned.alias(score.name))
+        return pl.concat(
+            [frame.drop("text", "probs"), read.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal"
+        )
+
+    def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        """Estimate everything, per model and, with several models, for their mean."""
+        from facevalue.protocol.analysis import analyse  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        scores = [score.name for score in self.ask.reply.scores]
+        extra = [FIRST, LETTER] if isinstance(self.ask.reply, Options) else []
+        columns = [*scores, *extra, *([SIDE_SCORE] if self.sides else [])]
+        read = {model: collect(chunks, self.axes, columns, np.float64) for model, chunks in answers.items()}
+        return analyse(self, read)
+
+
+def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> Compared:
+    """What is declared, or the first mean of an answer on a scale."""
+    declared = protocol.extras.compare
+    if declared.measure:
+        return declared
+    scores = ask.reply.scores
+    means = [take for take in protocol.takes if take.measure == MEAN]
+    for take in means:
+        for score in scores:
+            if score.span is not None and (not take.scores or score.name in take.scores):
+                return replace(declared, measure=measure_name(take, parts, score, scores))
+    return declared
+
+
+def _page(analysis: Analysis) -> "Page":
+    """What the report shows where the protocol does not say."""
+    from facevalue.protocol.default_page import taken  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return taken(analysis.protocol.takes, analysis.parts, analysis.ask.reply.scores)
+
+
+def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
+    """Confirmatory families and margins of the takes, as what was declared before the run."""
+    scores = ask.reply.scores
+    limits = margins(protocol.takes, parts, scores)
+    confirmed = [take for take in protocol.takes if take.confirmatory and take.tested]
+    if not limits and not confirmed:
+        return None
+
+    def declare() -> "Preregistration":
+        from facevalue.measures.multiple_testing import ALPHA, Family  # noqa: PLC0415 - slow to import
+        from facevalue.measures.preregistration import Preregistration  # noqa: PLC0415
+
+        families = []
+        for take in confirmed:
+            own = [score for score in scores if not take.scores or score.name in take.scores]
+            for score in own:
+                levels: dict[str, tuple[str, ...] | None] = dict.fromkeys(parts.factors)
+                levels |= dict.fromkeys(take.by, ("*",))
+                if take.of:
+                    levels |= {DIMENSION: (take.of,)} if take.measure == SPREAD else {take.of: ("*",)}
+                name = take.named() if len(own) == 1 else f"{take.named()} ({score.name})"
+                measure = measure_name(take, parts, score, scores)
+                families.append(Family(name, "confirmatory", measure, levels, take.method, ALPHA))
+        text = protocol.text or repr(protocol.takes)
+        return Preregistration(tuple(families), limits, ALPHA, hashlib.sha256(text.encode()).hexdigest(), text)
+
+    return declare

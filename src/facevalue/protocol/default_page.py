@@ -1,0 +1,115 @@
+"""Default pages: what follows from the takes of a study that declares no page of its own."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from facevalue.protocol.asks import WORDING
+from facevalue.protocol.blocks import Strips
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
+from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.look import Of
+from facevalue.protocol.page import Findings, Page, Section
+from facevalue.protocol.replies import Score
+from facevalue.protocol.takes import CONTRAST, DIMENSION, GAP, MEAN, OTHERS, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+
+_TITLES = {
+    SHIFT: "Shifts from the base",
+    MEAN: "Scores",
+    GAP: "Differences",
+    SPREAD: "Spreads between groups",
+    PREFERENCE: "Preferences",
+}
+_EFFECTS = {SHIFT: "shift", PREFERENCE: "preference"}
+_LEADS = {
+    SHIFT: "How far each picture moves the answer from that to its base, within its unit.",
+    MEAN: "The answers themselves, before anything is compared.",
+    GAP: "How far the answers to one level lie from those to another.",
+    SPREAD: "How far the groups lie apart. A spread is never zero, even without any difference: see its noise floor.",
+    PREFERENCE: "How far the answers lean to the picture beside the base.",
+}
+
+
+def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> Page:
+    """The page of a study from what it takes: its first tested take leads, and each take has a section.
+
+    Parameters
+    ----------
+    takes, parts, scores:
+        What is measured, of what it can be broken down by, and of which answers.
+    """
+    asked = [(take, _selections(take, parts, scores)) for take in takes]
+    lead = tuple(_lead(take, of) for take, of in asked if take.tested)
+    sections = tuple(
+        Section(f"take-{place + 1}", _title(take), tuple(_strips(take, one) for one in of), each_model=True,
+                lead=_LEADS[take.measure])
+        for place, (take, of) in enumerate(asked)
+    )  # fmt: skip
+    missing = Section(
+        "missing", "Answers missing",
+        (
+            Strips(
+                of=(Of("na_rate", label="All replies"), *(Of("na_rate", (name,)) for name in parts.factors)),
+                first="Of", what="Rate", title="Replies without a valid answer", empty="Not measurable.",
+            ),
+            Strips(of=(Of("na_spread", (DIMENSION,)),), first="Between", what="Spread", numbers="",
+                   title="Spread of missing answers between groups"),
+        ),
+        each_model=True,
+        lead="A missing answer is never counted as zero. Worrying: a rate of 5% or more, or groups that differ in it.",
+    )  # fmt: skip
+    others = {name: {OTHERS: "All others"} for take in takes if (name := take.of)}
+    return Page(
+        lead=lead,
+        sections=(*sections, missing),
+        titles=others,
+        stated=(_wordings(parts), NO_SCORER),
+        units=Units(floor="Noise floor" if any(take.measure == SPREAD for take in takes[:1]) else ""),
+    )
+
+
+def _wordings(parts: Breakdown) -> Stated:
+    """In how many wordings a question is asked."""
+    if WORDING not in parts.asked:
+        return ONE_WORDING
+    return replace(
+        ONE_WORDING,
+        value=f"Asked in {len(parts.levels(WORDING))} wordings",
+        note="Estimates are averages over them. Break a take down by wording to see how far the results hang on it.",
+    )
+
+
+def _selections(take: Take, parts: Breakdown, scores: Sequence[Score]) -> tuple[Of, ...]:
+    """The estimates of a take, a selection for each score."""
+    by = {GAP: (*take.by, take.of, CONTRAST), SPREAD: (*take.by, DIMENSION)}.get(take.measure, take.by)
+    if take.measure == GAP:
+        form = "".join(f"{{{name}}}, " for name in take.by) + f"{{{take.of}}} less {{{CONTRAST}:{take.of}}}"
+    else:
+        form = ", ".join(f"{{{name}}}" for name in by) or "Over everything"
+    own = [score for score in scores if not take.scores or score.name in take.scores]
+    return tuple(Of(measure_name(take, parts, score, scores), by, label=form, order="value") for score in own)
+
+
+def _title(take: Take) -> str:
+    named = take.named()
+    if not named:
+        named = f"{_TITLES[take.measure]} by {', '.join(take.by)}" if take.by else _TITLES[take.measure]
+    return named[:1].upper() + named[1:]
+
+
+def _lead(take: Take, of: tuple[Of, ...]) -> Findings:
+    effect = _EFFECTS.get(take.measure, "difference")
+    return Findings(
+        of=of,
+        noun=(effect, take.named()),
+        found=("differs from zero", "differ from zero"),
+        unfound="does not differ from zero",
+        same="zero",
+        effect=effect,
+        strongest=("{row}: {value}", "{row}: {value}"),
+        title=f"Clearest: {take.named()}",
+    )
+
+
+def _strips(take: Take, of: Of) -> Strips:
+    first = ", ".join(take.by).capitalize() or "Of"
+    return Strips(of=(of,), first=first, title=_title(take), key=True, empty="Not measurable.")

@@ -1,0 +1,99 @@
+"""Definitions of what the takes of a study measure, and of the checks of its instrument."""
+
+from collections.abc import Sequence
+from math import inf
+
+from facevalue.errors import DataError
+from facevalue.measures.base import Measure
+from facevalue.protocol.replies import Options, Reply, Score
+from facevalue.protocol.takes import GAP, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
+
+OURS = "FaceValue"
+PAIRED_GAP, SHIFT_GAP = "paired_gap", "shift_gap"
+POSITION, LETTERED, SIDE_BIAS = "position_bias", "letter_bias", "side_bias"
+NA_RATE, REFUSALS, NA_SPREAD = "na_rate", "refusal_rate", "na_spread"
+SIDE_SCORE = "(side)"
+"""Column of answers about pairs: the score as asked, before it is turned round."""
+
+
+def measure_name(take: Take, parts: Breakdown, score: Score, scores: Sequence[Score]) -> str:
+    """Name of the measure of a take; that of the score follows where there are several."""
+    kind = take.measure
+    if kind == GAP:
+        kind = SHIFT_GAP if take.on == SHIFT else PAIRED_GAP if parts.paired(take.of) else GAP
+    return kind if len(scores) == 1 else f"{kind}_{score.name}"
+
+
+_TOLD = {
+    SHIFT: ("Shift from the base: {}", "score(picture) - score(base), mean over the units' own means"),
+    MEAN: ("{}", "mean score over the units' answers"),
+    GAP: ("Gap between groups: {}", "mean of one group - mean of the other, over units"),
+    PAIRED_GAP: ("Difference within units: {}", "mean over units of score(level) - score(other level)"),
+    SHIFT_GAP: ("Gap between groups of the shift: {}", "mean shift of one group - mean shift of the other"),
+    SPREAD: ("Spread between groups: {}", "standard deviation (ddof 1) of the groups' means, mean over questions"),
+    PREFERENCE: ("Preference for the picture beside the base: {}", "mean score - middle of the scale, over pairs"),
+}
+
+
+def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> dict[str, Measure]:
+    """Definitions of what the takes measure, by name."""
+    out: dict[str, Measure] = {}
+    for take in takes:
+        for score in scores:
+            name = measure_name(take, parts, score, scores)
+            kind = name.removesuffix(f"_{score.name}")
+            title, equation = _TOLD[kind]
+            span = score.span or inf
+            reach = {SHIFT_GAP: 2 * span, PREFERENCE: span / 2}.get(kind, span)
+            limits = (score.low, score.high) if kind == MEAN else (0.0 if kind == SPREAD else -reach, reach)
+            out[name] = Measure(
+                name, title.format(score.title[:1].lower() + score.title[1:] if title != "{}" else score.title),
+                equation, score.unit, parts.sets.unit, OURS, paired=kind in (SHIFT, PAIRED_GAP),
+                signed=kind != SPREAD, comparison=kind != MEAN, limits=limits,
+            )  # fmt: skip
+    return out
+
+
+def margins(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> dict[str, float]:
+    """Margins by measure.
+
+    Raises
+    ------
+    DataError
+        Two takes of one measure have different ones.
+    """
+    out: dict[str, float] = {}
+    for take in takes:
+        for score in scores:
+            if take.margin is None or (take.scores and score.name not in take.scores):
+                continue
+            name = measure_name(take, parts, score, scores)
+            if out.setdefault(name, take.margin) != take.margin:
+                raise DataError(f"The measure {name!r} has two margins: {out[name]:g} and {take.margin:g}.")
+    return out
+
+
+def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Measure]:
+    """Definitions of the checks that a study has."""
+    told = [
+        (NA_RATE, "Share of replies without a valid answer", "replies without an answer / replies", "share"),
+        (REFUSALS, "Share of refusals", "refusals / replies", "share"),
+    ]
+    if isinstance(reply, Options) and reply.balanced:
+        equation = "weight of the option shown first - 1/options, each option first as often"
+        told.append((POSITION, "Preference for the option shown first", equation, "probability"))
+    if isinstance(reply, Options) and reply.lettered:
+        equation = "weight of the option labelled (a) - 1/2, each option so labelled as often"
+        told.append((LETTERED, "Preference for the letter (a)", equation, "probability"))
+    if sides:
+        equation = "mean score as asked - middle of the scale, the base as often on either side"
+        told.append((SIDE_BIAS, "Preference for a side of the pair", equation, reply.scores[0].unit))
+    shares = {NA_RATE: (0.0, 1.0), REFUSALS: (0.0, 1.0)}
+    out = {
+        name: Measure(name, title, equation, of, unit, OURS, limits=shares.get(name, (-inf, inf)))
+        for name, title, equation, of in told
+    }
+    spread = "std_g of the groups' mean share of replies without an answer, ddof 1"
+    title = "Spread of missing answers between groups"
+    out[NA_SPREAD] = Measure(NA_SPREAD, title, spread, "share", unit, OURS, signed=False, comparison=True)
+    return out

@@ -1,0 +1,248 @@
+"""Estimation of takes: from answers as arrays to estimates with intervals, floors, bounds and tests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures import cluster_bootstrap, comparison, group_spread, multiple_testing, shift
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds, shift_bounds
+from facevalue.measures.slicing import Slicing
+from facevalue.protocol.aggregate import Aggregate
+from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.instrument import group_codes
+from facevalue.protocol.replies import Score
+from facevalue.protocol.shifts import SEED, Shifts
+from facevalue.protocol.spreads import add_spreads
+from facevalue.protocol.takes import (
+    CONTRAST,
+    DIMENSION,
+    GAP,
+    MEAN,
+    OTHERS,
+    PREFERENCE,
+    SHIFT,
+    SPREAD,
+    Breakdown,
+    Take,
+)
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Takes the measures of one score of one model.
+
+    Attributes
+    ----------
+    parts:
+        What answers can be broken down by.
+    measures:
+        Definitions by name.
+    scores, score:
+        All scores of the study, and which one this is.
+    values:
+        Mean scores and shifts.
+    answers:
+        Where they are from; None for several models together.
+    """
+
+    parts: Breakdown
+    measures: Mapping[str, Measure]
+    scores: Sequence[Score]
+    score: Score
+    values: Shifts
+    answers: Aggregate | None
+
+    def add(self, table: EstimateTable, take: Take) -> None:
+        """Add the estimates of a take."""
+        if take.scores and self.score.name not in take.scores:
+            return
+        measure = self.measures[measure_name(take, self.parts, self.score, self.scores)]
+        {SHIFT: self._shift, MEAN: self._mean, GAP: self._gap, SPREAD: self._spread, PREFERENCE: self._preference}[
+            take.measure
+        ](table, take, measure)
+
+    @property
+    def _poles(self) -> tuple[float, float] | None:
+        return (self.score.low, self.score.high) if self.score.span is not None and self.answers is not None else None
+
+    def _cells(self, values: Array, at: Codes, rows: Slicing, columns: Slicing) -> shift.Cells:
+        sets = self.parts.sets
+        return shift.cells(values, sets.identity[at], rows, columns, len(sets.identities))
+
+    def _replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
+        assert self.answers is not None
+        return Replies(*(self._cells(part[at], at, rows, columns).sums for part in self.answers.totals))
+
+    def _shift(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        s, varied = self.values, self.parts.sets.varied
+        rows, columns = self.parts.rows(varied, take.by), self.parts.columns(take.by)
+        cells = s.cells(rows, columns)
+        found = s.estimates(cells, rows, columns)
+        bounds = None
+        if self._poles is not None and self.answers is not None:
+            bounds = s.bounds(self.answers, rows, columns, self._poles)
+        _tested(table, measure, cells.labels, found, _p(found), take, bounds, cells.shown > 0)
+
+    def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        at = self.parts.shown(take)
+        rows, columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
+        cells = self._cells(self.values.phi[at], at, rows, columns)
+        found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+        bounds = phi_bounds(self._replies(at, rows, columns), self._poles) if self._poles is not None else None
+        table.add(measure, cells.labels, found, bounds=bounds, keep=cells.shown > 0)
+
+    def _preference(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        at = np.arange(self.parts.sets.manifest.height)
+        rows, columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
+        middle = (self.score.low + self.score.high) / 2
+        cells = self._cells(self.values.phi - middle, at, rows, columns)
+        largest = None if self.score.span is None else self.score.span / 2
+        found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=largest)
+        bounds = None
+        if self._poles is not None:
+            own = phi_bounds(self._replies(at, rows, columns), self._poles)
+            bounds = Bounds(own.value - middle, own.low - middle, own.high - middle, own.missing)
+        _tested(table, measure, cells.labels, found, _p(found), take, bounds, cells.shown > 0)
+
+    def _gap(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        on_shift = take.on == SHIFT
+        at = self.parts.sets.varied if on_shift else self.parts.shown(take)
+        values = self.values.delta if on_shift else self.values.phi[at]
+        levels, rows, columns, split = self._sides(take, at)
+        labels, cells = split.labels, len(split)
+        sums, counts, shown = self._split(values, at, rows, columns, levels, take)
+        poles = None if on_shift else self._poles
+        replies = None
+        if poles is not None and self.answers is not None:
+            replies = [self._split(part[at], at, rows, columns, levels, take)[0] for part in self.answers.totals]
+        found, kept, bounds, named = [], [], [], {name: list[str | None]() for name in (*labels, take.of, CONTRAST)}
+        for level, other in self.parts.contrasts(take):
+            one = [levels.index(level)]
+            two = [i for i, name in enumerate(levels) if name == other or (other == OTHERS and name != level)]
+            sides = [(sums[:, own].sum(axis=1), counts[:, own].sum(axis=1)) for own in (two, one)]
+            found.append(_difference(sides, self.score.span))
+            kept.append(shown[one].any(axis=0) & shown[two].any(axis=0))
+            if replies is not None and poles is not None:
+                base, variant = (Replies(*(part[:, own].sum(axis=1) for part in replies)) for own in (two, one))
+                bounds.append(shift_bounds(base, variant, poles, paired=measure.paired))
+            for name, own_labels in labels.items():
+                named[name] += own_labels
+            named[take.of] += [level] * cells
+            named[CONTRAST] += [other] * cells
+        every = _joined(found)
+        both = Bounds(*(np.concatenate([getattr(b, n) for b in bounds]) for n in Bounds.__slots__)) if bounds else None
+        _tested(table, measure, named, every, _p(every), take, both, np.concatenate(kept))
+
+    def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, Slicing]:
+        """Levels of a gap's factor; rows and columns with it as the outermost of its side; the cells without it."""
+        levels = self.parts.levels(take.of)
+        of = [take.of]
+        if take.of in self.parts.asked:
+            rows, columns = self.parts.rows(at, take.by), self.parts.columns([*of, *take.by])
+        else:
+            place = {name: i for i, name in enumerate(levels)}
+            codes = np.array([place.get(name, -1) for name in self.parts.sets.manifest[take.of][at]], dtype=np.int64)
+            rows = Slicing(codes, {take.of: levels}) * self.parts.rows(at, take.by)
+            columns = self.parts.columns(take.by)
+        plain_rows, plain_columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
+        left = {k: [v for v in vs for _ in range(len(plain_columns))] for k, vs in plain_rows.labels.items()}
+        right = {k: list(vs) * len(plain_rows) for k, vs in plain_columns.labels.items()}
+        size = len(plain_rows) * len(plain_columns)
+        return levels, rows, columns, Slicing(np.arange(size), left | right)
+
+    def _split(
+        self, values: Array, at: Codes, rows: Slicing, columns: Slicing, levels: list[str], take: Take
+    ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """Sums and counts of shape (units, levels, cells), and which cells are shown, (levels, cells)."""
+        cells = self._cells(values, at, rows, columns)
+        many = len(levels)
+
+        def by_level(flat: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+            if take.of in self.parts.asked:
+                cut = flat.reshape(*flat.shape[:-1], len(rows), many, -1)
+                return np.moveaxis(cut, -2, -3).reshape(*flat.shape[:-1], many, -1)
+            return flat.reshape(*flat.shape[:-1], many, -1)
+
+        return by_level(cells.sums), by_level(cells.counts), by_level(cells.shown > 0)  # type: ignore[return-value]
+
+    def _spread(self, table: EstimateTable, take: Take, measure: Measure) -> None:
+        at = self.parts.shown(take)
+        own = self._cells(self.values.phi[at], at, Slicing.whole(at.size), self.parts.columns(self.parts.asked))
+        scores = cluster_bootstrap.ratio(own.sums, own.counts)
+        codes, levels = group_codes(self.parts, take.of)
+        found = group_spread.spreads(scores, codes, len(levels), SEED)
+        items = scores.shape[1]
+        each = self.parts.columns(self.parts.asked)
+        units = np.arange(len(codes))
+        cells = shift.cells(scores, units, Slicing(codes, {take.of: levels}), each, len(codes))
+        single = bool(take.by)
+        which = slice(0, items) if single else slice(items, None)
+        n = np.isfinite(scores[codes >= 0]).sum(axis=0)
+        labels = {DIMENSION: [take.of] * (items if single else 1), **(each.labels if single else {})}
+        statistic = group_spread.variation_strength(len(levels), items, mean=not single)
+        total = n if single else np.array([n.sum()])
+        add_spreads(table, measure, labels, cells, found, which, statistic, total, family=take.named())
+
+
+def _p(found: Estimates) -> Array:
+    if isinstance(found, comparison.Comparison):
+        return found.p
+    return np.full(found.value.shape, np.nan) if found.p_zero is None else found.p_zero
+
+
+def _tested(
+    table: EstimateTable,
+    measure: Measure,
+    labels: Mapping[str, Sequence[str | None]],
+    found: Estimates,
+    p: Array,
+    take: Take,
+    bounds: Bounds | None,
+    keep: npt.NDArray[np.bool_],
+) -> None:
+    """Add estimates with their tests; q is taken once all tests of the family are there (`in_families`)."""
+    table.add(measure, labels, found, p=p, q=p, family=take.named(), bounds=bounds, keep=keep)
+
+
+def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Estimates:
+    """The second side's mean less the first's: within units where any unit has both, else between units."""
+    (low_sums, low_counts), (high_sums, high_counts) = sides
+    both = (low_counts > 0) & (high_counts > 0)
+    if both.any():
+        apart = cluster_bootstrap.ratio(high_sums, high_counts) - cluster_bootstrap.ratio(low_sums, low_counts)
+        seen = both.astype(np.float64)
+        return cluster_bootstrap.means(np.where(both, apart, 0.0), seen, SEED, largest=span)
+    code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
+    mine = (code == 1)[:, None]
+    return comparison.compare(np.where(mine, high_sums, low_sums), np.where(mine, high_counts, low_counts), code, SEED)
+
+
+def _joined(parts: Sequence[Estimates]) -> Estimates:
+    """Estimates side by side."""
+
+    def together(values: Sequence[npt.NDArray[np.generic] | None], size: Sequence[int]) -> Array:
+        filled = [np.full(n, np.nan) if v is None else v for v, n in zip(values, size, strict=True)]
+        return np.concatenate(filled)
+
+    size = [part.value.size for part in parts]
+    names = ("value", "low", "high", "n", "clusters", "method", "se")
+    columns = {name: together([getattr(part, name) for part in parts], size) for name in names}
+    return Estimates(**columns, p_zero=together([_p(part) for part in parts], size))  # type: ignore[arg-type]
+
+
+def in_families(estimates: pl.DataFrame) -> pl.DataFrame:
+    """The same estimates with q taken over all tests of a model, measure and family (Benjamini-Hochberg)."""
+    tested = estimates.with_row_index("row").filter(pl.col("p").is_not_null() & pl.col("family").is_not_null())
+    q = np.full(estimates.height, np.nan)
+    for part in tested.partition_by("model", "measure", "family"):
+        rows = part["row"].to_numpy()
+        q[rows] = multiple_testing.adjust(part["p"].to_numpy(), "bh")
+    return estimates.with_columns(pl.Series("q", q).fill_nan(None))

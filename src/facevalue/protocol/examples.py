@@ -1,0 +1,167 @@
+"""Questions, stored answers, sentences and stimuli that a page shows, as it declares them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from facevalue.protocol.look import Look, Of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A stored answer to show.
+
+    Attributes
+    ----------
+    finding:
+        The number that it stands behind.
+    title:
+        From a row of the answers to one line for people.
+    rows, needs:
+        Which answers will do, and the columns that this takes.
+    only:
+        Column and level that a row must have if there is such a column.
+    prefer:
+        The one with the largest value of this is shown; the first by default.
+    once:
+        Columns of which no two examples share all; those grouped together may be in any order.
+    sides:
+        From a row to who is on which side.
+    choice:
+        From a row to what was chosen, in words.
+    longest:
+        Longest side of its picture in pixels.
+    instead_of:
+        Of several with the same word here, only the first that is found is shown.
+    """
+
+    finding: str
+    title: Callable[[Look, Mapping[str, object]], str]
+    rows: pl.Expr
+    needs: tuple[str, ...] = ()
+    only: tuple[tuple[str, str], ...] = ()
+    prefer: pl.Expr | None = None
+    once: tuple[str | tuple[str, ...], ...] = ()
+    sides: Callable[[Look, Mapping[str, object]], tuple[str, str]] | None = None
+    choice: Callable[[Look, Mapping[str, object]], str] | None = None
+    longest: int = 640
+    instead_of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Examples of one unit's stimulus without and with what was changed, behind the strongest findings.
+
+    Attributes
+    ----------
+    of:
+        What was changed.
+    within:
+        Label in whose strongest level each is shown.
+    unit:
+        Column that says which stimuli belong together.
+    title:
+        Form of an example's title.
+    most:
+        How many.
+    bases:
+        From the table of stimuli and the levels of a change to the stimuli that it is compared with.
+    base, controls:
+        What these are called; by level, where they are a control.
+    same:
+        Columns of the prompt that must be the same for both.
+    """
+
+    of: Of
+    within: str
+    bases: Callable[[pl.DataFrame, Mapping[str, str]], list[str]]
+    same: tuple[str, ...] = ("ordering",)
+    unit: str = "identity"
+    title: str = ""
+    most: int = 4
+    base: str = "As it is"
+    controls: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gallery:
+    """Stimuli that were shown: of the first units, one of each level.
+
+    Attributes
+    ----------
+    by:
+        Column with a unit for each level of which there is a row of pictures.
+    each:
+        Column of which every level is shown once.
+    caption:
+        Form of a caption.
+    units:
+        How many units.
+    base:
+        Caption of a stimulus without a level.
+    """
+
+    by: str
+    each: str
+    caption: str
+    unit: str = "identity"
+    units: int = 2
+    base: str = "As it is"
+    controls: Mapping[str, str] = field(default_factory=dict)
+    last: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """Sentences of replies in which marked words stand.
+
+    Attributes
+    ----------
+    of:
+        The words, clearest first.
+    word:
+        Its label; `dimension` names the column of the trial that has to be at the level of `group`.
+    text:
+        Column of the answers with the text.
+    each, most:
+        How many of each group, and of all.
+    """
+
+    of: Of
+    text: str
+    word: str = "word"
+    each: int = 12
+    most: int = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """Which questions are quoted.
+
+    Attributes
+    ----------
+    block:
+        Constant of which every level is quoted; without one, the first block.
+    by:
+        Columns of which every combination is quoted once; the first two questions by default.
+    title, note:
+        Forms over the trial's columns; `{block}` is the level of the constant.
+    words:
+        What stands for a level, as "column=level".
+    few:
+        Column, level and how many questions of it at most.
+    span:
+        How many stimuli are looked at.
+    most:
+        How many questions.
+    """
+
+    block: str = ""
+    by: tuple[str, ...] = ()
+    title: str = "{block}"
+    note: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+    few: tuple[tuple[str, str, int], ...] = ()
+    span: int = 1
+    most: int = 40

@@ -1,0 +1,93 @@
+"""Checks of the instrument itself: place and letter of options, sides of pairs, replies without an answer."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.measures import cluster_bootstrap, group_spread, shift
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.slicing import Slicing
+from facevalue.protocol.aggregate import Aggregate, balanced
+from facevalue.protocol.definitions import LETTERED, NA_RATE, NA_SPREAD, POSITION, REFUSALS, SIDE_BIAS, SIDE_SCORE
+from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
+from facevalue.protocol.shifts import SEED
+from facevalue.protocol.spreads import add_spreads
+from facevalue.protocol.takes import DIMENSION, Breakdown
+
+
+def judge_instrument(
+    table: EstimateTable,
+    parts: Breakdown,
+    reply: Reply,
+    answers: Mapping[str, Aggregate],
+    measures: Mapping[str, Measure],
+    repeats: int,
+) -> None:
+    """Add how far the instrument itself can be trusted."""
+    scored = answers[reply.scores[0].name]
+    if isinstance(reply, Options):
+        for name, column, letter in ((POSITION, FIRST, False), (LETTERED, LETTER, True)):
+            if name in measures:
+                groups = reply.groups(letter)
+                group = np.array([groups[ordering] for ordering in reply.orderings]).repeat(repeats)
+                _overall(table, parts, measures[name], balanced(answers[column].weights, group) - 1 / len(reply.texts))
+    if SIDE_BIAS in measures:
+        score = reply.scores[0]
+        _overall(table, parts, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
+    whole = np.arange(parts.sets.manifest.height)
+    cuts: Sequence[tuple[str, ...]] = [(), *((name,) for name in parts.factors)]
+    rates = {NA_RATE: scored.na_rate, REFUSALS: scored.refusal_rate}
+    if len(reply.scores) > 1:
+        rates = {
+            NA_RATE: _least([answers[score.name].na_rate for score in reply.scores]),
+            REFUSALS: scored.refusal_rate,
+        }
+    for name, rate in rates.items():
+        for cut in cuts:
+            rows, columns = parts.rows(whole, cut), parts.columns(cut)
+            cells = shift.cells(rate, parts.sets.identity, rows, columns, len(parts.sets.identities))
+            found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+            table.add(measures[name], cells.labels, found, keep=cells.shown > 0)
+    _missing_by_group(table, parts, rates[NA_RATE], measures[NA_SPREAD])
+
+
+def _least(rates: Sequence[Array]) -> Array:
+    out = rates[0]
+    for rate in rates[1:]:
+        out = np.fmin(out, rate)
+    return out
+
+
+def _overall(table: EstimateTable, parts: Breakdown, measure: Measure, values: Array) -> None:
+    units = len(parts.sets.identities)
+    rows, columns = Slicing.whole(len(values)), Slicing.whole(values.shape[1])
+    cells = shift.cells(values, parts.sets.identity, rows, columns, units)
+    table.add(measure, {}, cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True))
+
+
+def _missing_by_group(table: EstimateTable, parts: Breakdown, rate: Array, measure: Measure) -> None:
+    """Whether some get fewer answers than others: a finding of its own."""
+    sets = parts.sets
+    everyone = Slicing.whole(len(rate)), Slicing.whole(rate.shape[1])
+    own = shift.cells(rate, sets.identity, *everyone, len(sets.identities))
+    per_unit = cluster_bootstrap.ratio(own.sums, own.counts)
+    for dimension in sets.dimensions:
+        codes, levels = group_codes(parts, dimension)
+        statistic = group_spread.variation_strength(len(levels), 1, mean=False)
+        found = group_spread.spreads(per_unit, codes, len(levels), SEED)
+        groups = Slicing(codes, {dimension: levels})
+        cells = shift.cells(per_unit, np.arange(len(codes)), groups, Slicing.whole(1), len(codes))
+        n = np.array([own.counts.sum()], dtype=np.int64)
+        labels = {DIMENSION: [dimension]}
+        add_spreads(table, measure, labels, cells, found, slice(0, 1), statistic, n, family="missing answers")
+
+
+def group_codes(parts: Breakdown, dimension: str) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Group of each unit, -1 for none, and the groups' names."""
+    levels = parts.levels(dimension)
+    place = {name: number for number, name in enumerate(levels)}
+    codes = [-1 if name is None else place[name] for name in parts.sets.level(dimension)]
+    return np.array(codes, dtype=np.int64), levels

@@ -1,0 +1,304 @@
+"""The estimates as rows that can be asked for by measure, model and labels."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from facevalue.measures.estimates import FIXED, complete, condition, label_columns
+from facevalue.measures.verdicts import Verdict
+
+POOLED = "(all models)"
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One row of the estimates. Null is not measurable, never zero.
+
+    `labels` says what it is of: the level of each label that is set. An estimate is over all levels of the others.
+
+    Examples
+    --------
+    >>> one = Estimate("sbs", "m", {"scenario": "polite"}, value=0.25)
+    >>> one["scenario"], one["attribute"]
+    ('polite', None)
+    """
+
+    measure: str
+    model: str
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    se: float | None = None
+    n: int | None = None
+    clusters: int | None = None
+    p: float | None = None
+    q: float | None = None
+    q_page: float | None = None
+    p_least: float | None = None
+    p_paper: float | None = None
+    q_paper: float | None = None
+    family: str | None = None
+    kind: str | None = None
+    floor: float | None = None
+    floor_high: float | None = None
+    mde: float | None = None
+    margin: float | None = None
+    declared: bool | None = None
+    verdict: str | None = None
+    why: str | None = None
+    bound_low: float | None = None
+    bound_high: float | None = None
+    unit: str = ""
+    method: str | None = None
+    source: str | None = None
+
+    def __getitem__(self, label: str) -> str | None:
+        """The level of a label; None if the estimate is over all of them."""
+        return self.labels.get(label)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether both ends of the interval are known."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether it is known what missing answers could have changed."""
+        return self.bound_low is not None and self.bound_high is not None
+
+    @property
+    def sign_open(self) -> bool:
+        """Whether missing answers, had they all gone one way, could have turned the sign round."""
+        return self.bound_low is not None and self.bound_high is not None and self.bound_low < 0 < self.bound_high
+
+    def in_points(self) -> "Estimate":
+        """A difference between shares, all that is said of its size in points of a hundred.
+
+        Examples
+        --------
+        >>> one = Estimate("gap", "m", value=0.25, low=0.125, bound_low=-0.5, bound_high=0.5, unit="share").in_points()
+        >>> one.value, one.low, one.high, one.bound_low, one.bound_high, one.unit
+        (25.0, 12.5, None, -50.0, 50.0, 'pp')
+        """
+        sizes: dict[str, float | None] = {name: getattr(self, name) for name in _SIZES}
+        points: dict[str, Any] = {name: None if size is None else 100 * size for name, size in sizes.items()}
+        return replace(self, unit="pp", **points)
+
+
+_SIZES = ("value", "low", "high", "se", "floor", "floor_high", "mde", "margin", "bound_low", "bound_high")
+"""What is in an estimate's unit."""
+_NUMBERS = tuple(f.name for f in fields(Estimate) if f.name not in ("measure", "model", "labels"))
+_FLOATS = tuple(name for name, dtype in FIXED.items() if dtype == pl.Float64())
+
+
+class Condition(NamedTuple):
+    """Who was asked, and what was done to the requests; None is nothing."""
+
+    model: str
+    intervention: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which measures of a study go together.
+
+    Attributes
+    ----------
+    lead:
+        The measure that the answer is about: models for which it has a value come first. Empty for any measure.
+    sizes:
+        From a signed measure to the unsigned one that has its noise floor, where that is another one.
+    corrected:
+        From a measure to its size without the part that chance adds.
+    """
+
+    lead: str = ""
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    corrected: Mapping[str, str] = field(default_factory=dict)
+
+
+class EstimateIndex:
+    """Looks estimates up. A table may have hundreds of thousands of rows: they are made into objects when asked for.
+
+    Parameters
+    ----------
+    frame:
+        The table of estimates.
+    models:
+        Who was asked, in the order in which to show them; models of the table that are missing follow.
+    reading:
+        Which of its measures go together.
+    """
+
+    def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: Reading | None = None) -> None:
+        self.reading = reading or Reading()
+        frame = complete(frame)
+        who = frame.select("model", "intervention", condition().alias("shown")).unique(maintain_order=True)
+        self._conditions = {shown: Condition(model, done) for model, done, shown in who.iter_rows()}
+        self.frame = frame.with_columns(
+            condition().alias("model"), *(pl.when(pl.col(c).is_finite()).then(pl.col(c)).alias(c) for c in _FLOATS)
+        )
+        """The table itself; `model` is what it is called under its intervention, and what is not finite is null."""
+        self.labels = _labels(frame)
+        """What estimates are broken down by, in the order in which to show it."""
+        places = [pl.col(name).is_not_null().cast(pl.UInt64) * 2**i for i, name in enumerate(self.labels)]
+        marked = self.frame.with_columns(pl.sum_horizontal(places).alias("set"))
+        self._parts: dict[tuple[object, ...], pl.DataFrame] = marked.partition_by(
+            ["measure", "model", "set"], as_dict=True, maintain_order=True
+        )
+        self._rows: dict[tuple[object, ...], list[Estimate]] = {}
+        self._levels: dict[str, list[str]] = {}
+        self._of: dict[tuple[str, str], pl.DataFrame] = {}
+        self._beside: dict[tuple[object, ...], dict[frozenset[tuple[str, str]], Estimate]] = {}
+        seen = [m for m in self.frame["model"].drop_nulls().unique(maintain_order=True) if m != POOLED]
+        self.models: tuple[str, ...] = tuple(dict.fromkeys([*models, *seen]))
+        """Models asked, the mean over them not included."""
+        self.plain: tuple[str, ...] = tuple(m for m in self.models if self.condition(m).intervention is None)
+        """Those of them that were asked without an intervention."""
+        lead = pl.col("measure") == self.reading.lead if self.reading.lead else pl.lit(value=True)
+        measured = set(self.frame.filter(lead & pl.col("value").is_not_null())["model"].unique())
+        self.measured = tuple(model for model in self.models if model in measured)
+        """Those of them whose answers allow anything to be measured."""
+        self.pooled = POOLED in self.frame["model"]
+        """Whether there are estimates of the mean over models."""
+        self.judged: bool = self.frame["verdict"].is_not_null().any()
+        """Whether the estimates say what may be said of them."""
+
+    def condition(self, model: str) -> Condition:
+        """Who was asked and what was done to the requests, from what that is called."""
+        return self._conditions.get(model, Condition(model))
+
+    def under(self, model: str, intervention: str) -> str | None:
+        """What a model is called under an intervention; None if there are no estimates of that."""
+        wanted = Condition(model, intervention)
+        return next((shown for shown, own in self._conditions.items() if own == wanted), None)
+
+    @property
+    def primary(self) -> str:
+        """Whose numbers come first: the mean over models, or the first model with any."""
+        if self.pooled:
+            return POOLED
+        return next(iter(self.measured), self.models[0] if self.models else "")
+
+    def all(self, measure: str, model: str, *by: str, **fixed: str) -> list[Estimate]:
+        """Return the estimates that vary over `by` alone, `fixed` labels at these levels.
+
+        Parameters
+        ----------
+        measure, model:
+            What of whom.
+        by:
+            Labels that are set.
+        fixed:
+            Labels that are set to a level.
+        """
+        wanted = {*by, *fixed}
+        if not wanted <= {*self.labels}:
+            return []
+        rows = self._estimates((measure, model, sum(2**i for i, name in enumerate(self.labels) if name in wanted)))
+        return [row for row in rows if all(row[k] == v for k, v in fixed.items())]
+
+    def _estimates(self, key: tuple[object, ...]) -> list[Estimate]:
+        if key not in self._rows:
+            part = self._parts.get(key)
+            self._rows[key] = [] if part is None else list(made(part.drop("set")))
+        return self._rows[key]
+
+    def part(self, measure: str, model: str) -> pl.DataFrame:
+        """The rows of a measure and model, in the order of the table."""
+        key = (measure, model)
+        if key not in self._of:
+            self._of[key] = self.frame.filter(measure=measure, model=model)
+        return self._of[key]
+
+    def levels(self, label: str) -> list[str]:
+        """Levels of a label that any estimate has."""
+        if label not in self._levels:
+            known = label in self.labels
+            self._levels[label] = self.frame[label].drop_nulls().unique(maintain_order=True).to_list() if known else []
+        return self._levels[label]
+
+    def kinds(self, model: str) -> list[tuple[str, tuple[str, ...]]]:
+        """Measures of a model, each with every set of labels that its estimates have."""
+        out: dict[tuple[str, tuple[str, ...]], None] = {}
+        for measure, who, marks in self._parts:
+            if who == model:
+                names = tuple(name for i, name in enumerate(self.labels) if int(str(marks)) & 2**i)
+                out[str(measure), names] = None
+        return list(out)
+
+    def wholes(self) -> tuple[str, ...]:
+        """Measures that have an estimate over everything."""
+        return tuple(dict.fromkeys(str(measure) for measure, _, labels in self._parts if labels == 0))
+
+    def where(self, wanted: pl.Expr) -> Iterator[Estimate]:
+        """Go through the estimates that meet a condition, in the order of the table."""
+        yield from made(self.frame.filter(wanted))
+
+    def one(self, measure: str, model: str, **fixed: str) -> Estimate | None:
+        """Return the estimate at these levels, over everything else; None if there is none."""
+        rows = self.all(measure, model, **fixed)
+        return rows[0] if rows else None
+
+    def moved(self, estimate: Estimate) -> bool:
+        """Whether a signed shift is a finding.
+
+        Its verdict says so. Tables without verdicts: q < .05, and beyond the noise floor of its size.
+        """
+        if estimate.verdict is not None:
+            return estimate.verdict == Verdict.DIFFERENCE
+        if not self.tested(estimate):
+            return False
+        floor = self.floor(estimate)
+        return floor is None or abs(estimate.value or 0.0) > floor
+
+    def tested(self, estimate: Estimate) -> bool:
+        """Whether a difference was found by its test alone; by its verdict, where there is one."""
+        if estimate.verdict is not None:
+            return estimate.verdict == Verdict.DIFFERENCE
+        return estimate.value is not None and estimate.q is not None and estimate.q < ALPHA
+
+    def floor(self, estimate: Estimate) -> float | None:
+        """95th percentile of the size that a shift has without any effect; None if unknown."""
+        size = self.size(estimate)
+        return None if size is None else size.floor_high
+
+    def size(self, estimate: Estimate) -> Estimate | None:
+        """The estimate that has the noise floor of this one's size: itself, or the unsigned one that goes with it."""
+        name = self.reading.sizes.get(estimate.measure)
+        return estimate if name is None else self.beside(name, estimate)
+
+    def corrected(self, estimate: Estimate) -> Estimate | None:
+        """The same size without the part that chance adds; None if there is none."""
+        return self.beside(self.reading.corrected.get(estimate.measure, ""), estimate)
+
+    def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
+        """Another measure of the same cell."""
+        marks = sum(2**i for i, name in enumerate(self.labels) if name in estimate.labels)
+        key = (measure, estimate.model, marks)
+        if key not in self._beside:
+            self._beside[key] = {_cell(e): e for e in self._estimates(key)}
+        return self._beside[key].get(_cell(estimate))
+
+
+def made(rows: pl.DataFrame) -> Iterator[Estimate]:
+    """Rows of an index's table as estimates."""
+    labels = _labels(rows)
+    size = len(labels)
+    for measure, model, *rest in rows.select("measure", "model", *labels, *_NUMBERS).iter_rows():
+        levels = zip(labels, rest, strict=False)
+        yield Estimate(measure, model, {name: level for name, level in levels if level is not None}, *rest[size:])
+
+
+def _labels(frame: pl.DataFrame) -> tuple[str, ...]:
+    """What estimates are broken down by; an intervention is part of what its model is called."""
+    return tuple(name for name in label_columns(frame) if name != "intervention")
+
+
+def _cell(e: Estimate) -> frozenset[tuple[str, str]]:
+    return frozenset(e.labels.items())

@@ -1,0 +1,101 @@
+"""Estimates of words that mark a group's texts against those of the unmarked group, as published and tested."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotate import lexicon
+from facevalue.annotate.counts import WordCounts
+from facevalue.errors import UnknownNameError
+from facevalue.measures import marked_words, word_odds
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension
+from facevalue.measures.table_entries import enter, not_measurable, to_array, values
+
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WordTables:
+    """Words by image, cut as in VisBias' released code and in our way.
+
+    `images` says in the same order who is shown: `image`, `person`, the groups, `occupation`; null where nothing is
+    described.
+    """
+
+    published: WordCounts
+    strict: WordCounts
+    images: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class MarkedWords:
+    """Marked words of one task: measures of log-odds ratios, of their z and of published ranks, and unmarked groups."""
+
+    task: str
+    odds: Measure
+    z: Measure
+    rank: Measure
+    unmarked: dict[str, str]
+
+    def add(self, table: EstimateTable, words: WordTables, one: Dimension) -> None:
+        """Add marked words of a dimension. Without an unmarked group, that of most images is it."""
+        placed = words.images.with_row_index("_at")
+        units = one.of(placed)
+        if units.is_empty():
+            return
+        sizes = units.group_by(GROUP).len().sort("len", GROUP, descending=[True, False])
+        unmarked = self.unmarked.get(one.factors[0], sizes[GROUP][0])
+        shown = placed.join(units.select("_at", GROUP, UNIT), on="_at", how="left", maintain_order="left")
+        label = {"task": self.task, "dimension": one.name}
+        if sizes.height < 2:
+            not_measurable(table, self.odds, label, "only one group was described")
+        elif unmarked not in sizes[GROUP]:
+            not_measurable(table, self.odds, label, f"the unmarked group, {unmarked}, was not described")
+        else:
+            found = marked_words.published(words.published, shown[GROUP].to_list(), unmarked)
+            rank, tokens, documents = (to_array(found[c]) for c in ("rank", "tokens", "documents"))
+            ranks = values(rank, tokens, documents, "no interval: a rank, as published")
+            enter(table, self.rank, _labels(found, label), ranks)
+            self._tested(table, words.strict, shown, label, unmarked)
+
+    def _tested(
+        self, table: EstimateTable, counts: WordCounts, shown: pl.DataFrame, label: dict[str, str], unmarked: str
+    ) -> None:
+        # Images of one person together, where they are in one group.
+        unit = shown[UNIT].fill_null("")
+        names = unit.unique(maintain_order=True)
+        merged = counts.merged(unit.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy(), len(names))
+        firsts = shown.with_columns(unit).unique(UNIT, keep="first", maintain_order=True)
+        groups = firsts[GROUP].to_list()
+        strata = firsts["occupation"].to_list() if "occupation" in firsts.columns else None
+        people = firsts[PERSON].fill_null("").to_list() if PERSON in firsts.columns else None
+        masked = [word for listed in lexicon.shipped("group_words").lists.values() for word in listed]
+        try:
+            found = marked_words.strict(
+                merged, groups, unmarked, strata=strata, people=people, masked=masked, seed=SEED
+            )
+        except UnknownNameError:  # no description of the unmarked group
+            not_measurable(table, self.odds, label, "the unmarked group has no text")
+            return
+        if found.is_empty():
+            why = "no word stands in enough descriptions of both groups together"
+            not_measurable(table, self.odds, label, why)
+            return
+        odds = word_odds.estimates(found, merged, groups)
+        # Each comparison is a family, whichever of its two groups a word marks.
+        sides = zip(found["group"], found["against"], strict=True)
+        family = [f"marked words ({' and '.join(sorted(pair))})" for pair in sides]
+        p, q, p_least, z = (to_array(found[c]) for c in ("p", "q", "p_least", "z"))
+        enter(table, self.odds, _labels(found, label), odds, p=p, q=q, p_least=p_least, family=family)
+        documents = to_array(found["documents"] + found["documents_against"])
+        statistics = values(z, documents, odds.clusters.astype(np.float64), "no interval: a test statistic")
+        enter(table, self.z, _labels(found, label), statistics)
+
+
+def _labels(found: pl.DataFrame, label: dict[str, str]) -> dict[str, Any]:
+    names = {"group": "group", "other_group": "against", "word": "word"}
+    return {**label, **{name: found[column].to_list() for name, column in names.items()}}

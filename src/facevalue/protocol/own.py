@@ -1,0 +1,327 @@
+"""A user's own study: a TOML file that says what is shown, asked and taken. Nothing in it is executed."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.given import read_file, to_text, to_toml
+from facevalue.protocol.asks import Ask
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.replies import BOTH, ONE, OPTIONS, Options, Reply, choice, rating, yes_or_no
+from facevalue.protocol.settings import Setting
+from facevalue.protocol.side_by_side import Pairs
+from facevalue.protocol.stimuli import UNITS, Folder, Listed, Portraits, Rows, Stimuli
+from facevalue.protocol.takes import Take
+from facevalue.protocol.toml_tables import Table, lines_of
+from facevalue.protocol.written import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Text
+from facevalue.stimuli.base import Kind
+from facevalue.types import OptionValue
+
+MAX_BYTES = 256 * 1024
+"""Largest file of a study."""
+MOST_LIKE = 8
+"""Longest chain of files that are like one another."""
+SUFFIX = ".toml"
+KEYS = (
+    *("name", "title", "version", "note", "citation", "like", "settings"),
+    *("pictures", "prompt", "factor", "answer", "take", "sampling", "titles"),
+)
+Lookup = Callable[[str], Protocol]
+"""From the name of a published study to its protocol; raises where there is none."""
+
+
+def is_path(name: str) -> bool:
+    """Whether what stands in the place of a study's name is a file.
+
+    Examples
+    --------
+    >>> is_path("my-study.toml"), is_path("stylisticbias")
+    (True, False)
+    """
+    return name.endswith(SUFFIX) or Path(name).is_file()
+
+
+def read(path: Path, published: Lookup) -> Protocol:
+    """Read a study's file.
+
+    Parameters
+    ----------
+    path:
+        TOML, UTF-8, at most 256 KiB.
+    published:
+        Looks up the studies that a file may be like.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        What is wrong, with its line.
+    """
+    data = read_file(path, MAX_BYTES, "a study")
+    text, name = to_text(data, path.name), path.name
+    document = to_toml(data, name)
+    lines = lines_of(text)
+    like = document.get("like")
+    if isinstance(like, str) and is_path(like):
+        document = _merged(path, document, (path.resolve(),))
+    elif like is not None:
+        return _narrowed(Table(name, lines, (), document), published)
+    document.setdefault("name", path.stem)
+    return _protocol(Table(name, lines, (), document), path.parent)
+
+
+def parse(text: str, name: str = "the study of the run") -> Protocol:
+    """Understand the canonical text of a study, which names no other file.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        It is none.
+    """
+    document = to_toml(text.encode(), name, MAX_BYTES)
+    if "like" in document:
+        raise DataError(f"{name} is like another file; a run keeps whole studies.")
+    return _protocol(Table(name, lines_of(text), (), document), Path())
+
+
+def _merged(path: Path, document: Mapping[str, Any], seen: tuple[Path, ...]) -> dict[str, Any]:
+    """A file's document over that of the file it is like."""
+    own = {key: value for key, value in document.items() if key != "like"}
+    like = document.get("like")
+    if not isinstance(like, str):
+        return own
+    if not is_path(like):
+        raise DataError(f"{path.name} is like {like!r}, and another file is like it: be like {like!r} at once.")
+    other = path.parent / like
+    if other.resolve() in seen:
+        chain = " is like ".join(one.name for one in (*seen, other.resolve()))
+        raise DataError(f"{chain}: a study cannot be like itself.")
+    if len(seen) >= MOST_LIKE:
+        raise DataError(f"{path.name}: more than {MOST_LIKE} files are like one another.")
+    base = to_toml(read_file(other, MAX_BYTES, "a study"), other.name)
+    merged = _merged(other, base, (*seen, other.resolve()))
+    pictures = merged.get("pictures")
+    for key in ("manifest", "path"):  # paths are relative to the file that they stand in
+        if isinstance(pictures, dict) and isinstance(pictures.get(key), str):
+            merged["pictures"] = {**pictures, key: os.path.relpath(other.parent / pictures[key], path.parent)}
+    return _over(merged, own)
+
+
+def _over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(base)
+    for key, value in own.items():
+        known = out.get(key)
+        out[key] = _over(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+    return out
+
+
+def _narrowed(top: Table, published: Lookup) -> Protocol:
+    """A published protocol with other defaults."""
+    with top.at("like"):
+        base = published(top.text("like"))
+    top.known("like", "title", "name", "settings")
+    table = top.table("settings", needed=False)
+    known = {setting.name: setting for setting in base.settings}
+    defaults = {}
+    for key in table:
+        with table.at(key):
+            if key not in known:
+                raise UnknownNameError(f"setting of {base.name}", key, known)
+        defaults[key] = _default(table, known[key])
+    changed = (replace(one, default=defaults.get(one.name, one.default)) for one in base.settings)
+    return replace(base, title=top.text("title", base.title), settings=tuple(changed))
+
+
+def _default(table: Table, setting: Setting) -> OptionValue:
+    key, now = setting.name, setting.default
+    if isinstance(now, list):
+        return [str(one) for one in (table.wholes(key, ()) if key == "seeds" else table.names(key))]
+    if isinstance(now, bool):
+        return table.flag(key, now)
+    if isinstance(now, int):
+        return table.whole(key)
+    if isinstance(now, float):
+        return table.number(key)
+    text = table.text(key)
+    if setting.choices and text not in setting.choices:
+        with table.at(key):
+            raise UnknownNameError(key, text, setting.choices)
+    return text
+
+
+def _protocol(top: Table, folder: Path) -> Protocol:
+    top.known(*KEYS)
+    name = top.text("name")
+    if not name or len(name) > 60 or not all(c.isascii() and (c.isalnum() or c in "-_") for c in name):
+        raise top.error(f"The name {name!r} is not made of letters, digits, hyphens and underscores.", "name")
+    stimuli = _stimuli(top.table("pictures"), folder)
+    asked = top.table("prompt")
+    asked.known("text", "paraphrases", "system")
+    prompts = (asked.text("text"), *asked.names("paraphrases", ()))
+    slots = _slots(top.table("factor", needed=False))
+    answer = top.table("answer")
+    with answer.at():
+        reply = _reply(answer, all(OPTIONS in text for text in prompts))
+    with asked.at("text"):
+        ask = Ask(prompts, reply, slots, asked.text("system", ""), asked.where("text"))
+    sampling = top.table("sampling", needed=False)
+    sampling.known("seeds", "temperature", "max_tokens")
+    takes = tuple(_take(one) for one in top.tables("take"))
+    titles = top.table("titles", needed=False)
+    with top.at("take"):
+        return Protocol(
+            name=name,
+            title=top.text("title", name),
+            version=top.whole("version", 1),
+            citation=top.text("citation", ""),
+            content_note=top.text("note", ""),
+            stimuli=stimuli,
+            ask=ask,
+            takes=takes,
+            seeds=sampling.wholes("seeds", (1,)),
+            temperature=sampling.number("temperature", 1.0),
+            max_tokens=sampling.whole("max_tokens", 16 if isinstance(reply, Options) else 512),
+            titles=slots | {key: titles.texts(key) for key in titles},
+            text=tomli_w.dumps(top.document()),
+        )
+
+
+def _stimuli(table: Table, folder: Path) -> Stimuli:
+    kinds = ("portraits", "manifest", "folder", "pairs", "none")
+    kind = table.text("kind")
+    with table.at("kind"):
+        if kind not in kinds:
+            raise UnknownNameError("kind of pictures", kind, kinds)
+    with table.at():
+        if kind == "portraits":
+            table.known("kind", "people", "cues")
+            cues = table.table("cues", needed=False)
+            return Portraits({name: cues.names(name) for name in cues}, table.text("people", "20"))
+        unit = table.text("unit", "identity" if kind in ("manifest", "none") else "set")
+        if unit not in UNITS:
+            raise UnknownNameError("unit", unit, UNITS)
+        cue, base = table.text("cue", ""), table.text("base", "")
+        if kind == "none":
+            table.known("kind", "unit", "cue", "base", "rows")
+            rows = [{name: row.text(name) for name in row} for row in table.tables("rows")]
+            return Rows(rows, UNITS[unit], cue, base)
+        of = table.text("of", Kind.UNSTATED.value)
+        if of not in [one.value for one in Kind]:
+            raise UnknownNameError("what pictures are", of, [one.value for one in Kind])
+        if kind == "folder":
+            table.known("kind", "path", "cue", "base", "of")
+            if not cue:
+                raise table.error("'cue' is missing: what the pictures of a set differ in, such as \"hat\".")
+            return Folder(UNITS["set"], cue, base, kind=of, path=_placed(folder, table.text("path", "")))
+        table.known("kind", "unit", "cue", "base", "of", "manifest")
+        found = Pairs if kind == "pairs" else Listed
+        return found(UNITS[unit], cue, base, _placed(folder, table.text("manifest", "")), of)
+
+
+def _placed(folder: Path, path: str) -> str:
+    return str(folder / path) if path else ""
+
+
+def _slots(table: Table) -> dict[str, dict[str, str]]:
+    out = {}
+    for name in table:
+        own = table.table(name)
+        own.known("levels")
+        out[name] = own.texts("levels")
+    return out
+
+
+def _reply(table: Table, slot: bool) -> Reply:
+    """The kind of answer; options are shown both ways round by default where the prompt has a slot for them."""
+    kinds: dict[str, Callable[[Table, bool], Reply]] = {
+        "choice": _choice, "yes-no": _yes_no, "rating": _rating, "number": _number, "json": _json, "text": _text,
+    }  # fmt: skip
+    kind = table.text("kind")
+    if kind not in kinds:
+        with table.at("kind"):
+            raise UnknownNameError("kind of answer", kind, kinds)
+    return kinds[kind](table, slot)
+
+
+def _choice(table: Table, slot: bool) -> Reply:
+    table.known("kind", "options", "favourable", "scores", "orderings", "letters")
+    options = table.texts("options")
+    twice = [name for name, text in options.items() if list(options.values()).count(text) > 1]
+    if twice:
+        raise table.error(f"The options {twice[0]!r} and {twice[1]!r} have one wording.", "options")
+    if ("favourable" in table) == ("scores" in table):
+        raise table.error("A choice has either one option that is favourable, or the scores of all.")
+    order = table.text("orderings", (BOTH if len(options) == 2 else "rotations") if slot else ONE)
+    favourable = table.text("favourable") if "favourable" in table else table.numbers("scores")
+    with table.at("favourable" if isinstance(favourable, str) else "scores"):
+        return choice(options, favourable, order, letters=table.flag("letters", slot))
+
+
+def _yes_no(table: Table, slot: bool) -> Reply:
+    table.known("kind", "favourable", "orderings", "yes", "no")
+    with table.at("favourable"):
+        favourable = table.text("favourable", "yes").lower()
+        order = table.text("orderings", BOTH if slot else ONE)
+        return yes_or_no(favourable, order, table.text("yes", "Yes"), table.text("no", "No"))
+
+
+def _rating(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "low", "high")
+    return rating(table.whole("low", 1), table.whole("high", 5))
+
+
+def _number(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "unit", "low", "high")
+    return Amount(table.text("unit", "1"), table.number("low", -inf), table.number("high", inf))
+
+
+def _json(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "fields")
+    fields = table.table("fields")
+    out = {}
+    for name in fields:
+        own = fields.table(name)
+        own.known("unit", "low", "high", "options", "favourable", "scores")
+        if "options" not in own:
+            out[name] = Field(own.text("unit", "1"), own.number("low", -inf), own.number("high", inf))
+            continue
+        favourable = own.text("favourable") if "favourable" in own else own.numbers("scores")
+        with own.at("favourable"):
+            made = choice(own.texts("options"), favourable)
+        texts = {made.texts[key]: value for key, value in made.values.items()}
+        out[name] = Field(made.score.unit, made.score.low, made.score.high, texts)
+    return Fields(out)
+
+
+def _text(table: Table, _slot: bool) -> Reply:
+    table.known("kind", "take", "words")
+    taken = table.names("take", (CHARACTERS, WORDS))
+    for name in taken:
+        with table.at("take"):
+            if name not in TAKEN:
+                raise UnknownNameError("what is taken of a text", name, TAKEN)
+    lists = table.table("words", needed=False)
+    words = {name: tuple(word.lower() for word in lists.names(name)) for name in lists}
+    for name, entries in words.items():
+        if name in TAKEN or name == "tokens":
+            raise lists.error(f"No list of words can be called {name!r}.", name)
+        if any(len(word.split()) != 1 for word in entries):
+            raise lists.error(f"The list {name!r} holds more than single words.", name)
+    return Text(taken, words)
+
+
+def _take(table: Table) -> Take:
+    keys = ("measure", "by", "of", "versus", "on", "scores", "family", "confirmatory", "method", "margin")
+    table.known(*keys)
+    with table.at():
+        return Take(
+            table.text("measure"), table.names("by", ()), table.text("of", ""), table.text("versus", ""),
+            table.text("on", "score"), table.names("scores", ()), table.text("family", ""),
+            table.flag("confirmatory", False), table.text("method", "holm"),
+            table.number("margin") if "margin" in table else None, table.where(),
+        )  # fmt: skip

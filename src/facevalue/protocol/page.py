@@ -1,0 +1,307 @@
+"""Page: what a study's report shows, as data.
+
+A page is a lead (what the headline counts) and sections of blocks. A block names estimates (`Of`) and how to show them;
+one renderer each makes HTML, terminal output and JSON of it. Texts about an estimate are *forms*: `{label}` stands for
+the wording of a level, `[...]` for a part that is left out where a label in it is missing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
+
+from facevalue.errors import DataError
+from facevalue.measures.base import Measure
+from facevalue.protocol.blocks import Block
+from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, Stated, Units
+from facevalue.protocol.examples import Compared, Gallery, Questions, Quoted, Wanted
+from facevalue.protocol.look import Look, Of
+from facevalue.protocol.lookup import Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Comparisons that the headline counts.
+
+    Attributes
+    ----------
+    of:
+        The estimates.
+    order:
+        "size" for the strongest first, or "given" for the order of the selections.
+    noun:
+        What is compared, in the singular and the plural ("visual cue", "visual cues").
+    cells, across:
+        Labels that tell these apart where there are several comparisons of each, and what they are counted in besides:
+        label and plural.
+    found:
+        What is said of one, and of several, of which a difference was found ("differs", "differ").
+    unfound:
+        What is said of a single one of which none was.
+    same:
+        What equivalent ones are equivalent to.
+    effect:
+        What is found or missed ("shift").
+    about:
+        What they are about, in brackets after the count.
+    strongest:
+        Forms of the strongest finding upward and downward. `{row}` is the row, `{value}` its value with its interval,
+        `{size}` the same without its sign, `{even}` what `even` says; the name of a measure stands for its value.
+    both:
+        Whether the strongest of both directions are named, or only the strongest of all.
+    even:
+        From a look and an estimate to what would be without any effect, in words.
+    unit, per:
+        What sizes are counted in, and how many of it one unit of the measure is; the measure's own unit by default.
+    largest:
+        Largest possible size, so that no noise floor beyond it is written.
+    strong:
+        If even effects of this size could have been missed, nothing is concluded.
+    each, level, ends, short:
+        Label by whose levels findings are told one by one, form of such a level, how its outermost findings begin, and
+        their form.
+    spread, spread_by:
+        How far the rows of a level are apart, and the labels that say which rows.
+    toward:
+        What upward and downward findings are ("toward the favourable pole").
+    title, value, row:
+        Title of the list in the terminal, of its values, and form of a row there.
+    unit_name:
+        What was sampled, in the plural; from the measures by default.
+    """
+
+    of: tuple[Of, ...]
+    order: str = "size"
+    noun: tuple[str, str] = ("comparison", "comparisons")
+    cells: tuple[str, ...] = ()
+    across: tuple[tuple[str, str], ...] = ()
+    found: tuple[str, str] = ("found a difference", "found a difference")
+    unfound: str = "found no difference"
+    same: str = "no difference"
+    effect: str = "difference"
+    about: str = ""
+    strongest: tuple[str, str] = ("{row}: {value}", "{row}: {value}")
+    both: bool = False
+    even: Callable[[Look, Estimate], str] | None = None
+    unit: str = ""
+    per: float = 1.0
+    largest: float | None = None
+    strong: float | None = None
+    each: str | None = None
+    level: str = ""
+    ends: tuple[str, str] = ("highest", "lowest")
+    short: str = "{row}"
+    spread: Of | None = None
+    spread_by: tuple[str, ...] = ()
+    toward: tuple[str, str] | None = None
+    title: str = "Clearest"
+    value: str = "value"
+    row: str = ""
+    unit_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """Values that the headline tells where nothing is compared.
+
+    Attributes
+    ----------
+    of:
+        The values by the coarsest breakdown; their range is told, each with its `row`.
+    text:
+        What they are shares of ("of the answers about what pictures show are wrong").
+    ends:
+        Values by a finer breakdown, of which the largest and the smallest are told.
+    most, least:
+        How these begin ("most often about").
+    more:
+        What should be known beside it.
+    """
+
+    of: Of
+    text: str
+    ends: Of
+    most: str
+    least: str
+    row: str = "{value}"
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the page.
+
+    Attributes
+    ----------
+    id, title:
+        Anchor, and title in the contents.
+    blocks:
+        What it shows; strings are paragraphs.
+    heading, alone:
+        Its title on the page, if another one; and where a single model was asked.
+    each_model:
+        Whether there is a part for every model; else it shows the mean over models, or the first model.
+    lead:
+        A paragraph above the parts.
+    large:
+        Whether its tables may be too large for the page, so that only the first model's are shown.
+    """
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+    heading: str = ""
+    alone: str = ""
+    each_model: bool = False
+    lead: str = ""
+    large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What is said about a study's numbers, in plain words.
+
+    Attributes
+    ----------
+    unit:
+        What the answer's numbers mean; below the answer.
+    intervals:
+        How intervals, tests and noise floors are made.
+    limits:
+        What the numbers don't say.
+    """
+
+    unit: str = "Every number has its unit beside it; the measures are defined at the end of the page."
+    intervals: str = (
+        "All intervals are over the units that were sampled, named with each measure: answers about one of them belong "
+        "together. q-values are p-values adjusted for the number of tests in a family: Holm in families declared "
+        "before the run, Benjamini and Hochberg (share of false findings) in the others. The noise floor is the mean, "
+        "and the 95th percentile, of a measure where there is no effect."
+    )
+    limits: tuple[str, ...] = (
+        "A difference says that the judgment moved with what differs in these pictures and these questions. It says "
+        "nothing of why, nor of other questions.",
+        "Finding no difference is not finding fairness: see the smallest effect that would have been found.",
+        "Group labels are those of the data set, or of the drawing, not of the people.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The report of a study.
+
+    Attributes
+    ----------
+    lead:
+        What the headline is about: the first that was asked, or all of them together.
+    together:
+        Whether all of them are told.
+    control:
+        What is told beside them of a negative control.
+    sections:
+        The study's own, between the cards and what was asked; every measure as charts and tables by default.
+    notes:
+        What is said about its numbers.
+    titles:
+        Published wording of levels, by label.
+    sizes:
+        From a signed measure to the unsigned one that has its noise floor, where that is another one.
+    corrected:
+        From a measure to its size without the part that chance adds.
+    rates, stated, units:
+        Reasons to trust or doubt besides those of every study; a stated one may come from a look.
+    wholes:
+        Measures of a model as a whole for the terminal, in order; all that there are by default.
+    examples:
+        Stored answers to show: `Compared`, or a function from the estimates of the first model to what is wanted.
+    gallery, quoted, questions:
+        Stimuli, sentences and questions to show.
+    pictures:
+        What pictures are called ("portraits"), and what to check in photographs.
+    missing:
+        Why nothing can be judged, from a look; empty if that is not known.
+    added:
+        Measures that join the estimates later, such as what people say of them.
+
+    Examples
+    --------
+    >>> Page(wholes=("na_rate",), pictures={"pictures": "badges"}).sections
+    ()
+    """
+
+    lead: tuple[Findings | Described, ...] = ()
+    together: bool = False
+    control: Findings | None = None
+    sections: tuple[Section, ...] = ()
+    notes: Notes = field(default_factory=Notes)
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    corrected: Mapping[str, str] = field(default_factory=dict)
+    rates: tuple[Rate, ...] = RATES
+    stated: tuple[Stated | Callable[[Look], Stated], ...] = (ONE_WORDING, NO_SCORER)
+    units: Units = field(default_factory=Units)
+    wholes: tuple[str, ...] = ()
+    examples: "Compared | Callable[[Look], list[Wanted]] | None" = None
+    gallery: Gallery | None = None
+    quoted: Quoted | None = None
+    questions: Questions = field(default_factory=Questions)
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    missing: Callable[[Look], str] | None = None
+    added: tuple[str, ...] = ()
+
+
+def selections(part: object) -> Iterator[Of]:
+    """Every selection of estimates in a page or a part of one."""
+    if isinstance(part, Of):
+        yield part
+    elif isinstance(part, tuple | list):
+        for one in part:
+            yield from selections(one)
+    elif is_dataclass(part):
+        for one in fields(part):
+            yield from selections(getattr(part, one.name))
+
+
+def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -> None:
+    """Refuse a page that shows what the study does not take.
+
+    Parameters
+    ----------
+    page:
+        What is shown.
+    measures:
+        What the study takes.
+    labels:
+        What its estimates may be broken down by.
+
+    Raises
+    ------
+    DataError
+        A block, the lead or a card of a measure that is not taken, or by a label that there is not.
+    """
+    known = {*(measure.name for measure in measures), *page.added}
+    for place, part in _parts(page):
+        for of in selections(part):
+            for name in of.measures:
+                if name not in known:
+                    raise DataError(f"The page's {place} shows {name}, which is not measured.{_nearest(name, known)}")
+            for label in (*of.labels, *of.without):
+                if label not in labels:
+                    raise DataError(
+                        f"The page's {place} breaks {of.measures[0]} down by {label}, which is no label of the "
+                        f"study.{_nearest(label, labels)}"
+                    )
+
+
+def _parts(page: Page) -> Iterator[tuple[str, object]]:
+    yield "lead", (page.lead, page.control)
+    for section in page.sections:
+        yield f"section {section.id}", section
+    if page.rates is not RATES:
+        yield "cards", page.rates
+    yield "cards", (page.stated, page.units)
+    yield "examples", (page.examples, page.quoted)
+
+
+def _nearest(name: str, known: Sequence[str] | set[str]) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""

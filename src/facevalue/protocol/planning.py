@@ -1,0 +1,128 @@
+"""What a planner must know of a study: how far its units differ in the effect that leads."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.design import Design
+from facevalue.protocol.aggregate import Axes, collect
+from facevalue.protocol.definitions import measure_name
+from facevalue.protocol.replies import Score
+from facevalue.protocol.sets import Sets
+from facevalue.protocol.stimuli import NOUNS
+from facevalue.protocol.study import Precision, Spread
+from facevalue.protocol.takes import GAP, SHIFT, SPREAD, Breakdown, Take
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+SHARE = 0.2
+"""SD between units that is assumed without a pilot, as a share of the scale's span."""
+
+
+def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -> Spread:
+    """Spread of shifts in a run, pooled over its cues; NaN where none has two units.
+
+    Root mean squares: half of the cues would vary more than a median says. A pilot's shifts are small beside those that
+    a plan asks about, so that their growth is the assumed one.
+
+    Parameters
+    ----------
+    phi:
+        Scores, shape (stimuli, items).
+    sets:
+        The stimuli.
+    source:
+        Where the run is, for people.
+    growth:
+        How far units differ in an effect itself, as a share of it.
+    """
+    delta = phi[sets.varied] - phi[sets.base_of]
+    part = sets.slicing(sets.varied, *sets.cue)
+    return pooled_spread([delta[part.codes == code] for code in range(len(part))], source, growth)
+
+
+def pooled_spread(parts: list[Array], source: str, growth: float = 0.0) -> Spread:
+    """Spread between the rows of each part, (units, items), pooled; NaN where no part has two rows."""
+    means, withins, items = [], [], []
+    for part in parts:
+        seen = np.isfinite(part)
+        k = seen.sum(axis=1)
+        own, seen, k = part[k > 0], seen[k > 0], k[k > 0]
+        if k.size < 2:
+            continue
+        unit = np.where(seen, own, 0).sum(axis=1) / k
+        means.append(unit.var(ddof=1))
+        items.append(k.mean())
+        if (k > 1).any():
+            squares = np.where(seen, (own - unit[:, None]) ** 2, 0).sum()
+            withins.append(squares / (k - 1).sum())
+    if not means:
+        return Spread(np.nan, np.nan, 0, source)
+    mean, within = (float(np.sqrt(np.mean(each))) if each else np.nan for each in (means, withins))
+    return Spread(mean, within, float(np.mean(items)), source, growth)
+
+
+def precision(
+    takes: tuple[Take, ...], parts: Breakdown, design: Design, axes: Axes, scores: tuple[Score, ...]
+) -> Precision | None:
+    """Describe the first test of the study to the planner; None where there is none that it can plan for."""
+    tested = [take for take in takes if take.tested and take.measure != SPREAD]
+    score = scores[0]
+    if not tested or score.span is None:
+        return None
+    take, sets = tested[0], parts.sets
+    between = take.measure == GAP and not parts.paired(take.of)
+    cells = parts.rows(sets.varied if take.measure == SHIFT else parts.shown(take), take.by)
+    tests = len(cells) * len(parts.columns(take.by)) * (len(parts.contrasts(take)) if take.of else 1)
+    items = len(parts.columns(parts.asked))
+
+    def units(numbers: Codes) -> tuple[int, float]:
+        keys = [sets.key, *parts.asked]
+        asked = design.trials(numbers, keys).unique(keys)
+        many = asked[keys[0]].n_unique()
+        return many, asked.height / many
+
+    def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
+        phi = collect(chunks, axes, [score.name], np.float64)[score.name].phi
+        return _spread(phi, parts, take, source, between)
+
+    factor = 2.0 if between else 1.0
+    assumed = f"assumed: {factor * SHARE:g} of the scale; a pilot of your own model is better: --pilot RUN"
+    name = measure_name(take, parts, score, scores).replace("_", " ")
+    return Precision(
+        what=f"the {name} ({score.title[:1].lower()}{score.title[1:]})",
+        tests=max(tests, 1),
+        clusters=len(sets.identities),
+        items=float(items),
+        cluster=NOUNS[sets.unit],
+        item="questions",
+        units=units,
+        spread=spread,
+        default=Spread(factor * SHARE * score.span, np.nan, 1.0, assumed),
+        largest=score.span,
+    )
+
+
+def _spread(phi: Array, parts: Breakdown, take: Take, source: str, between: bool) -> Spread:
+    """Spread between units of what the take tests; of two groups, that of a mean over as many units as both have."""
+    sets = parts.sets
+    if take.measure == SHIFT:
+        return variation_spread(phi, sets, source)
+    at = parts.shown(take)
+    whole = np.full((len(sets.identities), phi.shape[1], max(1, int(np.bincount(sets.identity[at]).max()))), np.nan)
+    place = np.zeros(len(sets.identities), dtype=np.int64)
+    for row in at:
+        unit = sets.identity[row]
+        whole[unit, :, place[unit]] = phi[row]
+        place[unit] += 1
+    seen = np.isfinite(whole)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit_means = np.where(seen, whole, 0).sum(axis=2) / seen.sum(axis=2)
+    if not between:
+        return pooled_spread([unit_means], source)
+    level = sets.level(take.of)
+    groups = [unit_means[[name == own for own in level]] for name in parts.levels(take.of)]
+    found = pooled_spread(groups, source)
+    return Spread(2 * found.mean, 2 * found.within, found.items, found.source)

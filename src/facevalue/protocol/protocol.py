@@ -1,0 +1,138 @@
+"""Protocol: a published or own study before its user's choices, and how it becomes a `Study`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.asks import Ask
+from facevalue.protocol.offers import Extras
+from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
+from facevalue.protocol.stimuli import Stimuli
+from facevalue.protocol.study import Study
+from facevalue.protocol.takes import Take
+from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
+
+Build = Callable[[Mapping[str, OptionValue], pl.DataFrame | None], Study]
+"""From a value for each setting, and perhaps a stored table of stimuli, to the study."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """A study that can be asked for: what is shown, asked and taken, or how to build it where that does not say it.
+
+    Attributes
+    ----------
+    name, title, version:
+        For the user; results of different versions are not mixed.
+    citation, content_note:
+        The paper it is from, if any; what readers should be prepared to see.
+    settings:
+        What it lets the user choose. Without `build` they follow from the declaration.
+    stimuli, ask, takes:
+        What is shown, what is asked about it, what is measured of the answers.
+    seeds, temperature, max_tokens:
+        How replies are drawn, by default.
+    titles:
+        Wording of levels for people, by factor.
+    page:
+        Makes what its report shows; by default that follows from `takes`, or is every measure.
+    text:
+        The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
+    build:
+        Makes the study, where stimuli, ask and takes do not say it.
+    extras:
+        What it offers beside.
+
+    Examples
+    --------
+    Who is invited to an interview, with and without a tattoo?
+
+    >>> from facevalue.protocol import Ask, Portraits, Take, yes_or_no
+    >>> hiring = Protocol(
+    ...     name="hiring",
+    ...     title="Who is invited?",
+    ...     stimuli=Portraits(cues={"tattoos": ("facial-tattoo",)}, people="4"),
+    ...     ask=Ask(prompts=("Would you invite this person to an interview?",), reply=yes_or_no()),
+    ...     takes=(Take("shift", by=("variation",)),),
+    ... )
+    >>> [setting.name for setting in hiring.settings]
+    ['people', 'people_seed', 'seeds', 'temperature']
+    """
+
+    name: str
+    title: str
+    version: int = 1
+    citation: str = ""
+    content_note: str = ""
+    settings: tuple[Setting, ...] = ()
+    stimuli: Stimuli | None = None
+    ask: Ask | None = None
+    takes: tuple[Take, ...] = ()
+    seeds: tuple[int, ...] = (1,)
+    temperature: float = 1.0
+    max_tokens: int = 16
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    page: "Callable[[], Page] | None" = None
+    text: str = ""
+    build: Build | None = None
+    extras: Extras = field(default_factory=Extras)
+
+    def __post_init__(self) -> None:
+        if self.build is not None:
+            return
+        if self.stimuli is None or self.ask is None:
+            raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
+        if not self.takes:
+            raise DataError(f"The study {self.name!r} takes no measure.")
+        if not self.settings:
+            own = (Setting(name, f"Only these levels of {name}.", []) for name in self.ask.slots)
+            drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))
+            object.__setattr__(self, "settings", (*self.stimuli.settings, *own, *drawn))
+        names = [setting.name for setting in self.settings]
+        for name in self.ask.slots:
+            if names.count(name) > 1:
+                raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
+
+    def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+        """A value for each setting: the given ones, defaults for the others.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such setting.
+        """
+        defaults = {setting.name: setting.default for setting in self.settings}
+        for name in given:
+            if name not in defaults:
+                raise UnknownNameError(f"setting of {self.name}", name, defaults)
+        return {**defaults, **given}
+
+    def study(self, given: Mapping[str, OptionValue] | None = None, manifest: pl.DataFrame | None = None) -> Study:
+        """Make the study; settings that are not given take their defaults.
+
+        Parameters
+        ----------
+        given:
+            The user's choices.
+        manifest:
+            A stored table of stimuli, so that nothing is drawn or read anew.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such setting.
+        DataError
+            The pictures or settings don't make a study.
+        """
+        options = self.options(given or {})
+        if self.build is not None:
+            return replace(self.build(options, manifest), extras=self.extras, page=self.page)
+        from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module
+
+        return compiled(self, options, manifest)

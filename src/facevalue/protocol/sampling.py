@@ -1,0 +1,93 @@
+"""Samples of whole units: everything that is compared with each other is asked, or nothing of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import Design, Permutation
+from facevalue.errors import DataError
+from facevalue.protocol.sets import Sets
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WholeUnits:
+    """Whole (unit, item) pairs: all stimuli of a unit, asked one item in all orderings.
+
+    A shift needs its base, and all variations of a unit share it; so this is the cheapest pair that measures every
+    variation. Units take turns, so that a small sample still has as many clusters as it can; so do items, so that all
+    are asked about as often.
+
+    Attributes
+    ----------
+    design:
+        Its blocks have one stimulus axis `image`; the last prompt axes hold the orderings.
+    sets:
+        Units of its stimuli.
+    items, prompts:
+        Items, and orderings of each.
+    what, mend:
+        What the smallest sample is, and what would make it smaller, for people.
+    """
+
+    design: Design
+    sets: Sets
+    items: int
+    prompts: int
+    what: str
+    mend: str
+
+    def __call__(self, size: int, seed: int, repeats: int) -> Index:
+        """Trial numbers of as many whole pairs as fit into so many requests, ascending.
+
+        Raises
+        ------
+        DataError
+            Not even one fits.
+        """
+        units = len(self.sets.identities)
+        costs = np.bincount(self.sets.identity, minlength=units) * self.prompts * repeats
+        turns = Permutation(units, seed)(np.arange(units))
+        asked = Permutation(self.items, seed + 1)(np.arange(self.items))
+        wanted = np.zeros((units, self.items), dtype=np.bool_)
+        left = size
+        for turn in range(self.items):
+            kept = fitting(costs[turns], left)
+            wanted[turns[kept], asked[(kept + turn) % self.items]] = True
+            left -= int(costs[turns[kept]].sum())
+            if left < costs.min():
+                break
+        if not wanted.any():
+            raise DataError(
+                f"A sample of {size:,} requests is too small: {self.what}, takes {int(costs.min()):,}. {self.mend}"
+            )
+        rows = dict(zip(self.sets.manifest["image"].to_list(), self.sets.identity.tolist(), strict=True))
+        numbers = []
+        for block, offset in zip(self.design.blocks, self.design.offsets, strict=False):
+            images = block.stimulus[0].columns()[0].values
+            image, question = np.nonzero(wanted[[rows[str(name)] for name in images]])
+            first = offset + (image * self.items + question) * self.prompts
+            numbers.append((first[:, None] + np.arange(self.prompts)).ravel())
+        return np.sort(np.concatenate(numbers))
+
+
+def fitting(costs: Index, size: int) -> Index:
+    """Which of several things are taken, first come first served, if their costs may not exceed `size` together.
+
+    Examples
+    --------
+    >>> fitting(np.array([5, 3, 4, 2, 1]), 11).tolist()
+    [0, 1, 3, 4]
+    """
+    left, taken = size, []
+    open_ = np.flatnonzero(costs <= left)
+    while open_.size:
+        spent = np.cumsum(costs[open_])
+        stop = int(np.searchsorted(spent, left, side="right"))
+        taken.append(open_[:stop])
+        left -= int(spent[stop - 1]) if stop else 0
+        open_ = open_[stop:]
+        open_ = open_[costs[open_] <= left]
+    return np.concatenate(taken) if taken else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,153 @@
+"""Counterfactual sets: the table of stimuli as arrays, with its units, its bases and what was changed."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.measures.clusters import UNITS, clusters
+from facevalue.measures.slicing import Slicing
+
+Codes = npt.NDArray[np.int64]
+APART = ("image", "path", "identity", "set", "seed")
+"""Columns of a table of stimuli that are no factor."""
+
+
+@dataclass(frozen=True)
+class Sets:
+    """A table of stimuli as arrays.
+
+    Attributes
+    ----------
+    manifest:
+        One row per stimulus.
+    unit:
+        What was sampled, one of `clusters.UNITS`.
+    cue:
+        Columns that say what was changed; none where stimuli have no base.
+    base_level:
+        Level of the first of these that the base has; None where it has none.
+    control_cue:
+        Levels of the cue columns of a second base, with which some cues are compared; None where there is none.
+    controlled:
+        Levels of the first cue column that are compared with the second base.
+    """
+
+    manifest: pl.DataFrame
+    unit: str
+    cue: tuple[str, ...] = ()
+    base_level: str | None = None
+    control_cue: tuple[str, ...] | None = None
+    controlled: tuple[str, ...] = ()
+
+    @cached_property
+    def _clusters(self) -> tuple[Codes, list[str]]:
+        return clusters(self.manifest, self.unit)
+
+    @property
+    def identities(self) -> list[str]:
+        """Units in order of first appearance: the clusters."""
+        return self._clusters[1]
+
+    @property
+    def identity(self) -> Codes:
+        """Cluster of each stimulus."""
+        return self._clusters[0]
+
+    @property
+    def key(self) -> str:
+        """Column that tells units apart."""
+        return UNITS[self.unit][0]
+
+    @cached_property
+    def _is_base(self) -> npt.NDArray[np.bool_]:
+        if not self.cue:
+            return np.zeros(self.manifest.height, dtype=np.bool_)
+        column = self.manifest[self.cue[0]]
+        found = column.is_null() if self.base_level is None else (column == self.base_level).fill_null(value=False)
+        return found.to_numpy()
+
+    @cached_property
+    def base(self) -> Codes:
+        """Row of each unit's base; -1 where there is none."""
+        return self.rows_of(np.flatnonzero(self._is_base))
+
+    def rows_of(self, rows: Codes) -> Codes:
+        """Row of each unit among these; -1 where there is none."""
+        out = np.full(len(self.identities), -1, dtype=np.int64)
+        out[self.identity[rows]] = rows
+        return out
+
+    @cached_property
+    def _is_control(self) -> npt.NDArray[np.bool_]:
+        if self.control_cue is None:
+            return np.zeros(self.manifest.height, dtype=np.bool_)
+        return (self.manifest[self.cue[0]] == self.control_cue[0]).fill_null(value=False).to_numpy()
+
+    @cached_property
+    def control(self) -> Codes:
+        """Row of each unit's second base; -1 where there is none."""
+        return self.rows_of(np.flatnonzero(self._is_control))
+
+    @cached_property
+    def varied(self) -> Codes:
+        """Rows that are compared with a base; none where there are no bases."""
+        if not self.cue:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero(~self._is_base & ~self._is_control & self.manifest[self.cue[0]].is_not_null().to_numpy())
+
+    def is_controlled(self, level: str) -> bool:
+        """Whether what has this level of the first cue column is compared with the second base."""
+        return level in self.controlled
+
+    @cached_property
+    def base_of(self) -> Codes:
+        """Row of the stimulus that each varied one is compared with; -1 where there is none.
+
+        The unit's base; for some cues its second base, if it has one.
+        """
+        who = self.identity[self.varied]
+        if self.control_cue is None:
+            return self.base[who]
+        level = self.manifest[self.cue[0]][self.varied]
+        known = {name: self.is_controlled(name) for name in level.unique()}
+        controlled = level.replace_strict(known, return_dtype=pl.Boolean).to_numpy() & (self.control[who] >= 0)
+        return np.where(controlled, self.control[who], self.base[who])
+
+    @cached_property
+    def factors(self) -> list[str]:
+        """Columns with at least two levels that are no ids."""
+        names = [n for n in self.manifest.columns if n not in APART]
+        return [n for n in names if self.manifest[n].drop_nulls().n_unique() > 1]
+
+    @cached_property
+    def dimensions(self) -> list[str]:
+        """Factors in which units differ, and not the stimuli of one unit."""
+        return [name for name in self.factors if name not in self.cue and not self.varies(name)]
+
+    def varies(self, name: str) -> bool:
+        """Whether a column has several levels within some unit."""
+        known = pl.DataFrame({"unit": self.identity, "level": self.manifest[name]}).drop_nulls()
+        return bool((known.group_by("unit").agg(pl.col("level").n_unique())["level"] > 1).any())
+
+    def slicing(self, rows: Codes, *columns: str) -> Slicing:
+        """Partition stimuli by columns, in order of first appearance; null is in no cell."""
+        part = self.manifest[rows].select(columns)
+        cells = part.unique(maintain_order=True).drop_nulls()
+        places = {row: i for i, row in enumerate(cells.iter_rows())}
+        codes = np.array([places.get(row, -1) for row in part.iter_rows()], dtype=np.int64)
+        return Slicing(codes, {name: cells[name].to_list() for name in columns})
+
+    def level(self, dimension: str) -> list[str | None]:
+        """Level of each unit; None where its stimuli have none."""
+        known = pl.DataFrame({"unit": self.identity, "level": self.manifest[dimension]}).drop_nulls()
+        levels = dict(known.unique("unit", keep="first").iter_rows())
+        return [levels.get(number) for number in range(len(self.identities))]
+
+    def groups(self, rows: Codes, dimension: str) -> Slicing:
+        """Partition stimuli by a dimension, labelled by `dimension` and `group`."""
+        part = self.slicing(rows, dimension)
+        levels = part.labels[dimension]
+        return Slicing(part.codes, {"dimension": [dimension] * len(levels), "group": levels})

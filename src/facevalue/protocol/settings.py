@@ -1,0 +1,167 @@
+"""Settings: what a study lets its user choose, and readers of the choices that check them."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.types import OptionValue
+
+Options = Mapping[str, OptionValue]
+MOST_SEEDS = 80
+HOTTEST = 100.0
+_FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A choice that a study offers its user.
+
+    Attributes
+    ----------
+    name:
+        As in `Study.options`; on the command line with hyphens.
+    help:
+        One line for people.
+    default:
+        Its type is the setting's type.
+    choices:
+        Allowed values, if they are few.
+
+    Examples
+    --------
+    >>> Setting("people", "Faces to draw.", "20").default
+    '20'
+    """
+
+    name: str
+    help: str
+    default: OptionValue
+    choices: tuple[str, ...] = ()
+
+
+def seed_setting(*default: int) -> Setting:
+    """The setting `seeds`."""
+    return Setting("seeds", "Sampling seeds; each prompt is asked once per seed.", [str(seed) for seed in default])
+
+
+def temperature_setting(default: float) -> Setting:
+    """The setting `temperature`."""
+    return Setting("temperature", "Sampling temperature.", default)
+
+
+def names(options: Options, name: str) -> list[str]:
+    """A setting that is a list of names."""
+    value = options[name]
+    return [str(v) for v in value] if isinstance(value, list) else [part for part in str(value).split(",") if part]
+
+
+def whole(options: Options, name: str, least: int) -> int:
+    """A setting that is a whole number of at least `least`."""
+    value = options[name]
+    if isinstance(value, (bool, list)) or not str(value).isdigit() or int(value) < least:
+        raise DataError(f"The setting {name.replace('_', '-')} is a whole number from {least}, not {value!r}.")
+    return int(value)
+
+
+def number(options: Options, name: str) -> float:
+    """A setting that is a number."""
+    value = options[name]
+    if isinstance(value, (list, str)):
+        raise DataError(f"The setting {name} is a number, not {value!r}.")
+    return float(value)
+
+
+def seeds(options: Options) -> tuple[int, ...]:
+    """The sampling seeds."""
+    given = names(options, "seeds")
+    distinct = len(set(given)) == len(given)
+    if not given or not all(seed.isdigit() for seed in given) or not distinct or len(given) > MOST_SEEDS:
+        raise DataError(f"Seeds are 1 to {MOST_SEEDS} different whole numbers, such as 1,2,3.")
+    return tuple(int(seed) for seed in given)
+
+
+def temperature(options: Options, name: str = "temperature") -> float:
+    """A sampling temperature; 0 is greedy."""
+    value = options[name]
+    if isinstance(value, (list, str)) or not 0 <= float(value) <= HOTTEST:
+        raise DataError(f"The {name.replace('_', ' ')} is {value}: it must be 0 (greedy) or more.")
+    return float(value)
+
+
+def chosen(kind: str, wanted: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Find names whatever their case and whether hyphens, underscores or spaces stand between words.
+
+    Examples
+    --------
+    >>> chosen("dimension", ["Physical-Traits"], ["age", "physical traits"])
+    ('physical traits',)
+    """
+    wanted = list(wanted)
+    if not known:
+        return tuple(wanted)
+    places = {folded(name): name for name in known}
+    for name in wanted:
+        if folded(name) not in places:
+            raise UnknownNameError(kind, name, known)
+    found = {places[folded(name)] for name in wanted}
+    return tuple(name for name in known if name in found)
+
+
+def folded(name: str) -> str:
+    """A name without its case and separators."""
+    return " ".join(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").split())
+
+
+def typed(setting: Setting, value: object) -> OptionValue:
+    """A value given in Python as the setting's type: numbers may stand for text, a text with commas for a list.
+
+    Raises
+    ------
+    UnknownNameError
+        It is none of the choices.
+    DataError
+        It is of another type.
+
+    Examples
+    --------
+    >>> typed(Setting("seeds", "Sampling seeds.", ["1"]), [1, 2]), typed(Setting("race", "Only these.", []), "a,b")
+    (['1', '2'], ['a', 'b'])
+    """
+    default = setting.default
+    if setting.choices and value not in setting.choices:
+        raise UnknownNameError(setting.name, str(value), setting.choices)
+    if isinstance(default, list):
+        parts = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
+        return [str(part).strip() for part in parts if str(part).strip()]
+    if isinstance(default, bool) is isinstance(value, bool):
+        if isinstance(default, str) and isinstance(value, str | int | float | PathLike):
+            return str(value)
+        if isinstance(value, int) and isinstance(default, int | float):
+            return value if isinstance(default, int) else float(value)
+        if isinstance(value, float) and isinstance(default, float):
+            return value
+    kind = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}[type(default)]
+    raise DataError(f"The setting {setting.name} is {kind}, not {value!r}.")
+
+
+def face_counts(text: str) -> dict[str, int]:
+    """Read how many faces of each gender are wanted.
+
+    Examples
+    --------
+    >>> face_counts("274M,226F"), face_counts("5")
+    ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
+    """
+    text = text.replace(" ", "")
+    if text.isdigit() and len(text) <= 6:
+        counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
+    else:
+        match = _FACES.fullmatch(text)
+        if not match:
+            raise DataError(f"Cannot read the number of faces {text!r}: write 60, or 274M,226F.")
+        counts = {"male": int(match[1] or 0), "female": int(match[2] or 0)}
+    if not sum(counts.values()):
+        raise DataError("No faces asked for: nothing to judge.")
+    return {gender: count for gender, count in counts.items() if count}

@@ -1,0 +1,175 @@
+"""Scores and shifts of one model as arrays, and how statistics of their cells become estimates."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.measures import cluster_bootstrap, redealt, shift
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.missing_data_bounds import Bounds, Replies, shift_bounds
+from facevalue.measures.shift import Cells
+from facevalue.measures.slicing import Labels, Slicing
+from facevalue.protocol.aggregate import Aggregate
+from facevalue.protocol.sets import Sets
+
+SEED = 20260  # of all resampling: the same answers always give the same estimates
+POOLED = "(all models)"
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Base scores and shifts of one model, or their mean over models.
+
+    Attributes
+    ----------
+    sets:
+        The table of stimuli.
+    phi:
+        Shape (stimuli, items).
+    largest:
+        Largest possible shift of a score; None where there is no such.
+    """
+
+    sets: Sets
+    phi: Array
+    largest: float | None = field(default=1.0, kw_only=True)
+
+    @cached_property
+    def base(self) -> Array:
+        """Bases' phi, shape (units, items); NaN for units without one."""
+        out = np.full((len(self.sets.identities), self.phi.shape[1]), np.nan)
+        have = self.sets.base >= 0
+        out[have] = self.phi[self.sets.base[have]]
+        return out
+
+    @cached_property
+    def delta(self) -> Array:
+        """Prediction shift Delta_i(x_v) = phi_i(x_v) - phi_i(x_b), shape (varied, items)."""
+        base = self.sets.base_of
+        return self.phi[self.sets.varied] - np.where((base >= 0)[:, None], self.phi[base], np.nan)
+
+    @cached_property
+    def cluster(self) -> npt.NDArray[np.int64]:
+        """Unit of each varied stimulus."""
+        return self.sets.identity[self.sets.varied]
+
+    def cells(self, rows: Slicing, columns: Slicing | None = None, values: Array | None = None) -> Cells:
+        """Gather the shifts (or another quantity per varied stimulus and item) by unit and cell."""
+        values = self.delta if values is None else values
+        columns = Slicing.whole(values.shape[1]) if columns is None else columns
+        return shift.cells(values, self.cluster, rows, columns, len(self.sets.identities))
+
+    def estimates(self, cells: Cells, rows: Slicing, columns: Slicing | None = None) -> Estimates:
+        """Mean shifts with intervals and p-values.
+
+        Where a unit has one picture in a cell its shifts are as good as symmetric, and t holds; where several share
+        their base, `redealt.averages`.
+
+        Parameters
+        ----------
+        cells:
+            Of these rows and columns.
+        rows, columns:
+            Slicings of varied stimuli and of items.
+        """
+        columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
+        variation = self.by(*self.sets.cue).codes
+        varied = self.phi[self.sets.varied]
+        parts = []
+        for row in range(len(rows)):
+            at = np.flatnonzero(rows.codes == row)
+            _, pictures, unit, place = self.pictures(at, varied)
+            if pictures.shape[1] < 3:
+                continue
+            codes = np.full(pictures.shape[:2], -1)
+            known = unit >= 0
+            codes[unit[known], place[known]] = variation[at[known]]
+            own = slice(row * len(columns), (row + 1) * len(columns))
+            sums, counts = cells.sums[:, own], cells.counts[:, own]
+            parts.append((own, redealt.averages(sums, counts, pictures, codes, columns.codes, self.largest)))
+        out = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=self.largest)
+        for own, part in parts:
+            for name in ("low", "high", "method", "se", "p_zero"):
+                if getattr(out, name) is not None:
+                    getattr(out, name)[own] = getattr(part, name)
+        return out
+
+    def bounds(
+        self, scores: Aggregate, rows: Slicing, columns: Slicing | None = None, poles: tuple[float, float] = (0.0, 1.0)
+    ) -> Bounds:
+        """Worst cases: all missing answers about the varied went one way, all about their bases the other."""
+        base = self.sets.base_of
+
+        def replies(at: npt.NDArray[np.int64]) -> Replies:
+            parts = [np.where(base[:, None] >= 0, x[at], np.nan) for x in scores.totals]
+            return Replies(*(self.cells(rows, columns, values=part).sums for part in parts))
+
+        return shift_bounds(replies(base), replies(self.sets.varied), poles)
+
+    def pictures(
+        self, at: npt.NDArray[np.int64], varied: Array
+    ) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Scores by base: what was compared with one and the same picture, side by side.
+
+        Parameters
+        ----------
+        at:
+            Which of the varied.
+        varied:
+            Scores of all that are varied, shape (varied, items).
+
+        Returns
+        -------
+        Rows of the bases; scores of shape (bases, pictures, items), base first, NaN where there is none; for each
+        its base, -1 for none, and its place among the pictures.
+        """
+        base = self.sets.base_of[at]
+        unit, place = np.full(at.size, -1), np.zeros(at.size, dtype=np.int64)
+        have = np.flatnonzero(base >= 0)
+        units, code, many = np.unique(base[have], return_inverse=True, return_counts=True)
+        order = np.argsort(code, kind="stable")
+        unit[have] = code
+        place[have[order]] = np.arange(have.size) - np.repeat(np.cumsum(many) - many, many) + 1
+        scores = np.full((units.size, many.max(initial=0) + 1, varied.shape[1]), np.nan)
+        scores[:, 0] = self.phi[units]
+        scores[code, place[have]] = varied[at[have]]
+        return units, scores, unit, place
+
+    def by(self, *names: str) -> Slicing:
+        """Partition what is varied by columns of the table."""
+        return self.sets.slicing(self.sets.varied, *names) if names else Slicing.whole(self.sets.varied.size)
+
+
+def labels_of(cells: Cells, size: int) -> Labels:
+    """The cells' factor columns; one cell over everything has none, so that a null stands for it."""
+    return cells.labels or {"variation": [None] * size}
+
+
+def derived(
+    table: EstimateTable,
+    measure: Measure,
+    labels: Labels,
+    cells: Cells,
+    statistic: cluster_bootstrap.Statistic,
+    n: Array,
+    *,
+    floor: cluster_bootstrap.Floor | None = None,
+    p: Array | None = None,
+    q: Array | None = None,
+    family: str | None = None,
+    bootstrapped: bool = False,
+) -> None:
+    """Add a statistic that is no mean of cells: signed ones with a BCa interval, spreads with a jackknife one."""
+    if measure.signed or bootstrapped:
+        value, low, high, se = cluster_bootstrap.bca(cells.sums, cells.counts, statistic, SEED)
+        how = "BCa cluster bootstrap"
+    else:
+        value, low, high, se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)
+        how = "cluster jackknife"
+    clusters = np.full(value.size, int((cells.counts.sum(axis=1) > 0).sum()))
+    result = Estimates(value, low, high, n.astype(np.int64), clusters, np.full(value.size, how, dtype=object), se)
+    table.add(measure, labels, result, floor=floor, p=p, q=q, family=family)

@@ -1,0 +1,328 @@
+"""Kinds of pictures: where the table of stimuli comes from, what its units are, and what shows it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol import settings as given
+from facevalue.protocol.sets import APART, Sets
+from facevalue.protocol.settings import Options, Setting, face_counts
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.drawn import (
+    CONTROL,
+    FULL_BODY,
+    PortraitSource,
+    default_cache,
+    draw_identities,
+    portrait_manifest,
+)
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest import MAX_CELL, RESERVED, SUFFIXES, read_manifest
+from facevalue.stimuli.pair_source import NoPicture
+from facevalue.stimuli.portraits import ATTRIBUTES
+
+UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image"}
+"""What a study may sample, by the column that tells it apart."""
+NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures"}
+MOST_FILES = 200_000
+MOST_ROWS = 10_000
+_FILES = (
+    Setting("manifest", "The list of pictures: a CSV, JSONL or Parquet file.", ""),
+    Setting("root", "The folder that image paths are relative to; that of the list by default.", ""),
+    Setting("kind", "What the pictures are.", "unstated", tuple(kind.value for kind in Kind)),
+)
+
+
+class Stimuli(Protocol):
+    """A kind of pictures.
+
+    Examples
+    --------
+    >>> stimuli: Stimuli = Portraits(cues={})
+    """
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """What the user may choose of them."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What was sampled, one of `clusters.UNITS`."""
+        ...
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """One row per stimulus, with `image`, the unit's column and the factors."""
+        ...
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """The table as arrays."""
+        ...
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """What shows the stimuli."""
+        ...
+
+
+@dataclass(frozen=True)
+class Portraits:
+    """Drawn faces, and each of them again with one thing changed.
+
+    Attributes
+    ----------
+    cues:
+        Values by attribute of the drawing (`ATTRIBUTES`): those of the other gender are left out for a face.
+    people:
+        How many, by default.
+
+    Examples
+    --------
+    >>> portraits = Portraits(cues={"eyewear": ("sunglasses",)}, people="2")
+    >>> portraits.table({"people": "2", "people_seed": 1}).height
+    4
+    """
+
+    cues: Mapping[str, Sequence[str]]
+    people: str = "20"
+    unit: str = "identity"
+
+    def __post_init__(self) -> None:
+        for name, values in self.cues.items():
+            if name not in ATTRIBUTES:
+                raise UnknownNameError("cue", name, ATTRIBUTES)
+            for value in values:
+                if value not in ATTRIBUTES[name].values:
+                    raise UnknownNameError(f"value of {name}", value, ATTRIBUTES[name].values)
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """How many faces, and which."""
+        return (
+            Setting("people", "Faces to draw: a number to split evenly, or 12M,8F.", self.people),
+            Setting("people_seed", "Which faces are drawn.", 1),
+        )
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """Base faces, their variations, and full-body bases where clothes are changed."""
+        counts = face_counts(str(options["people"]))
+        pairs = [(name, value) for name, values in self.cues.items() for value in values]
+        changes = {gender: [pair for pair in pairs if gender in ATTRIBUTES[pair[0]].genders] for gender in counts}
+        if pairs and not any(changes.values()):
+            raise DataError(f"None of the cues is drawn on faces of {' and '.join(counts)} gender.")
+        people = draw_identities(counts, given.whole(options, "people_seed", 0))
+        return portrait_manifest(people, changes, control=any(name in FULL_BODY for name in self.cues))
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """Faces are units; each variation is compared with its base."""
+        cue = ("attribute", "variation") if self.cues else ()
+        return Sets(table, self.unit, cue, None, CONTROL if cue else None, FULL_BODY)
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """Draws them when they are looked at."""
+        return PortraitSource(table, default_cache())
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The user's own pictures, one row each.
+
+    Attributes
+    ----------
+    unit:
+        One of `UNITS`' values.
+    cue, base:
+        Column of what differs within a unit, and its level that all others are compared with; `base` "" where the
+        column is empty. No cue where nothing is compared so.
+    manifest, root, kind:
+        The file by default, the folder of its paths, what the pictures are.
+
+    Examples
+    --------
+    >>> [setting.name for setting in Listed(cue="attribute").settings]
+    ['manifest', 'root', 'kind']
+    """
+
+    unit: str = "identity"
+    cue: str = ""
+    base: str = ""
+    manifest: str = ""
+    kind: str = "unstated"
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Where they are, and what they are."""
+        return (
+            Setting(_FILES[0].name, _FILES[0].help, self.manifest),
+            _FILES[1],
+            Setting(_FILES[2].name, _FILES[2].help, self.kind, _FILES[2].choices),
+        )
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """The list of pictures."""
+        if not options["manifest"]:
+            raise DataError("The study shows pictures of your own: say which with --manifest, or in its file.")
+        table = read_manifest(Path(str(options["manifest"])), root=_root(options), required=self._required())
+        return checked(table, self)
+
+    def _required(self) -> tuple[str, ...]:
+        return (self.cue,) if self.cue and self.base else ()
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """Units, and what is compared with the base of each."""
+        return Sets(table, self.unit, (self.cue,) if self.cue else (), self.base or None)
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """Shows the files as they are."""
+        return FileSource(table, Path(str(options["root"])), Kind(str(options["kind"])))
+
+
+@dataclass(frozen=True)
+class Folder(Listed):
+    """A folder of counterfactual sets: a folder each, with a picture per level (`SET/LEVEL.png`).
+
+    Attributes
+    ----------
+    path:
+        The folder, by default.
+
+    Examples
+    --------
+    >>> Folder(cue="hair", base="none").unit
+    'counterfactual set'
+    """
+
+    unit: str = "counterfactual set"
+    path: str = ""
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Where they are, and what they are."""
+        return (
+            Setting("folder", "The folder with a folder per set, and in it a picture per level.", self.path),
+            *super().settings[1:],
+        )
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """A row per picture; its level is the file's name."""
+        folder = Path(str(options["folder"]))
+        if not options["folder"] or not folder.is_dir():
+            raise DataError(f"There is no folder {str(folder)!r} of counterfactual sets: say where with --folder.")
+        rows = []
+        for each in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            if not each.is_dir() or each.name.startswith("."):
+                continue
+            for file in sorted(os.scandir(each.path), key=lambda entry: entry.name):
+                level = Path(file.name).stem
+                if Path(file.name).suffix.lower() in SUFFIXES and not level.startswith("."):
+                    rows.append((f"{each.name}/{file.name}", each.name, level))
+            if len(rows) > MOST_FILES:
+                raise DataError(f"{folder} holds more than {MOST_FILES:,} pictures.")
+        if not rows:
+            raise DataError(f"{folder} holds no folder with pictures: a set is a folder, a level a picture in it.")
+        images, names, levels = (list(column) for column in zip(*rows, strict=True))
+        columns = {"image": images, "path": images, "identity": names, "set": names, self.cue: levels}
+        return checked(pl.DataFrame(columns), self)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """No pictures: each row fills the slots of the prompt.
+
+    Attributes
+    ----------
+    rows:
+        Levels by factor, all with the same factors.
+    unit, cue, base:
+        As of `Listed`.
+
+    Examples
+    --------
+    >>> names = Rows(({"name": "Emily", "group": "women"}, {"name": "Greg", "group": "men"}))
+    >>> names.table({}).height
+    2
+    """
+
+    rows: Sequence[Mapping[str, str]]
+    unit: str = "identity"
+    cue: str = ""
+    base: str = ""
+    settings: tuple[Setting, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.rows) <= MOST_ROWS:
+            raise DataError(f"A study without pictures has 1 to {MOST_ROWS:,} rows.")
+        names = list(self.rows[0])
+        for number, row in enumerate(self.rows, start=1):
+            if set(row) != set(names) or not all(value.strip() for value in row.values()):
+                raise DataError(f"Row {number} has other factors than the first ({', '.join(names)}), or an empty one.")
+        taken = sorted(RESERVED.intersection(names) | {"image", "path"}.intersection(names))
+        if taken:
+            raise DataError(f"No factor can be called {taken[0]!r}, which is a column of the results.")
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """A row each."""
+        ids = [f"row {number + 1}" for number in range(len(self.rows))]
+        frame = pl.DataFrame([{name: row[name][:MAX_CELL] for name in self.rows[0]} for row in self.rows])
+        identity = frame["identity"] if "identity" in frame.columns else pl.Series(ids)
+        apart = [name for name in frame.columns if name not in APART]
+        named = {"image": ids, "identity": identity, "set": frame["set"] if "set" in frame.columns else identity}
+        return checked(pl.DataFrame(named).hstack(frame.select(apart)), self)
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """Units, and what is compared with the base of each."""
+        return Sets(table, self.unit, (self.cue,) if self.cue else (), self.base or None)
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """Shows nothing."""
+        return NoPicture()
+
+
+def checked(table: pl.DataFrame, stimuli: "Listed | Rows") -> pl.DataFrame:
+    """A table that has the units and bases that are declared.
+
+    Raises
+    ------
+    DataError
+        A unit is unnamed, has two bases or none, or nothing is compared with any.
+    UnknownNameError
+        There is no such column or level.
+    """
+    column = next(name for name, unit in UNITS.items() if unit == stimuli.unit)
+    if table[column].null_count():
+        raise DataError(f"{table[column].null_count():,} rows have no {column!r}, which says what was sampled.")
+    if not stimuli.cue:
+        return table
+    if stimuli.cue not in table.columns:
+        raise UnknownNameError("column of the pictures", stimuli.cue, [n for n in table.columns if n not in APART])
+    levels = table[stimuli.cue].drop_nulls().unique().to_list()
+    if stimuli.base and stimuli.base not in levels:
+        raise UnknownNameError(f"level of {stimuli.cue}", stimuli.base, levels)
+    is_base = (pl.col(stimuli.cue) == stimuli.base) if stimuli.base else pl.col(stimuli.cue).is_null()
+    bases = table.filter(is_base)[column]
+    if bases.is_duplicated().any():
+        raise DataError(f"The {column} {bases.filter(bases.is_duplicated())[0]!r} has more than one base picture.")
+    varied = table.filter(~is_base)[column].unique(maintain_order=True)
+    if not varied.len():
+        raise DataError("There are base pictures only: nothing is compared with them.")
+    lost = varied.filter(~varied.is_in(bases.implode()))
+    if lost.len():
+        raise DataError(f"{lost.len()} of the units have no base picture, such as the {column} {lost[0]!r}.")
+    return table
+
+
+def _root(options: Options) -> Path | None:
+    return Path(str(options["root"])) if options["root"] else None
+
+
+def located(options: Options) -> Options:
+    """The options with the folder of the pictures spelled out, so that the study can be built again from anywhere."""
+    if "root" not in options or options["root"]:
+        return options
+    manifest = options.get("manifest")
+    where = options.get("folder") or (str(Path(str(manifest)).parent) if manifest else "")
+    return {**options, "root": str(Path(str(where)).resolve())} if where else options

@@ -1,0 +1,34 @@
+"""Streams of answers, cut where one stimulus ends."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import polars as pl
+
+
+def whole_stimuli(chunks: Iterable[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Cut a stream of answers between stimuli, so that all answers about one stimulus are in one chunk.
+
+    Parameters
+    ----------
+    chunks:
+        Answers in trial order, in which all answers about a stimulus are neighbours.
+    columns:
+        What tells stimuli apart, as far as the answers have it.
+
+    Yields
+    ------
+    The same rows in the same order, with `cluster`: the number of the stimulus within its chunk.
+    """
+    kept: pl.DataFrame | None = None
+    for chunk in chunks:
+        frame = chunk if kept is None else pl.concat([kept, chunk])
+        if not frame.height:
+            continue
+        marks = pl.struct(name for name in columns if name in frame.columns)
+        frame = frame.with_columns(marks.rle_id().alias("cluster"))
+        last = frame["cluster"][-1]
+        kept = frame.filter(pl.col("cluster") == last).drop("cluster")
+        if last > 0:
+            yield frame.filter(pl.col("cluster") < last)
+    if kept is not None:
+        yield kept.with_columns(pl.lit(0, pl.UInt32).alias("cluster"))

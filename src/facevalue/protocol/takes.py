@@ -1,0 +1,192 @@
+"""Takes: what is measured of the answers, broken down by what, tested in which family."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf, prod
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import Factor
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.slicing import Slicing
+from facevalue.protocol.sets import Sets
+
+Codes = npt.NDArray[np.int64]
+SHIFT, MEAN, GAP, SPREAD, PREFERENCE = "shift", "mean", "gap", "spread", "preference"
+KINDS = (SHIFT, MEAN, GAP, SPREAD, PREFERENCE)
+METHODS = ("holm", "bh", "by")
+CONTRAST, DIMENSION = "contrast", "dimension"
+OTHERS = "(others)"
+"""Stands for all that have another level."""
+
+
+@dataclass(frozen=True)
+class Take:
+    """Something that is measured.
+
+    Attributes
+    ----------
+    measure:
+        `shift`: how far each picture lies from its base, within its unit. `mean`: the score itself. `gap`: the
+        difference between levels of a factor. `spread`: how far the groups of a factor lie apart. `preference`: how far
+        pairs lean to the picture beside the base.
+    by:
+        Factors, of pictures or of the prompt, that it is broken down by.
+    of:
+        The factor of a gap or spread.
+    versus:
+        Level that all others are compared with; by default two levels are compared with each other, and each of more
+        with the rest.
+    on:
+        Gaps are those of scores, or of shifts ("shift").
+    scores:
+        Of which scores; all by default.
+    family:
+        Name of the family of tests; made up if empty.
+    confirmatory, method:
+        Whether the family is declared to be judged strictly, and how: "holm", "bh" or "by".
+    margin:
+        Largest difference that would not matter.
+    where:
+        Place of the take in a file, for people.
+
+    Examples
+    --------
+    >>> Take("shift", by=("variation",), family="cues", margin=0.05).measure
+    'shift'
+    """
+
+    measure: str
+    by: tuple[str, ...] = ()
+    of: str = ""
+    versus: str = ""
+    on: str = "score"
+    scores: tuple[str, ...] = ()
+    family: str = ""
+    confirmatory: bool = False
+    method: str = "holm"
+    margin: float | None = None
+    where: str = field(default="", compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.measure not in KINDS:
+            raise UnknownNameError("measure", self.measure, KINDS)
+        if self.method not in METHODS:
+            raise UnknownNameError("method", self.method, METHODS)
+        if self.on not in ("score", SHIFT):
+            raise UnknownNameError("what a gap is on", self.on, ("score", SHIFT))
+        if (self.measure in (GAP, SPREAD)) != bool(self.of):
+            what = "needs a factor" if not self.of else "has no factor"
+            raise DataError(f"A {self.measure} {what} of its own: `of` is for gaps and spreads.")
+        if self.of in self.by or len(set(self.by)) != len(self.by):
+            raise DataError(f"The {self.measure} names a factor twice.")
+        if self.margin is not None and not 0 < self.margin < inf:
+            raise DataError(f"The margin of the {self.measure} is {self.margin:g}: it must be above zero.")
+
+    @property
+    def tested(self) -> bool:
+        """Whether it says that things differ."""
+        return self.measure != MEAN
+
+    def named(self) -> str:
+        """Name of its family."""
+        if self.family or not self.tested:
+            return self.family
+        what = f"{self.measure}s of {self.of}" if self.of else f"{self.measure}s"
+        what = f"{what} on shifts" if self.on == SHIFT else what
+        return f"{what} by {', '.join(self.by)}" if self.by else what
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """What a study's answers can be broken down by.
+
+    Attributes
+    ----------
+    sets:
+        The stimuli.
+    items:
+        Prompt axes.
+    """
+
+    sets: Sets
+    items: tuple[Factor, ...]
+
+    @property
+    def factors(self) -> list[str]:
+        """Factors of the stimuli and of the prompt."""
+        cue = [name for name in self.sets.cue if name not in self.sets.factors]
+        return [*cue, *self.sets.factors, *self.asked]
+
+    @property
+    def asked(self) -> list[str]:
+        """Factors of the prompt."""
+        return [factor.name for factor in self.items]
+
+    def check(self, take: Take) -> None:
+        """Refuse a take on what there isn't.
+
+        Raises
+        ------
+        UnknownNameError
+            A factor or level that does not exist.
+        DataError
+            A take that these pictures do not allow.
+        """
+        for name in (*take.by, *filter(None, [take.of])):
+            if name not in self.factors:
+                raise UnknownNameError(f"factor in a {take.measure}", name, self.factors)
+        if SHIFT in (take.measure, take.on):
+            if not self.sets.cue:
+                raise DataError("A shift needs a base: say what differs, and which level is the base.")
+            if take.of in self.sets.cue:
+                raise DataError(f"Shifts are those of {take.of!r}: break them down by it, or compare scores.")
+        if take.measure == SPREAD and take.of not in self.sets.dimensions:
+            raise DataError(f"A spread is between groups of units; {take.of!r} is no factor in which units differ.")
+        if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
+            raise DataError("A spread is over all questions, or by all factors of the prompt.")
+        if take.versus and take.versus not in self.levels(take.of):
+            raise UnknownNameError(f"level of {take.of}", take.versus, self.levels(take.of))
+        if take.of and len(self.levels(take.of)) < 2:
+            raise DataError(f"The factor {take.of!r} has one level only: there is nothing to compare.")
+
+    def levels(self, name: str) -> list[str]:
+        """Levels of a factor."""
+        for factor in self.items:
+            if factor.name == name:
+                return list(factor.levels)
+        return self.sets.manifest[name].drop_nulls().unique(maintain_order=True).to_list()
+
+    def paired(self, name: str) -> bool:
+        """Whether a unit has several levels of a factor."""
+        return name in self.asked or self.sets.varies(name)
+
+    def columns(self, names: Sequence[str]) -> Slicing:
+        """Partition the items by factors of the prompt, in the order named."""
+        sizes = [len(factor) for factor in self.items]
+        digits = np.unravel_index(np.arange(prod(sizes)), sizes) if sizes else ()
+        out = Slicing.whole(prod(sizes))
+        for name in names:
+            if name in self.asked:
+                at = self.asked.index(name)
+                out = out * Slicing(np.asarray(digits[at], dtype=np.int64), {name: list(self.items[at].levels)})
+        return out
+
+    def rows(self, at: Codes, names: Sequence[str]) -> Slicing:
+        """Partition stimuli by those of the factors that are theirs."""
+        own = [name for name in names if name not in self.asked]
+        return self.sets.slicing(at, *own) if own else Slicing.whole(at.size)
+
+    def shown(self, take: Take) -> Codes:
+        """Stimuli that means, gaps and spreads are of: bases where there are any, unless the cue is looked at."""
+        if self.sets.cue and not set(self.sets.cue) & {*take.by, take.of}:
+            return self.sets.base[self.sets.base >= 0]
+        return np.arange(self.sets.manifest.height)
+
+    def contrasts(self, take: Take) -> list[tuple[str, str]]:
+        """Which levels are compared with which."""
+        levels = self.levels(take.of)
+        if take.versus:
+            return [(level, take.versus) for level in levels if level != take.versus]
+        return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]

@@ -1,0 +1,100 @@
+"""Estimates of texts by group: lengths, sentiment and words of lists, and differences between groups."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from facevalue.annotate import sentiment
+from facevalue.annotate.lexicon import Lexicon
+from facevalue.annotate.text_statistics import ALL_WORDS, OURS
+from facevalue.measures import word_rates
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.group_dimensions import GROUP, UNIT, Dimension
+from facevalue.measures.multiple_testing import adjust
+from facevalue.measures.table_entries import enter, estimates, not_measurable, to_array
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class TextEstimates:
+    """Estimates of one dimension, or of everyone.
+
+    Attributes
+    ----------
+    table:
+        Where they go.
+    task:
+        What was asked for.
+    one:
+        Which groups are compared; None for everyone.
+    rows:
+        Statistics of the texts (`text_statistics`), with `group` and `unit`.
+    """
+
+    table: EstimateTable
+    task: str
+    one: Dimension | None
+    rows: pl.DataFrame
+
+    @property
+    def label(self) -> dict[str, str | None]:
+        """Labels of all of them."""
+        return {"task": self.task, "dimension": None if self.one is None else self.one.name}
+
+    def level(self, measure: Measure, column: str) -> None:
+        """Mean of a column in each group."""
+        self.add(measure, word_rates.by_group(self.rows, [column], GROUP, UNIT, seed=SEED))
+
+    def difference(self, measure: Measure, column: str) -> None:
+        """One group less another, for each two."""
+        self._between(measure, word_rates.differences(self.rows, [column], GROUP, UNIT, seed=SEED))
+
+    def rates(self, listed: Lexicon, prefix: str = OURS) -> pl.DataFrame:
+        """Words of each list per 1,000 words of each group."""
+        return word_rates.by_group(self.rows, _counts(listed, prefix), GROUP, UNIT, **_per(prefix))
+
+    def rate_differences(self, measure: Measure, listed: Lexicon, whose: str) -> None:
+        """Rates of one group less those of another."""
+        found = word_rates.differences(self.rows, _counts(listed, OURS), GROUP, UNIT, **_per(OURS))
+        self._between(measure, found, OURS, whose)
+
+    def joined(self, measures: Mapping[str, Measure], texts: pl.DataFrame, text: str) -> None:
+        """Scores, in percent, of all texts of a group joined into one (`sentiment.concatenated`)."""
+        counted = texts.drop_nulls(text).group_by(GROUP).agg(n=pl.len(), clusters=pl.col(UNIT).n_unique())
+        found = sentiment.concatenated(texts, text, GROUP).join(counted, on=GROUP, how="left", maintain_order="left")
+        method = pl.lit("no interval: one text per group")
+        for score, measure in measures.items():
+            self.add(measure, found.select(GROUP, "n", "clusters", value=pl.col(score) * 100, method=method))
+
+    def add(self, measure: Measure, found: pl.DataFrame, prefix: str | None = None, **more: Any) -> None:
+        """Add the rows of `word_rates`, whose measures are lists with a prefix where there is one."""
+        labels: dict[str, str | Sequence[str | None] | None] = dict(self.label)
+        if self.one is not None:
+            labels["group"] = found[GROUP].to_list()
+        if prefix is not None:
+            labels["word_list"] = found["measure"].str.strip_prefix(prefix).to_list()
+        if "against" in found.columns:
+            labels["other_group"] = found["against"].to_list()
+        enter(self.table, measure, labels, estimates(found), **more)
+
+    def _between(self, measure: Measure, found: pl.DataFrame, prefix: str | None = None, whose: str = "") -> None:
+        p = to_array(found["p"])
+        family = f"{measure.name} by {self.label['dimension']}{whose}"
+        self.add(measure, found, prefix, p=p, q=adjust(p, "bh"), family=family)
+
+    def nothing(self, measure: Measure, why: str) -> None:
+        """Say why it could not be measured."""
+        not_measurable(self.table, measure, self.label, why)
+
+
+def _counts(listed: Lexicon, prefix: str) -> list[str]:
+    return [f"{prefix}{name}" for name in listed.lists]
+
+
+def _per(prefix: str) -> dict[str, Any]:
+    """Words of lists count per 1,000 words, all of these cut in the same way."""
+    return {"per": ALL_WORDS[prefix], "scale": word_rates.PER_THOUSAND, "seed": SEED}

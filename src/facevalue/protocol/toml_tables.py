@@ -1,0 +1,192 @@
+"""Tables of a TOML file, read with their types checked; errors name the line and the nearest valid key."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from facevalue.errors import DataError, FaceValueError, UnknownNameError
+
+Path = tuple[str | int, ...]
+T = TypeVar("T")
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_.-]+)\s*=""")
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
+_QUOTES = re.compile(r"\"{3}|'{3}")
+
+
+def lines_of(text: str) -> dict[Path, int]:
+    r"""Line of each table and key of a TOML text, from 1; arrays of tables are numbered.
+
+    Examples
+    --------
+    >>> lines_of("a = 1\n[b]\nc = 2\n[[d]]\n[[d]]\ne.f = 3")
+    {('a',): 1, ('b',): 2, ('b', 'c'): 3, ('d', 0): 4, ('d', 1): 5, ('d', 1, 'e', 'f'): 6}
+    """
+    out: dict[Path, int] = {}
+    counts: dict[Path, int] = {}
+    table: Path = ()
+    quoted = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not quoted:
+            if header := _HEADER.match(line):
+                table = _parts(header[2])
+                if header[1] == "[[":
+                    counts[table] = counts.get(table, -1) + 1
+                    table = (*table, counts[table])
+                elif table[:-1] in counts:
+                    table = (*table[:-1], counts[table[:-1]], table[-1])
+                out.setdefault(table, number)
+            elif key := _KEY.match(line):
+                out.setdefault((*table, *_parts(key[1])), number)
+        for mark in _QUOTES.findall(line):
+            quoted = "" if quoted == mark else quoted or mark
+    return out
+
+
+def _parts(name: str) -> Path:
+    return tuple(next(filter(None, part.groups()), "") for part in _PART.finditer(name))
+
+
+class Table:
+    """A table of a file, read key by key.
+
+    Parameters
+    ----------
+    name:
+        What to call the file.
+    lines:
+        Line of each key, as from `lines_of`.
+    path, data:
+        Which table this is, and what it holds.
+    """
+
+    def __init__(self, name: str, lines: Mapping[Path, int], path: Path, data: Mapping[str, Any]) -> None:
+        self._name = name
+        self._lines = lines
+        self._path = path
+        self._data = data
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def document(self) -> Mapping[str, Any]:
+        """What it holds."""
+        return self._data
+
+    def where(self, *keys: str | int) -> str:
+        """The place of a key for people: the file, and the line where it is known."""
+        path = (*self._path, *keys)
+        while path and path not in self._lines:
+            path = path[:-1]
+        return f"{self._name}: line {self._lines[path]}" if path else self._name
+
+    @contextmanager
+    def at(self, *keys: str | int) -> Iterator[None]:
+        """Say the place of errors that are raised inside."""
+        try:
+            yield
+        except FaceValueError as error:
+            if not str(error).startswith(f"{self._name}:"):
+                error.args = (f"{self.where(*keys)}: {error}",)
+            raise
+
+    def error(self, text: str, *keys: str | int) -> DataError:
+        """An error at the place of a key."""
+        return DataError(f"{self.where(*keys)}: {text}")
+
+    def known(self, *keys: str) -> None:
+        """Refuse keys that are none of these."""
+        for key in self._data:
+            if key not in keys:
+                with self.at(key):
+                    raise UnknownNameError("key", key, keys)
+
+    def _get(self, key: str, what: str, fits: Callable[[Any], bool], default: T | None) -> Any:
+        if key not in self._data:
+            if default is None:
+                raise self.error(f"{key!r} is missing: {what}.")
+            return default
+        value = self._data[key]
+        if not fits(value):
+            raise self.error(f"{key!r} is {what}, not {_short(value)}.", key)
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text."""
+        return str(self._get(key, "a text in quotes", lambda value: isinstance(value, str), default))
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """A number."""
+        return float(self._get(key, "a number", _is_number, default))
+
+    def whole(self, key: str, default: int | None = None) -> int:
+        """A whole number."""
+        fits = lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53  # noqa: E731
+        return int(self._get(key, "a whole number", fits, default))
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        return bool(self._get(key, "true or false", lambda value: isinstance(value, bool), default))
+
+    def names(self, key: str, default: Sequence[str] | None = None) -> tuple[str, ...]:
+        """A list of different texts; a single text is a list of one."""
+
+        def fits(value: object) -> bool:
+            return isinstance(value, str) or (
+                isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value)
+            )
+
+        value = self._get(key, "a list of texts in quotes", fits, default)
+        found = (value,) if isinstance(value, str) else tuple(value)
+        twice = next((one for at, one in enumerate(found) if one in found[:at]), None)
+        if twice is not None:
+            raise self.error(f"{key!r} names {twice!r} twice.", key)
+        return found
+
+    def wholes(self, key: str, default: Sequence[int]) -> tuple[int, ...]:
+        """A list of whole numbers."""
+
+        def fits(value: object) -> bool:
+            return isinstance(value, list) and all(isinstance(one, int) and 0 <= one < 2**31 for one in value)
+
+        return tuple(self._get(key, "a list of whole numbers", fits, default))
+
+    def texts(self, key: str) -> dict[str, str]:
+        """Wording by name: a list of texts, or a table of them."""
+        if isinstance(self._data.get(key), dict):
+            table = self.table(key)
+            return {name: table.text(name) for name in table}
+        return {name: name for name in self.names(key)}
+
+    def numbers(self, key: str) -> dict[str, float]:
+        """A table of numbers."""
+        table = self.table(key)
+        return {name: table.number(name) for name in table}
+
+    def table(self, key: str, *, needed: bool = True) -> "Table":
+        """A table within this one; an empty one where there is none and none is needed."""
+        default: dict[str, Any] | None = None if needed else {}
+        value = self._get(key, "a table", lambda value: isinstance(value, dict), default)
+        return Table(self._name, self._lines, (*self._path, key), value)
+
+    def tables(self, key: str) -> list["Table"]:
+        """Tables of one name, `[[key]]` each."""
+
+        def fits(value: object) -> bool:
+            return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+
+        value = self._get(key, f"written as [[{key}]] tables", fits, [])
+        return [Table(self._name, self._lines, (*self._path, key, at), one) for at, one in enumerate(value)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,223 @@
+"""Kinds of answers in the model's own words: an amount, the fields of a JSON object, free text."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotate import lexicon, sentiment, tokens
+from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers
+from facevalue.errors import DataError
+from facevalue.protocol.replies import Score, whole
+from facevalue.types import Option, Status
+
+ORDERINGS = ("1",)
+STATED = "stated"
+"""Factor of questions by which simulated models know what numbers and fields to state."""
+CHARACTERS, WORDS, SENTIMENT = "characters", "words", "sentiment"
+TAKEN = (CHARACTERS, WORDS, SENTIMENT)
+PER = 1000.0
+
+
+class _Written:
+    """Replies without options."""
+
+    orderings = ORDERINGS
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """What simulated models are told of how to answer."""
+        return {}
+
+    def options(self, ordering: str) -> tuple[Option, ...]:
+        """None: the reply is in words of its own."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Amount(_Written):
+    """A number.
+
+    Attributes
+    ----------
+    unit:
+        For people ("USD").
+    low, high:
+        Least and greatest that count; others are no answer.
+
+    Examples
+    --------
+    >>> Amount("USD", low=0).scores[0].unit
+    'USD'
+    """
+
+    unit: str = "1"
+    low: float = -inf
+    high: float = inf
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise DataError(f"The least amount, {self.low:g}, is not below the greatest, {self.high:g}.")
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """The amount."""
+        return (Score("amount", "Amount", self.unit, self.low, self.high),)
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The range that simulated models answer in."""
+        return {STATED: json.dumps({"": _range(self.low, self.high)})}
+
+    def read(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The amount that each reply states; each distinct reply is read once."""
+        found = numbers.parse_column(frame, "text", self.low, self.high)
+        return whole({"amount": found["value"].to_numpy()}, found["na"])
+
+
+def _range(low: float, high: float) -> list[float]:
+    """A range to answer in, also where an end is open."""
+    start = low if isfinite(low) else min(0.0, high - 100.0)
+    return [start, high if isfinite(high) else start + 100.0]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a JSON object: a number, or one of several values with a score each.
+
+    Attributes
+    ----------
+    low, high, unit:
+        Of the number, or of the scores.
+    values:
+        Score by value; empty for a number.
+
+    Examples
+    --------
+    >>> Field(low=0, high=10).values
+    {}
+    """
+
+    unit: str = "1"
+    low: float = -inf
+    high: float = inf
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fields(_Written):
+    """A JSON object whose fields are scored one by one.
+
+    Attributes
+    ----------
+    fields:
+        By name.
+
+    Examples
+    --------
+    >>> fields = Fields({"age": Field("years", 0, 120), "trust": Field(values={"low": 0, "high": 1})})
+    >>> [score.name for score in fields.scores]
+    ['age', 'trust']
+    """
+
+    fields: Mapping[str, Field]
+
+    def __post_init__(self) -> None:
+        if not self.fields:
+            raise DataError("A JSON object without fields says nothing.")
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """A score per field."""
+        return tuple(Score(name, f"Field {name}", one.unit, one.low, one.high) for name, one in self.fields.items())
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The values and ranges that simulated models answer in."""
+        wanted = {name: list(one.values) or _range(one.low, one.high) for name, one in self.fields.items()}
+        return {STATED: json.dumps(wanted)}
+
+    def read(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The fields of each reply; each distinct reply is read once."""
+        keyed = frame.select(pl.col("text").cast(pl.String), pl.col("status").cast(pl.String))
+        distinct = keyed.unique()
+        names: dict[str, tuple[str, ...]] = dict.fromkeys(self.fields, ())
+        rows: list[list[float | None]] = []
+        reasons: list[str | None] = []
+        for text, status in distinct.iter_rows():
+            if status in (Status.REFUSED, Status.ERROR) or text is None:
+                rows.append([None] * len(names))
+                reasons.append(NA.REFUSED.value if status == Status.REFUSED else NA.ERROR.value)
+                continue
+            found = json_fields.parse(text, names, truncated=status == Status.TRUNCATED)
+            row = [self._value(name, found.fields.get(name)) for name in names]
+            rows.append(row)
+            none = all(value is None for value in row)
+            reasons.append((found.reason or NA.NEITHER).value if none else None)
+        table = distinct.with_columns(
+            *(pl.Series(name, [row[at] for row in rows], pl.Float64) for at, name in enumerate(names)),
+            pl.Series("na", reasons, NA_DTYPE),
+        )
+        joined = keyed.join(table, on=["text", "status"], how="left", nulls_equal=True, maintain_order="left")
+        return whole({name: joined[name].to_numpy() for name in names}, joined["na"])
+
+    def _value(self, name: str, found: json_fields.Field | None) -> float | None:
+        own = self.fields[name]
+        if found is None or len(found.values) != 1:
+            return None
+        said = found.values[0].strip().casefold()
+        if own.values:
+            return {value.casefold(): score for value, score in own.values.items()}.get(said)
+        return numbers.parse(said, own.low, own.high)[0]
+
+
+@dataclass(frozen=True)
+class Text(_Written):
+    """A text: how long it is, its sentiment, and how often words of a list occur in it.
+
+    Attributes
+    ----------
+    taken:
+        Which of `TAKEN`.
+    words:
+        Lists of words, by name: occurrences per 1,000 words of the text.
+
+    Examples
+    --------
+    >>> [score.name for score in Text(taken=("words",), words={"warmth": ("kind", "friendly")}).scores]
+    ['words', 'warmth']
+    """
+
+    taken: tuple[str, ...] = (CHARACTERS, WORDS)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """A score for each thing that is taken of a text."""
+        known = {
+            CHARACTERS: Score(CHARACTERS, "Length of the text", "characters", 0.0),
+            WORDS: Score(WORDS, "Words of the text", "words", 0.0),
+            SENTIMENT: Score(SENTIMENT, "Sentiment of the text (VADER, compound)", "1", -1.0, 1.0),
+        }
+        rates = (Score(name, f'Words of the list "{name}"', "per 1,000 words", 0.0, PER) for name in self.words)
+        return (*(known[name] for name in self.taken), *rates)
+
+    def read(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """What is taken of each text."""
+        parsed = free_text.parse_column(frame, "text")
+        lengths = tokens.lengths(parsed, "text")
+        out: dict[str, np.ndarray] = {}
+        if CHARACTERS in self.taken:
+            out[CHARACTERS] = lengths["characters"].cast(pl.Float64).to_numpy()
+        if WORDS in self.taken:
+            out[WORDS] = lengths["tokens"].cast(pl.Float64).to_numpy()
+        if SENTIMENT in self.taken:
+            out[SENTIMENT] = sentiment.score(parsed, "text")["compound"].cast(pl.Float64).to_numpy()
+        if self.words:
+            hits = lexicon.count(parsed, "text", lexicon.Lexicon("words of the study", "", "", self.words))
+            for name in self.words:
+                out[name] = (hits[name] * PER / lengths["tokens"]).cast(pl.Float64).to_numpy()
+        return whole(out, parsed["na"])

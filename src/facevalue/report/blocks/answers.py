@@ -1,0 +1,59 @@
+"""Stored answers and pictures of a report, made ready."""
+
+from collections.abc import Sequence
+
+from facevalue.protocol import blocks
+from facevalue.report.blocks.content import Answer, Answers, Content, Picture, Row, Text
+from facevalue.report.blocks.view import View
+from facevalue.report.data import AnyExample, Example, Gallery, PairExample, Sentence
+from facevalue.report.formatting import NOT_MEASURABLE, number
+from facevalue.report.pictures import data_uri
+
+MOST = 12
+_SMALL = 144
+"""Longest side of pictures in a gallery, in pixels."""
+
+
+def pictures(gallery: Gallery) -> Row:
+    """What was shown of one unit."""
+    made = (Picture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
+    return Row(gallery.title, tuple(picture for picture in made if picture.uri))
+
+
+def answers(block: blocks.Answers, view: View, examples: Sequence[AnyExample]) -> list[Content]:
+    """Stored answers, a dozen at most."""
+    shown = [e for e in examples if isinstance(e, (Example, PairExample)) and not isinstance(e, Sentence)][:MOST]
+    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
+    if not shown:
+        return [*heading, Text(block.empty, "empty")] if block.empty else []
+    made = [_compared(e, view) if isinstance(e, Example) else _answer(e) for e in shown]
+    wide = any(isinstance(e, PairExample) for e in shown)
+    return [*heading, Text(block.lead), Answers(made, wide)]
+
+
+def _compared(e: Example, view: View) -> Answer:
+    """A stimulus without and with what was changed."""
+    cue = view.titles.variation(e.attribute, e.variation)
+    attribute = view.titles.get("attribute", e.attribute)
+    shift = NOT_MEASURABLE
+    if e.base_phi is not None and e.variant_phi is not None:
+        shift = number(e.variant_phi - e.base_phi, "probability", signed=True)
+    sides = tuple(
+        (
+            Picture(caption, data_uri(picture), e.no_picture),
+            (("preference score", NOT_MEASURABLE if phi is None else number(phi, "probability")),),
+            said,
+            choice,
+        )
+        for picture, caption, said, phi, choice in (
+            (e.base_image, e.base_title, e.base_answer, e.base_phi, e.base_choice),
+            (e.variant_image, cue, e.variant_answer, e.variant_phi, e.variant_choice),
+        )
+    )
+    finding = f"{view.titles.poles(e.scenario)}: shift {shift} · {attribute}"
+    return Answer(e.title, finding, e.model, sides, e.prompt)
+
+
+def _answer(e: PairExample) -> Answer:
+    side = (Picture("", data_uri(e.image, e.longest), e.no_picture), (), e.answer, e.choice)
+    return Answer(e.title, e.finding, e.model, (side,), e.prompt, e.options, e.left, e.right)

@@ -1,0 +1,144 @@
+"""A page as plain data: sections, blocks and rows with their labels and numbers; what is not measurable is null."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from facevalue.protocol.lookup import Estimate
+from facevalue.report.blocks.content import (
+    Answers,
+    Bars,
+    Cell,
+    Content,
+    Facts,
+    Figure,
+    Grid,
+    Heat,
+    Lines,
+    Panels,
+    Part,
+    Row,
+    Side,
+    Strips,
+    Table,
+    Text,
+)
+from facevalue.report.built import Built
+
+VERSION = 1
+_NUMBERS = (
+    "value", "low", "high", "level", "n", "clusters", "p", "q", "q_page", "floor", "floor_high", "mde", "margin",
+    "bound_low", "bound_high",
+)  # fmt: skip
+_WORDS = ("unit", "family", "kind", "verdict", "why", "method", "source")
+"""Columns of an estimate that stand in the JSON under their own names."""
+
+Data = dict[str, Any]
+
+
+def page_json(made: Built) -> Data:
+    """Everything that a report shows of estimates; see docs/report.md."""
+    answer = made.answer
+    return {
+        "facevalue_page": VERSION,
+        "models": list(made.view.models),
+        "headline": {"outcome": answer.verdict.value, "sentence": answer.sentence, "more": list(answer.more)},
+        "cards": [
+            {"name": c.name, "title": c.title, "status": c.status.value, "value": c.value, "note": c.note,
+             "lines": list(c.lines)}
+            for c in made.cards
+        ],
+        "sections": [
+            {"id": s.id, "title": s.title, "heading": s.heading, "blocks": list(map(content_json, s.contents))}
+            for s in made.sections
+        ],
+        "interventions": [
+            {"model": c.model, "intervention": c.title, "missing": c.missing, "tested": c.tested, "found": c.found}
+            for c in made.changed
+        ],
+    }  # fmt: skip
+
+
+def content_json(one: Content) -> Data:
+    """A block, with everything in it."""
+    return {"kind": one.kind, **_fields(one)}
+
+
+def _fields(one: Content) -> Data:
+    match one:
+        case Text():
+            return {"text": one.text, "how": one.how, "note": one.note}
+        case Facts():
+            return {"items": list(one.items)}
+        case Strips():
+            rows = [{"label": r.label, "note": r.note, **estimate_json(r.of)} for r in one.rows]
+            return {"title": one.title, "first": one.first, "what": one.what, "rows": rows}
+        case Lines():
+            rows = [{"texts": list(r.labels), **estimate_json(r.of)} for r in one.rows]
+            return {"title": one.title, "heads": list(one.heads), "rows": rows}
+        case Heat():
+            rows = [
+                {"section": r.section, "label": r.label, "cells": [_known(c.of) for c in r.cells]} for r in one.rows
+            ]
+            columns = [title for title, _ in one.columns]
+            return {"title": one.title, "first": one.first, "columns": columns, "rows": rows}
+        case Grid():
+            rows = [{"row": row, "column": column, **_row(cell)} for row, column, cell in one.values]
+            return {"title": one.title, "scale": one.scale, "rows": rows}
+        case Bars():
+            rows = [
+                {"label": r.label, "parts": [{"part": name, **estimate_json(e)} for name, e in r.parts],
+                 "beside": _known(r.of)}
+                for r in one.rows
+            ]  # fmt: skip
+            return {"title": one.title, "what": one.what, "legend": {k.letter: k.text for k in one.keys}, "rows": rows}
+        case Figure():
+            return {"title": one.title, "words": one.words, "rows": list(map(estimate_json, one.rows))}
+        case Table():
+            table = [[_cell(cell) for cell in row] for row in one.rows]
+            return {"title": one.title, "heads": [head.text for head in one.heads], "rows": table}
+        case Panels():
+            return {
+                "panels": [
+                    {"title": p.title, "legend": {k.letter: k.text for k in p.keys}, "heads": list(p.heads),
+                     "rows": [{"label": name, "marks": [said or None for _, said in marks]} for name, marks in p.rows]}
+                    for p in one.panels
+                ]
+            }  # fmt: skip
+        case Row():
+            return {"title": one.title, "captions": [p.caption for p in one.pictures]}
+        case Answers():
+            return {
+                "answers": [
+                    {"title": a.title, "finding": a.finding, "model": a.model, "prompt": a.prompt,
+                     "options": list(a.options), "replies": [{"reply": s[2], "choice": s[3]} for s in a.sides]}
+                    for a in one.items
+                ]
+            }  # fmt: skip
+        case Part():
+            return {"title": one.title, "note": one.note, "blocks": list(map(content_json, one.contents))}
+        case Side():
+            return {"blocks": list(map(content_json, one.contents))}
+
+
+def estimate_json(e: Estimate) -> Data:
+    """An estimate: measure, model, labels and numbers; null is not measurable, or not taken."""
+    labels = {name: level for name, level in e.labels.items() if level is not None}
+    return {
+        "measure": e.measure,
+        "model": e.model,
+        "labels": labels,
+        **{name: getattr(e, name) for name in (*_NUMBERS, *_WORDS)},
+    }
+
+
+def _known(e: Estimate | None) -> Data | None:
+    return None if e is None else estimate_json(e)
+
+
+def _row(cell: Mapping[str, object]) -> Data:
+    return {name: cell[name] for name in ("measure", "model", *_NUMBERS, *_WORDS) if name in cell}
+
+
+def _cell(cell: Cell) -> Data:
+    text = "".join(part for part, _ in cell.marked) or cell.text
+    return {"text": " ".join([text, cell.small, *cell.below]).strip(), "estimate": _known(cell.of)}

@@ -1,0 +1,388 @@
+"""Contents of a page: ready texts and drawings, with the estimates that they show.
+
+`kind` names the template's macro and stands in the JSON.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from markupsafe import Markup
+
+from facevalue.protocol.lookup import Estimate
+
+NO_ICON = Markup("")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph ("lead", "small", "empty", "plain", "warning") or a heading ("h3", "h4")."""
+
+    text: str
+    how: str = "lead"
+    note: str = ""
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A list of sentences."""
+
+    items: tuple[str, ...]
+    kind: ClassVar[str] = "facts"
+
+
+@dataclass(frozen=True, slots=True)
+class StripRow:
+    """One row of an interval plot."""
+
+    label: str
+    note: str
+    svg: Markup
+    value: str
+    interval: str
+    detail: str
+    sort: float
+    moved: bool
+    verdict: str
+    icon: Markup
+    of: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Strips:
+    """An interval plot: its axis and its rows; `margin` in words if lines are drawn for one."""
+
+    axis: Markup
+    rows: list[StripRow]
+    what: str
+    judged: bool = False
+    margin: str = ""
+    title: str = ""
+    first: str = ""
+    keys: tuple[tuple[str, Markup], ...] = ()
+    kind: ClassVar[str] = "strips"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a table of numbers: labels, then everything known of an estimate."""
+
+    labels: tuple[str, ...]
+    value: str
+    interval: str
+    n: str
+    clusters: str
+    p: str
+    q: str
+    floor: str
+    method: str
+    verdict: str
+    mde: str
+    bounds: str
+    why: str
+    of: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A table of numbers; `judged` if any has a verdict, `bounded` if any has worst-case bounds; `unit` sampled."""
+
+    heads: tuple[str, ...]
+    rows: list[Line]
+    judged: bool = False
+    bounded: bool = False
+    unit: str = "units"
+    title: str = ""
+    kind: ClassVar[str] = "lines"
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """One cell of a heat map; `sort` is None where there is no number."""
+
+    text: str
+    class_: str
+    detail: str
+    sort: float | None
+    of: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """One row of a heat map."""
+
+    section: str
+    label: str
+    cells: list[HeatCell]
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A heat map; `bands` are (title, number of columns) over the columns' titles."""
+
+    bands: list[tuple[str, int]]
+    columns: list[tuple[str, str]]
+    rows: list[HeatRow]
+    first: str
+    title: str = ""
+    tools: bool = False
+    legend: bool = False
+    kind: ClassVar[str] = "heat"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A compact table of cells, ready for the page.
+
+    Attributes
+    ----------
+    title:
+        What it shows.
+    html:
+        The table.
+    cells, found:
+        How many cells it has, and in how many of them a difference was found.
+    scale:
+        What its colours say.
+    values:
+        Row, column and estimate of each cell.
+    """
+
+    title: str
+    html: Markup
+    cells: int
+    found: int
+    scale: str
+    values: Sequence[tuple[str, str, dict[str, object]]] = ()
+    kind: ClassVar[str] = "grid"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of a legend of letters."""
+
+    letter: str
+    text: str
+    class_: str
+
+
+@dataclass(frozen=True, slots=True)
+class BarRow:
+    """A bar of shares, with the estimate that stands beside it."""
+
+    label: str
+    svg: Markup | None
+    value: str
+    interval: str
+    floor: str
+    verdict: str
+    icon: Markup
+    detail: str
+    parts: tuple[tuple[str, Estimate], ...] = ()
+    of: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Bars of shares with their legend."""
+
+    title: str
+    keys: tuple[Key, ...]
+    rows: list[BarRow]
+    what: str
+    first: str
+    judged: bool
+    kind: ClassVar[str] = "bars"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing, with a title and words beside it."""
+
+    title: str
+    words: str
+    svg: Markup
+    rows: tuple[Estimate, ...] = ()
+    narrow: bool = False
+    kind: ClassVar[str] = "figure"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes
+    ----------
+    text, small:
+        What it says, and smaller beside it.
+    below:
+        Smaller texts below it.
+    sort:
+        What it is sorted by, if not its text.
+    strong:
+        Whether it is set in bold.
+    icon:
+        Before the text.
+    title:
+        Tooltip.
+    class_:
+        Colour of a pill around the text.
+    of:
+        Its estimate.
+    """
+
+    text: str
+    small: str = ""
+    below: tuple[str, ...] = ()
+    sort: float | None = None
+    strong: bool = False
+    icon: Markup = NO_ICON
+    title: str = ""
+    class_: str = ""
+    quiet: bool = False
+    marked: tuple[tuple[str, bool], ...] = ()
+    of: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's title; `number` for columns of numbers, `sort` if rows can be sorted by it."""
+
+    text: str
+    number: bool = False
+    sort: bool = True
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of any cells; the first of a row is its title."""
+
+    title: str
+    heads: tuple[Head, ...]
+    rows: list[tuple[Cell, ...]]
+    tall: bool = False
+    strong: tuple[int, ...] = ()
+    kind: ClassVar[str] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A small table under a legend of letters; each cell is a mark and a text."""
+
+    title: str
+    keys: tuple[Key, ...]
+    heads: tuple[str, ...]
+    rows: list[tuple[str, list[tuple[Markup | None, str]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Panels beside each other."""
+
+    panels: list[Panel]
+    kind: ClassVar[str] = "panels"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as a data URI; `why` there is none."""
+
+    caption: str
+    uri: str | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Pictures of one unit."""
+
+    title: str
+    pictures: tuple[Picture, ...]
+    kind: ClassVar[str] = "pictures"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A stored answer, or two of which one is without what was changed.
+
+    Attributes
+    ----------
+    title, finding, model:
+        What it is, the number that it stands behind, and who answered.
+    sides:
+        Picture, lines below it, reply and choice of each.
+    prompt, options:
+        What was asked.
+    """
+
+    title: str
+    finding: str
+    model: str
+    sides: tuple[tuple[Picture, tuple[tuple[str, str], ...], str, str], ...]
+    prompt: str
+    options: tuple[str, ...] = ()
+    left: str = ""
+    right: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Stored answers beside each other."""
+
+    items: list[Answer]
+    wide: bool
+    kind: ClassVar[str] = "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Contents under a title: folded, or under a heading of a level.
+
+    Attributes
+    ----------
+    title, note:
+        Its title, and smaller beside it.
+    contents:
+        What is in it.
+    fold:
+        "open" or "closed", or empty for none.
+    level:
+        Of the heading.
+    class_:
+        Of the fold.
+    id:
+        Anchor.
+    """
+
+    title: str
+    contents: "list[Content]"
+    note: str = ""
+    fold: str = "closed"
+    level: int = 3
+    class_: str = "numbers"
+    id: str = ""
+    kind: ClassVar[str] = "part"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Contents beside each other."""
+
+    contents: "list[Content]"
+    kind: ClassVar[str] = "side"
+
+
+Content = Text | Facts | Strips | Lines | Heat | Grid | Bars | Figure | Table | Panels | Row | Answers | Part | Side
+
+
+@dataclass(frozen=True, slots=True)
+class SectionContent:
+    """A section, made ready."""
+
+    id: str
+    title: str
+    heading: str
+    contents: list[Content]

@@ -1,0 +1,53 @@
+"""Forms: texts about an estimate with the wording of its labels filled in."""
+
+import re
+from collections.abc import Callable
+
+_FIELD = re.compile(r"\{([\w ]+)(?::(\w+))?(?:\|([^{}]*))?\}")
+_PART = re.compile(r"\[([^\[\]]*)\]")
+
+Fill = Callable[[str, str], str | None]
+"""From a field's name and manner to its text; None if the label is missing."""
+
+
+def filled(form: str, fill: Fill) -> str:
+    """Fill a form in.
+
+    Parameters
+    ----------
+    form:
+        `{label}` is replaced; `{label:lower}` in a manner; `{label|Everyone}` says what stands for a missing one; a
+        part in `[...]` is left out if a label in it is missing.
+    fill:
+        Where texts come from.
+
+    Examples
+    --------
+    >>> known = {"group": "Elderly", "dimension": None}
+    >>> filled("{group:lower}[ ({dimension})] {other|all}", lambda name, how: known.get(name))
+    'Elderly all'
+    """
+
+    def part(text: str) -> str | None:
+        missing = False
+
+        def one(match: re.Match[str]) -> str:
+            nonlocal missing
+            said = fill(match[1], match[2] or "")
+            if said is None and match[3] is not None:
+                return match[3]
+            missing |= said is None
+            return said or ""
+
+        out = _FIELD.sub(one, text)
+        return None if missing else out
+
+    pieces = _PART.split(form)
+    out = []
+    for place, piece in enumerate(pieces):
+        said = part(piece)
+        if place % 2:
+            out.append(said or "")
+        else:
+            out.append(said if said is not None else _FIELD.sub(lambda m: fill(m[1], m[2] or "") or m[3] or "–", piece))
+    return "".join(out).strip().removeprefix(", ")

@@ -1,0 +1,226 @@
+"""Intervals as dots and bars, and the tables of numbers behind them."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol import blocks
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import POOLED, Estimate
+from facevalue.report import charts
+from facevalue.report.blocks.content import Content, Line, Lines, StripRow, Strips, Text
+from facevalue.report.blocks.view import View
+from facevalue.report.formatting import (
+    DASH,
+    any_missed,
+    count,
+    number,
+    share_of_chance,
+    when_declared,
+    worst_case,
+)
+from facevalue.report.verdict import LOOKS, SHORT, verdict_of
+
+_FAR = 1.5
+"""A margin farther out than this many times the rest of a plot is not drawn."""
+_KEY = (
+    "Dot: value; bar: 95% interval; shaded: where 95 of 100 would lie without any effect; filled or hollow, and the "
+    "word: the verdict, explained under How far to trust it."
+)
+_KEY_UNJUDGED = (
+    "Dot: value; bar: 95% interval; shaded: where 95 of 100 would lie without any effect; bold: beyond chance."
+)
+
+
+def strips(block: blocks.Strips, view: View) -> list[Content]:
+    """An interval plot, with the numbers behind it."""
+    rows = [(of, e) for of in block.of for e in view.rows(of)]
+    plot = plotted(view, rows, block)
+    if plot is None:
+        return wrapped(block, [], lines_of(block, view)) if block.empty else []
+    averaged = "Averaged over the models. " if view.model == POOLED else ""
+    key = [Text(averaged + (_KEY if plot.judged else _KEY_UNJUDGED))] if block.key else []
+    return wrapped(block, [*key, plot], lines_of(block, view))
+
+
+def wrapped(block: blocks.AnyChart, shown: Sequence[Content], lines: Sequence[Content]) -> list[Content]:
+    """A chart with its heading, paragraph, note and numbers; what is said if there is nothing to show."""
+    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
+    if not shown:
+        return [*heading, Text(block.empty, "empty"), *lines] if block.empty else []
+    lead = [Text(block.lead)] if block.lead else []
+    note = [Text(block.note, "small")] if block.note else []
+    return [*heading, *lead, *shown, *note, *lines]
+
+
+def lines_of(block: blocks.Strips | blocks.Scatter, view: View) -> list[Content]:
+    """The numbers behind a chart."""
+    of = block.rows or (block.of if isinstance(block, blocks.Strips) else (block.x,))
+    return numbers(blocks.Numbers(of=of, title=block.numbers, heads=block.heads), view) if block.numbers else []
+
+
+def numbers(block: blocks.Numbers, view: View) -> list[Content]:
+    """A table of numbers; nothing where there are none."""
+    views = [view.at(model) for model in view.models] if block.every_model else [view]
+    pairs = [(labels(own, of, e), e) for own in views for of in block.of for e in own.rows(of)]
+    if not pairs:
+        return []
+    heads = block.heads or _heads(block.of[0], pairs[0][0])
+    width = max(len(heads), *(len(texts) for texts, _ in pairs))
+    heads = (*heads, *[""] * (width - len(heads)))
+    rows = [((*texts, *[""] * (width - len(texts))), e) for texts, e in pairs[: block.most]]
+    return [lines(view, block.title, heads, rows)]
+
+
+def labels(view: View, of: Of, e: Estimate) -> tuple[str, ...]:
+    """The columns of labels of a row: those of its form, apart at "|", with its note as one more."""
+    note = (view.said(of.note, e),) if of.note else ()
+    return (*view.row_label(of, e).split("|"), *note)
+
+
+def _heads(of: Of, row: tuple[str, ...]) -> tuple[str, ...]:
+    names = [name.removesuffix("?").replace("_", " ").capitalize() for name in of.by] or ["Over"]
+    return tuple((names + [""] * len(row))[: len(row)]) if len(row) <= len(names) and len(row) > 1 else (
+        names[0] if len(names) == 1 else "Of", *[""] * (len(row) - 1)
+    )  # fmt: skip
+
+
+def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[tuple[str, ...], Estimate]]) -> Lines:
+    """A table of numbers from labels and estimates."""
+    rows = []
+    for texts, e in pairs:
+        noise = view.numbers.size(e)
+        floor = DASH
+        if noise is not None and noise.floor_high is not None:
+            floor = f"{number(noise.floor, noise.unit)} (95%: {number(noise.floor_high, noise.unit)})"
+        rows.append(
+            Line(
+                texts,
+                view.value(e),
+                view.interval(e),
+                count(e.n),
+                count(e.clusters),
+                share_of_chance(e.p),
+                share_of_chance(e.q),
+                floor,
+                e.method or DASH,
+                e.verdict or DASH,
+                "never" if any_missed(e) else number(e.mde, e.unit),
+                worst_case(e, signed=view.signed(e.measure)),
+                e.why or "",
+                e,
+            )
+        )
+    judged = any(e.verdict is not None for _, e in pairs)
+    return Lines(heads, rows, judged, any(e.has_bounds for _, e in pairs), view.unit_name, title)
+
+
+def plotted(view: View, rows: Sequence[tuple[Of, Estimate]], block: blocks.Strips) -> Strips | None:
+    """An interval plot of these estimates; None if no row has a value."""
+    known = [e for _, e in rows if e.value is not None]
+    if not known:
+        return None
+    ends = [v for e in known for v in (e.value, e.low, e.high, *(_band(view, e) or ())) if v is not None]
+    signed = view.signed(known[0].measure)
+    margin = next((e.margin for e in known if e.margin is not None), None)
+    margins = () if margin is None else (-margin, margin) if signed else (margin,)
+    if margin is not None and margin <= _FAR * max(map(abs, ends)):  # else the lines would push the rest together
+        ends += margins
+    over = charts.scale(min([*ends, 0.0] if block.zero else ends), max([*ends, 0.0] if block.zero else ends))
+    ticks = [_tick(t, known[0].unit, signed=signed) for t in over.ticks]
+    out = [_row(view, of, e, block, over, margins) for of, e in rows]
+    drawn = margin is not None and over.low <= margin <= over.high
+    declared = next((e.declared for e in known if e.margin is not None), None)
+    words = f"{'±' if signed else ''}{margin:g}, {when_declared(declared)}" if drawn else ""
+    keys = tuple((view.titles.get(block.kinds[1], name), icon) for name, icon in kind_keys(view, block.kinds)) if (
+        block.kinds) else ()  # fmt: skip
+    judged = any(row.verdict for row in out)
+    return Strips(
+        charts.axis(over, ticks), out, block.what, judged, words, _title(view, block, rows[0][1]), block.first, keys
+    )
+
+
+def _title(view: View, block: blocks.Strips, e: Estimate) -> str:
+    return view.said(block.title, e) if "{" in block.title else block.title
+
+
+def _row(
+    view: View, of: Of, e: Estimate, block: blocks.Strips, over: charts.Scale, margins: Sequence[float]
+) -> StripRow:
+    verdict = verdict_of(e.verdict)
+    shape, class_ = kind_look(view, e, block.kinds) if block.kinds else (0, look(view, e))
+    if verdict is not None:
+        sign = LOOKS[verdict]
+        shape, class_ = shape if block.kinds else sign[0], f"{class_} {sign[1]}"
+    text, note = view.label_note(of, e)
+    detail = view.detail(e)
+    svg = charts.strip(
+        over, e.value, e.low, e.high, band=_band(view, e), margins=margins, shape=shape, class_=class_,
+        title=f"{text}: {detail}",
+    )  # fmt: skip
+    sort = e.value if e.value is not None else float("-inf")
+    word, icon = said_verdict(verdict)
+    moved = e.measure == view.numbers.reading.lead and view.numbers.moved(e)
+    return StripRow(text, note, svg, view.value(e), view.interval(e), detail, sort, moved, word, icon, e)
+
+
+def said_verdict(verdict: Verdict | None) -> tuple[str, Markup]:
+    """A verdict's word and sign; empty for none."""
+    return ("", Markup("")) if verdict is None else (SHORT[verdict], verdict_icon(verdict))
+
+
+def verdict_icon(verdict: Verdict) -> Markup:
+    """A verdict's sign, for beside its word."""
+    shape, class_ = LOOKS[verdict]
+    return Markup('<svg class="key" width="12" height="12" aria-hidden="true">{}</svg>').format(
+        charts.mark(50, 6, shape, f"dot {class_}")
+    )
+
+
+def look(view: View, e: Estimate) -> str:
+    """The class of a dot: which way it points; for unsigned ones, whether it is above its noise floor."""
+    if view.signed(e.measure) and e.value is not None:
+        return "up" if e.value > 0 else "down"
+    if e.verdict is None and e.floor_high is not None and (e.value is None or e.value <= e.floor_high):
+        return "within"
+    return "plain"
+
+
+def kind_look(view: View, e: Estimate, kinds: tuple[str, str]) -> tuple[int, str]:
+    """Shape and colour by the kind of a label."""
+    names = _kinds(view, kinds)
+    kind = view.titles.known(f"{kinds[0]}_{kinds[1]}", e[kinds[0]] or "")
+    place = names.index(kind) if kind in names else 0
+    return place, f"c{place % 4}"
+
+
+def kind_keys(view: View, kinds: tuple[str, str]) -> list[tuple[str, Markup]]:
+    """Shape and colour of each kind."""
+    icon = Markup('<svg class="key" width="14" height="14" aria-hidden="true">{}</svg>')
+    return [
+        (name, icon.format(charts.mark(50, 7, place, f"dot c{place % 4}")))
+        for place, name in enumerate(_kinds(view, kinds))
+    ]
+
+
+def _kinds(view: View, kinds: tuple[str, str]) -> list[str]:
+    """Kinds of the levels that there are, in the order in which the study has them."""
+    there = {view.titles.known(f"{kinds[0]}_{kinds[1]}", level) for level in view.numbers.levels(kinds[0])}
+    return [kind for kind in view.titles.levels(kinds[1]) if kind in there]
+
+
+def _band(view: View, e: Estimate) -> tuple[float, float] | None:
+    high = view.numbers.floor(e)
+    if high is None:
+        return None
+    return (-high, high) if view.signed(e.measure) else (0.0, high)
+
+
+def _tick(value: float, unit: str, *, signed: bool) -> str:
+    if unit == "share":
+        return f"{100 * value:g}%"
+    if unit == "probability^2":
+        return f"{1e4 * value:g}"
+    text = f"{value:g}".replace("-", "−")
+    return f"+{text}" if signed and value > 0 else text

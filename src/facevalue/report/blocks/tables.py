@@ -1,0 +1,145 @@
+"""Tables of estimates with some of their numbers beside each other."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from facevalue.protocol import blocks
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import POOLED, Estimate
+from facevalue.report.blocks.content import Cell, Content, Head, Table, Text
+from facevalue.report.blocks.intervals import said_verdict
+from facevalue.report.blocks.view import View
+from facevalue.report.formatting import DASH, count, number
+from facevalue.report.verdict import verdict_of
+
+T = TypeVar("T")
+
+
+def table(block: blocks.Table, view: View) -> list[Content]:
+    """A table of estimates."""
+    models = [*view.models, *([POOLED] if view.numbers.pooled else [])] if block.each_model else [view.model]
+    named = block.each_model and (len(models) > 1 or not block.label)
+    heading: list[Content] = [Text(block.heading, "h3")] if block.heading else []
+    rows, shown, strong = [], [], []
+    for model in models:
+        own = view.at(model)
+        for of in block.of:
+            for e in own.rows(of):
+                shown.append(e)
+                who = [Cell(model)] if named else []
+                texts = _labels(own, of, e, len(block.label))
+                rows.append((*who, *texts, *(_cell(own, column, e) for column in block.columns)))
+                strong += [len(rows) - 1] if model == POOLED else []
+    if not shown or all(e.value is None for e in shown):
+        return [*heading, Text(block.empty, "empty")] if block.empty else []
+    heads = [Head("Model")] if named else []
+    heads += [Head(title) for title in block.label]
+    heads += [Head(c.title, number=c.what in ("value", "n"), sort=c.what in ("value", "n", "verdict"))
+              for c in block.columns]  # fmt: skip
+    warning = block.warn(view, shown) if block.warn else ""
+    return [
+        *heading,
+        *([Text(block.lead)] if block.lead else []),
+        *([Text(warning, "warning")] if warning else []),
+        Table(block.title, tuple(heads), rows, tall=len(rows) > 12, strong=tuple(strong)),
+        *([Text(block.note, "small")] if block.note else []),
+    ]
+
+
+def _labels(view: View, of: Of, e: Estimate, columns: int) -> list[Cell]:
+    """What a row is of, in so many columns; its note stands beside the first."""
+    text, note = view.row_label(of, e), view.said(of.note, e) if of.note else ""
+    texts = (text.split("|") + [""] * columns)[:columns]
+    return [Cell(said, note if not place else "") for place, said in enumerate(texts)]
+
+
+def _cell(view: View, column: blocks.Column, e: Estimate) -> Cell:
+    own = view.beside(column.measure, e) if column.measure else e
+    if callable(column.what):
+        return Cell(column.what(view, e), quiet=column.quiet)
+    if own is None:
+        return Cell("not defined for the mean over models" if view.model == POOLED else DASH)
+    if column.what == "verdict":
+        word, icon = said_verdict(verdict_of(own.verdict))
+        return Cell(word or DASH, icon=icon, title=own.why or "")
+    if column.what == "n":
+        return Cell(count(own.n))
+    if column.what == "floor":
+        return Cell(view.floor(own))
+    if column.what == "tally":
+        return Cell(DASH if own.value is None or own.n is None else f"{round(own.value * own.n)} of {own.n}")
+    noise = view.numbers.size(own)
+    chance = ""
+    if column.what == "chance" and noise is not None and noise.floor_high is not None:
+        chance = f"by chance {number(noise.floor, noise.unit)}, 95% below {number(noise.floor_high, noise.unit)}"
+    below = tuple(filter(None, [view.interval(own), chance]))
+    return Cell(view.value(own), below=below, sort=own.value, strong=view.found(own), of=own)
+
+
+def overview(block: blocks.Overview, view: View) -> list[Content]:
+    """One line per cell of a breakdown."""
+    models = [view.model] if view.model == POOLED else list(dict.fromkeys([view.model, *view.models]))
+    named = len(models) > 1
+    cells: dict[tuple[str | None, ...], dict[str, list[Estimate]]] = {}
+    for model in models:
+        for e in (one for of in block.of for one in view.at(model).rows(replace(of, order="given"))):
+            key = tuple(e[name] for name in block.over)
+            cells.setdefault(key, {}).setdefault(model, []).append(e)
+    rows = [
+        _line(block, view.at(model, dict(zip(block.over, key, strict=True))), own, named=named)
+        for key, by in _grouped(cells, block.over, view).items() for model, own in by.items()
+    ]  # fmt: skip
+    if not rows:
+        return [Text(block.empty, "empty")] if block.empty else []
+    heads = [
+        *([Head("Model")] if named else []),
+        *(Head(title) for title in block.heads),
+        Head("Found", number=True),
+        *(Head(title, sort=False) for title in block.ends),
+        Head("Spread", number=True),
+        Head("Noise floor", sort=False),
+        Head("Verdict"),
+    ]
+    lead = [Text(block.lead)] if block.lead else []
+    return [*lead, Table(block.title, tuple(heads), rows)]
+
+
+def _grouped(
+    cells: dict[tuple[str | None, ...], T], over: tuple[str, ...], view: View
+) -> dict[tuple[str | None, ...], T]:
+    """Cells of one level of the first label together, in the order in which they appear; others as the study has them.
+
+    Levels without a known order keep that in which they appear.
+    """
+    first = list(dict.fromkeys(key[0] for key in cells))
+    orders = [view.titles.levels(name) for name in over[1:]]
+
+    def place(key: tuple[str | None, ...]) -> tuple[int, ...]:
+        later = (order.index(one) if one in order else -1 for order, one in zip(orders, key[1:], strict=True))
+        return (first.index(key[0]), *later)
+
+    return dict(sorted(cells.items(), key=lambda item: place(item[0])))
+
+
+def _line(block: blocks.Overview, view: View, own: Sequence[Estimate], *, named: bool) -> tuple[Cell, ...]:
+    known = [e for e in own if e.value is not None]
+    found = [e for e in known if view.numbers.moved(e)]
+    first = own[0]
+    spread = next(iter(view.rows(block.spread)), None)
+    word, icon = said_verdict(None if spread is None else verdict_of(spread.verdict))
+    return (
+        *([Cell(view.model)] if named else []),
+        *(Cell(text) for text in view.said(block.label, first).split("|")),
+        Cell(f"{len(found)} of {len(known)}", sort=len(found)),
+        *(Cell(", ".join(outermost(block.row, view, found, up=up)) or DASH) for up in (True, False)),
+        Cell(view.value(spread), below=(view.interval(spread),), sort=spread.value if spread else None, of=spread),
+        Cell(view.floor(spread)),
+        Cell(word or DASH, icon=icon),
+    )
+
+
+def outermost(row: str, view: View, found: Sequence[Estimate], *, up: bool, most: int = 3) -> list[str]:
+    """The outermost findings of a direction, in words."""
+    side = sorted((e for e in found if ((e.value or 0) > 0) == up), key=lambda e: -abs(e.value or 0.0))
+    return [view.said(row, e) for e in side[:most]]

@@ -1,0 +1,320 @@
+"""Estimates of one model as blocks see them: selected by declaration, and written in words."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import polars as pl
+
+from facevalue.measures.base import Measure
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex, made
+from facevalue.report import formatting
+from facevalue.report.blocks.forms import filled
+from facevalue.report.formatting import (
+    CROSSED,
+    DASH,
+    NOT_MEASURABLE,
+    Titles,
+    detail,
+    is_signed,
+    number,
+    share_of_chance,
+    why_no_interval,
+    worst_case,
+)
+from facevalue.report.headline import detectable
+
+Levels = Mapping[str, str | None]
+TITLED, MOST = 40_000, 120_000
+"""Cells of a page up to which each says everything when pointed at, and from which on large grids are left out."""
+
+
+class View:
+    """What a block sees: see `facevalue.protocol.look.Look`.
+
+    Parameters
+    ----------
+    numbers, titles, measures:
+        All estimates, wording of levels, definitions.
+    model:
+        Whose estimates are shown.
+    bound:
+        Labels that a surrounding block fixes.
+    sizes:
+        Cells of large tables, by model.
+    """
+
+    def __init__(
+        self, numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], model: str = "",
+        bound: Levels | None = None, sizes: Mapping[str, int] | None = None,
+    ) -> None:  # fmt: skip
+        self.numbers = numbers
+        self.titles = titles
+        self.measures: Mapping[str, Measure] = {m.name: m for m in measures}
+        clusters = {m.cluster for m in measures}
+        self.unit_name = (
+            "faces" if clusters <= {"identity"} else f"{clusters.pop()}s" if len(clusters) == 1 else "units"
+        )
+        self.model = model or numbers.primary
+        self.models: Sequence[str] = numbers.plain or numbers.models
+        self.sizes: Mapping[str, int] = sizes or {}
+        self._bound = dict(bound or {})
+        self._measures = tuple(measures)
+
+    def at(self, model: str = "", bound: Levels | None = None) -> "View":
+        """The same for another model, or with more labels fixed."""
+        return View(
+            self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})}, self.sizes
+        )
+
+    def of_model(self, model: str) -> "View":
+        """The same for another model."""
+        return self.at(model)
+
+    def frame(self, of: Of, model: str = "") -> pl.DataFrame:
+        """The rows of a selection, in the order of the table; every label that it does not name is missing."""
+        optional = {name.removesuffix("?") for name in of.by if name.endswith("?")}
+        named = {name.removesuffix("?") for name in of.by}
+        conditions: list[pl.Expr] = []
+        for name in self.numbers.labels:
+            column = pl.col(name)
+            if name in of.where:
+                conditions.append(_at(column, of.where[name]))
+            elif name in named and name in self._bound:
+                conditions.append(column.eq_missing(pl.lit(self._bound[name], pl.String)))
+            elif name in named and name not in optional:
+                conditions.append(column.is_not_null())
+            elif name not in named:
+                conditions.append(column.is_null())
+            if not of.crossed:
+                conditions.append(column.str.contains(CROSSED, literal=True).not_().fill_null(value=True))
+            if name in of.without:
+                conditions.append(column.ne_missing(pl.lit(of.without[name])))
+        required = {*(named - optional), *(name for name, level in of.where.items() if _set(level))}
+        who: str | None = model or self.model
+        if of.intervention:
+            who = self.numbers.under(str(who), of.intervention)
+        parts = [self.numbers.part(measure, who or "") for measure in of.measures]
+        frame = pl.concat(parts) if len(parts) > 1 else parts[0]
+        if not required <= {*self.numbers.labels}:
+            return frame.clear()
+        return frame.filter(conditions) if frame.height else frame
+
+    def rows(self, of: Of, model: str = "") -> list[Estimate]:
+        """The estimates of a selection, in its order."""
+        found = list(made(self.frame(of, model)))
+        if of.points:
+            found = [e.in_points() if e.unit == "share" else e for e in found]
+        rows = self.ordered(found, of)
+        return rows if of.most is None else rows[: of.most]
+
+    def ordered(self, rows: list[Estimate], of: Of) -> list[Estimate]:
+        """Estimates in the order of a selection; those without a value last."""
+        keys: dict[str, Callable[[Estimate], object]] = {
+            "value": lambda e: (e.value is None, -(e.value or 0.0)),
+            "size": lambda e: (e.value is None, -abs(e.value or 0.0)),
+            "clearest": lambda e: (e.value is None, -beyond(e)),
+            "found": lambda e: (not self.found(e), e.value is None, -beyond(e)),
+            "surest": lambda e: (not self.found(e), e.p is None, e.p or 0.0, -(e.value or 0.0)),
+            "largest": lambda e: (not self.found(e), -(e.value or 0.0)),
+            "labels": lambda e: self.row_label(of, e),
+        }
+        key = keys.get(of.order)
+        return rows if key is None else sorted(rows, key=key)  # type: ignore[arg-type]
+
+    def one(self, measure: str, **levels: str | None) -> Estimate | None:
+        """The estimate at these levels, over everything else; None if there is none."""
+        known = {name: level for name, level in levels.items() if level is not None}
+        return self.numbers.one(measure, self.model, **known)
+
+    def beside(self, measure: str, estimate: Estimate) -> Estimate | None:
+        """Another measure of the same cell."""
+        return self.numbers.beside(measure, estimate)
+
+    def found(self, estimate: Estimate) -> bool:
+        """Whether a difference was found."""
+        return self.numbers.tested(estimate)
+
+    def signed(self, measure: str) -> bool:
+        """Whether values of a measure carry a sign."""
+        known = self.measures.get(measure)
+        return is_signed(known) if known else measure in self.numbers.reading.sizes
+
+    def detail(self, e: Estimate, *, brief: bool = False) -> str:
+        """A tooltip."""
+        floor, corrected = self.numbers.size(e), self.numbers.corrected(e)
+        signed = self.signed(e.measure)
+        return detail(e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief)
+
+    def value(self, estimate: Estimate | None) -> str:
+        """A value in words, or a dash."""
+        if estimate is None:
+            return DASH
+        return number(estimate.value, estimate.unit, signed=self.signed(estimate.measure))
+
+    def interval(self, estimate: Estimate | None) -> str:
+        """An interval, or why there is none."""
+        if estimate is None:
+            return NOT_MEASURABLE
+        return formatting.interval(estimate, signed=self.signed(estimate.measure)) or why_no_interval(estimate)
+
+    def floor(self, e: Estimate | None) -> str:
+        """What chance alone shows, its mean and its end; a dash if that is not known."""
+        if e is None or e.floor_high is None:
+            return DASH
+        return f"{number(e.floor, e.unit)}, 95% below {number(e.floor_high, e.unit)}"
+
+    def measure_title(self, measure: str) -> str:
+        """A measure's title."""
+        known = self.measures.get(measure)
+        return known.title if known else measure
+
+    def title(self, column: str, level: str | None, estimate: Estimate | None = None) -> str:
+        """The wording of a level."""
+        if level is None:
+            return formatting.DASH
+        if column == "variation" and estimate is not None:
+            return self.titles.variation(estimate["attribute"], level)
+        return self.titles.get(column, level)
+
+    def raw(self, column: str, level: str | None) -> str:
+        """A level as the study writes it; empty for none."""
+        return "" if level is None else self.titles.known(column, level) or level
+
+    def said(self, form: str, estimate: Estimate, more: Mapping[str, str] | None = None) -> str:
+        """A form filled in with an estimate's labels and numbers.
+
+        The name of a measure stands for its value in the same cell. Manners: `lower`; `raw` as the study writes it;
+        `poles` of a scenario; `kind` of a scenario's category; `short` for narrow columns; another label, whose wording
+        is taken; of measures `interval`, and `round` for whole percents.
+        """
+
+        def fill(name: str, how: str) -> str | None:
+            if more and name in more:
+                return more[name]
+            if name in _NUMBERS:
+                return _NUMBERS[name](self, estimate)
+            if name in self.measures:
+                other = self.beside(name, estimate)
+                return None if other is None or other.value is None else _measured(self, other, how)
+            level = estimate[name]
+            if level is None:
+                return None
+            return self._manner(name, level, how, estimate)
+
+        return filled(form, fill)
+
+    def _manner(self, name: str, level: str, how: str, estimate: Estimate) -> str | None:
+        if how == "raw":
+            return self.raw(name, level)
+        if how == "poles":
+            return self.titles.poles(level)
+        if how == "kind":
+            kind = self.titles.category_of(level)
+            return self.titles.get("category", kind) if kind else None
+        text = self.title(name, level, estimate)
+        if how == "lower":
+            return text.lower()
+        if how and how != "short":
+            return self.titles.get(how, level)
+        return text.removeprefix("Monk ") if how == "short" else text
+
+    def row_label(self, of: Of, e: Estimate) -> str:
+        """What a row is of: its form, or all its labels."""
+        if of.label:
+            return self.said(of.label, e)
+        levels = [self.title(name, level, e) for name, level in e.labels.items() if level is not None]
+        return ", ".join(levels) or "everything"
+
+    def label_note(self, of: Of, e: Estimate) -> tuple[str, str]:
+        """A row's text, and the smaller text beside it."""
+        return self.row_label(of, e).replace("|", ", "), self.said(of.note, e) if of.note else ""
+
+    def known(self, rows: Iterable[Estimate]) -> list[Estimate]:
+        """Those that can be judged."""
+        return [e for e in rows if e.value is not None and e.verdict != Verdict.NOT_MEASURABLE]
+
+    def detectable(self, rows: list[Estimate]) -> float | None:
+        """The effect that the typical estimate would have found with 80% power."""
+        return detectable(rows)
+
+    @property
+    def cells(self) -> int:
+        """Cells of the page's large tables."""
+        return sum(self.sizes.get(model, 0) for model in self.shown_models)
+
+    @property
+    def shown_models(self) -> tuple[str, ...]:
+        """Models whose large tables are shown: all that the page has room for."""
+        every = tuple(self.models)
+        first = self.model if self.model in every else every[0] if every else ""
+        return every if sum(self.sizes.get(model, 0) for model in every) <= TITLED else (first,)
+
+    @property
+    def left_out(self) -> str:
+        """What was left out for the size of the page; empty if nothing."""
+        out = []
+        if self.cells > MOST:
+            out.append("The largest tables are left out for size.")
+        if self.cells > TITLED:
+            out.append("Only marked cells say more when pointed at, for size.")
+        if len(self.shown_models) < len(self.models):
+            out.append(f"Tables are those of {self.shown_models[0]}; the others' are in the reports of their own runs.")
+        return " ".join([*out, "The table of estimates has everything."]) if out else ""
+
+    @property
+    def whose(self) -> str:
+        """How a sentence about the model begins."""
+        if self.model == POOLED:
+            return f"averaged over {len(self.models)} models, "
+        return f"for {self.model}, " if len(self.models) > 1 else ""
+
+
+def beyond(e: Estimate) -> float:
+    """How many noise floors high an estimate is, or how many standard errors from none; 0 if that can't be said.
+
+    Examples
+    --------
+    >>> beyond(Estimate("gap", "m", value=-3.0, se=1.5)), beyond(Estimate("gap", "m", value=3.0))
+    (2.0, 0.0)
+    """
+    scale = e.floor_high or e.se or (e.high - e.low if e.high is not None and e.low is not None else 0.0)
+    return abs(e.value) / scale if e.value is not None and scale else 0.0
+
+
+def _set(level: str | tuple[str | None, ...] | None) -> bool:
+    """Whether a label must be set to be at this level."""
+    return level is not None and not (isinstance(level, tuple) and None in level)
+
+
+def _at(column: pl.Expr, level: str | tuple[str | None, ...] | None) -> pl.Expr:
+    if isinstance(level, tuple):
+        known = column.is_in([one for one in level if one is not None]).fill_null(value=False)
+        return known | column.is_null() if None in level else known
+    return column.eq_missing(pl.lit(level, pl.String))
+
+
+def _measured(view: View, e: Estimate, how: str) -> str:
+    if how == "interval":
+        return formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)"
+    return f"{e.value:.0f}%" if how == "round" and e.unit == "%" else view.value(e)
+
+
+def _with_interval(view: View, e: Estimate) -> str:
+    return f"{view.value(e)} {formatting.interval(e, signed=view.signed(e.measure))}".strip()
+
+
+def _floor(_view: View, e: Estimate) -> str | None:
+    return None if e.floor_high is None else number(e.floor_high, e.unit)
+
+
+_NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {
+    "value": _with_interval,
+    "interval": lambda view, e: formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)",
+    "number": lambda view, e: view.value(e),
+    "q": lambda _, e: None if e.q is None else share_of_chance(e.q),
+    "floor": _floor,
+    "bounds": lambda view, e: worst_case(e, signed=view.signed(e.measure)),
+    "measure": lambda view, e: view.measure_title(e.measure),
+    "model": lambda _, e: e.model,
+}

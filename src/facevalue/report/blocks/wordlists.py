@@ -1,0 +1,73 @@
+"""Words that mark groups, each with its numbers and a sentence in which it stands."""
+
+from collections.abc import Mapping
+
+from facevalue.protocol import blocks
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import Estimate
+from facevalue.report.blocks.content import Cell, Content, Head, Part, Table, Text
+from facevalue.report.blocks.intervals import said_verdict
+from facevalue.report.blocks.view import View
+from facevalue.report.data import Sentence
+from facevalue.report.formatting import DASH, count, number, share_of_chance
+from facevalue.report.verdict import verdict_of
+
+Sentences = Mapping[tuple[str | None, ...], Sentence]
+
+
+def word_lists(block: blocks.WordLists, view: View, sentences: Sentences) -> list[Content]:
+    """A list of words of each group, those found first, then by rank."""
+    groups: dict[tuple[str | None, ...], list[Estimate]] = {}
+    others = [name for name in block.of.labels if name != block.word]
+    for e in view.rows(block.of):
+        groups.setdefault(tuple(e[name] for name in others), []).append(e)
+    if not groups:
+        return [Text(block.empty, "empty")] if block.empty else []
+    out: list[Content] = []
+    for key in sorted(groups, key=str):
+        own = groups[key]
+        found = sum(view.found(e) for e in own)
+        own = sorted(own, key=lambda e: (not view.found(e), -_size(view.beside(block.rank, e))))
+        title, _, note = view.said(block.title, own[0]).partition("|")
+        rows = [_row(block, view, e, sentences) for e in own[: block.most]]
+        shown: list[Content] = [Table(f"Words of {title} {note}", _heads(block), rows)]
+        levels = dict(zip(others, key, strict=True))
+        where = {**block.published.where, **{n: v for n, v in levels.items() if n in block.published.labels and v}}
+        ranked = view.rows(Of(block.published.measure, block.published.by, where))
+        ranked = sorted(ranked, key=lambda e: e.value or 0.0)[: block.most]
+        names = ", ".join(dict.fromkeys(e[block.word] or "(empty word)" for e in ranked))
+        if names:
+            shown.append(Text(f"{block.published_title}: {names}.", "small"))
+        note = f"{note}: {found or 'none'} of {len(own)} words found"
+        out.append(Part(title, shown, note, "open" if found or not out else "closed", class_="numbers wordlist"))
+    return out
+
+
+def _heads(block: blocks.WordLists) -> tuple[Head, ...]:
+    return (
+        Head("Word"), Head(block.rank_title, number=True), Head("Log odds", number=True),
+        Head("95% interval", sort=False), Head("Tokens", number=True), Head("Descriptions", number=True),
+        Head("q", number=True), Head("Verdict"), Head("In a sentence of the run", sort=False),
+    )  # fmt: skip
+
+
+def _row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sentences) -> tuple[Cell, ...]:
+    rank = view.beside(block.rank, e)
+    word, icon = said_verdict(verdict_of(e.verdict))
+    quoted = sentences.get((e["dimension"], e["group"], e[block.word]))
+    said = Cell(DASH, quiet=True) if quoted is None else Cell("", marked=tuple(quoted.parts))
+    return (
+        Cell(e[block.word] or "", strong=view.found(e), title=view.detail(e), of=e),
+        Cell(DASH if rank is None else number(rank.value, rank.unit)),
+        Cell(number(e.value, e.unit, signed=True)),
+        Cell(view.interval(e)),
+        Cell(count(e.n)),
+        Cell(DASH if rank is None else count(rank.n)),
+        Cell(share_of_chance(e.q)),
+        Cell(word or DASH, icon=icon),
+        said,
+    )
+
+
+def _size(e: Estimate | None) -> float:
+    return 0.0 if e is None or e.value is None else abs(e.value)

@@ -1,0 +1,86 @@
+"""A page made ready: everything that HTML, terminal and JSON show of a study."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+
+from facevalue.protocol.blocks import Grid
+from facevalue.protocol.lookup import EstimateIndex, Reading
+from facevalue.protocol.page import Findings, Page
+from facevalue.report.blocks.content import SectionContent
+from facevalue.report.blocks.layout import Builder
+from facevalue.report.blocks.view import View
+from facevalue.report.cards import cards
+from facevalue.report.changes import Changed, changed
+from facevalue.report.checks import Card, self_check
+from facevalue.report.data import ReportData
+from facevalue.report.default import sections_of
+from facevalue.report.drift import drift_card
+from facevalue.report.findings import headline
+from facevalue.report.formatting import Titles
+from facevalue.report.headline import Headline
+from facevalue.report.judged import HowJudged, how_judged
+from facevalue.report.sections import page_of
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Everything that a report shows of estimates.
+
+    Attributes
+    ----------
+    page:
+        What was declared.
+    view:
+        The estimates, and how they are written.
+    answer, cards, judged, sections, changed:
+        Headline, reasons to trust or doubt, how numbers were judged, the study's sections, what interventions changed.
+    """
+
+    page: Page
+    view: View
+    answer: Headline
+    cards: list[Card]
+    judged: HowJudged | None
+    sections: list[SectionContent]
+    changed: list[Changed]
+
+
+def built(data: ReportData) -> Built:
+    """Make a page ready."""
+    page = data.page or page_of(data.study.name)
+    numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], reading(page))
+    titles = Titles(page.titles, data.titles)
+    view = View(numbers, titles, data.study.measures)
+    view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view))
+    return Built(
+        page,
+        view,
+        headline(page, view),
+        [*cards(page, data, view), *drift_card(numbers, data.runs), *self_check(data.runs)],
+        how_judged(data, numbers),
+        [Builder.of(view, data.examples).section(section) for section in sections_of(page, view)],
+        changed(numbers, titles, data.study.measures),
+    )
+
+
+def _sizes(page: Page, view: View) -> dict[str, int]:
+    """Cells of the page's grids, by model."""
+    grids = [block.of for block in _grids(page.sections)]
+    return {model: sum(view.frame(of, model).height for of in grids) for model in view.models}
+
+
+def _grids(part: object) -> Iterator[Grid]:
+    if isinstance(part, Grid):
+        yield part
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _grids(one)
+    elif is_dataclass(part):
+        for one in fields(part):
+            yield from _grids(getattr(part, one.name))
+
+
+def reading(page: Page) -> Reading:
+    """Which of a page's measures go together; models that have a value of its lead come first."""
+    leads = {name for lead in page.lead if isinstance(lead, Findings) for of in lead.of for name in of.measures}
+    return Reading(next(iter(leads)) if len(leads) == 1 else "", page.sizes, page.corrected)

@@ -1,0 +1,153 @@
+"""Cards that follow from a page's declaration and its lead: rates, bounds, noise floor, sampled units."""
+
+from collections.abc import Sequence
+from math import inf
+from statistics import median
+
+from facevalue.protocol.cards import Rate, Stated
+from facevalue.protocol.lookup import Estimate
+from facevalue.protocol.page import Findings, Page
+from facevalue.report.blocks.view import View
+from facevalue.report.checks import FEW, Card, Status, kind_card, of_runs, worst
+from facevalue.report.data import ReportData, RunFacts
+from facevalue.report.findings import leading, row, rows_of, sized
+from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
+
+
+def cards(page: Page, data: ReportData, view: View) -> list[Card]:
+    """All cards of a page, in the order in which they are shown."""
+    return [*of_estimates(page, view, data.runs), kind_card(data.kind, page.pictures), *of_runs(data.runs, data.kind)]
+
+
+def of_estimates(page: Page, view: View, runs: Sequence[RunFacts] = ()) -> list[Card]:
+    """Cards that need nothing but the estimates."""
+    rates = (_rate(rate, view, runs) for rate in page.rates)
+    stated = (_stated(one(view) if callable(one) else one, view) for one in page.stated)
+    leads = leading(page, view)
+    return [
+        *(card for card in rates if card is not None),
+        *(_bounds(leads[0], view) if leads else []),
+        *(card for card in stated if card is not None),
+        *([_floor(page, leads, view)] if page.units.floor else []),
+        _units(page, leads, view),
+    ]
+
+
+def warnings(page: Page, view: View) -> list[str]:
+    """What to be careful about, for the terminal: cards that are no more than cautions."""
+    grave = [c for c in of_estimates(page, view) if c.status in (Status.CAUTION, Status.PROBLEM)]
+    return [f"{card.title}: {'; '.join(card.lines) or card.value}. {card.note}".replace("..", ".") for card in grave]
+
+
+def _judged(rate: Rate, e: Estimate) -> Status:
+    away = abs((e.value or 0.0) - rate.neutral)
+    return Status.OK if away < rate.fine else Status.CAUTION if away < rate.problem else Status.PROBLEM
+
+
+def _rate(rate: Rate, view: View, runs: Sequence[RunFacts]) -> Card | None:
+    """The number farthest from where it should be, of each model."""
+    name = rate.name or rate.of.measures[0]
+    every = {model: view.at(model).rows(rate.of) for model in view.models}
+    known = {
+        model: max(measured, key=lambda e: abs((e.value or 0.0) - rate.neutral))
+        for model, rows in every.items() if (measured := [e for e in rows if e.value is not None])
+    }  # fmt: skip
+    if not known:
+        if not rate.missing and not any(every.values()):
+            return None
+        if rate.exact and any(run.exact for run in runs):
+            return Card(name, rate.title, NOT_MEASURABLE, rate.exact, Status.NOTE)
+        status = Status(rate.missing) if rate.missing else Status.PROBLEM
+        return Card(name, rate.title, rate.unmeasured, rate.unmeasured_note or rate.note, status)
+
+    def text(e: Estimate | None) -> str:
+        if e is None:
+            return NOT_MEASURABLE
+        signed = view.signed(e.measure)
+        where = view.said(rate.where, e) if rate.where else ""
+        said = f"{number(e.value, e.unit, signed=signed)} {interval(e, signed=signed) or '(no interval)'}"
+        return f"{said} {where}".strip()
+
+    many = len(view.models) > 1
+    lines = tuple(f"{model}: {text(known.get(model))}" for model in view.models) if many else ()
+    gravest = max(known.values(), key=lambda e: abs((e.value or 0.0) - rate.neutral))
+    lost = len(known) < len(view.models) and rate.missing != "note"
+    status = worst([_judged(rate, e) for e in known.values()] + [Status.PROBLEM] * lost)
+    note = rate.note
+    if rate.exact and status is Status.PROBLEM and any(run.exact for run in runs):
+        note, status = rate.exact, Status.CAUTION
+    return Card(name, rate.title, text(gravest) + (" at worst" if many else ""), note, status, lines)
+
+
+def _stated(one: Stated, view: View) -> Card | None:
+    views = [view.at(model) for model in view.models]
+    if one.when and not any(own.rows(of) for own in views for of in one.when):
+        return None
+    if any(e.value is not None for own in views for of in one.unless for e in own.rows(of)):
+        return None
+    return Card(one.name, one.title, one.value, one.note, Status(one.status))
+
+
+def _bounds(lead: Findings, view: View) -> list[Card]:
+    """Findings whose sign hangs on what the missing answers were; no card where that is not known."""
+    rows = [e for model in view.models for e in rows_of(lead, view.at(model)) if e.has_bounds]
+    if not rows:
+        return []
+    title = "If missing answers went one way"
+    found = [e for e in rows if view.numbers.moved(e)]
+    turned = [e for e in found if e.sign_open]
+    rule = "Worst case: every missing answer one way on one side of a comparison and the other way on the other."
+    if not found:
+        return [Card("bounds", title, "No difference to check", rule, Status.NOTE)]
+    if not turned:
+        note = f"{rule} Each {lead.effect} found keeps its sign, whatever the missing answers were."
+        return [Card("bounds", title, "Every sign holds", note, Status.OK)]
+    many = len(view.models) > 1
+    lines = tuple(f"{e.model + ': ' if many else ''}{row(lead, view, e)}: {worst_case(e, signed=True)}" for e in turned)
+    note = (
+        f"{rule} The direction of the {lead.effect}s named here is not certain: a difference found may be due to who "
+        "answered."
+    )
+    return [Card("bounds", title, f"{len(turned)} of {len(found)} signs not certain", note, Status.CAUTION, lines)]
+
+
+def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
+    title = page.units.floor
+    rows = rows_of(leads[0], view) if leads else []
+    floors = [f for f in map(view.numbers.floor, rows) if f is not None]
+    if not floors:
+        status = Status.PROBLEM if rows else Status.NOTE
+        return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
+    lead, unit = leads[0], rows[0].unit
+    noun, typical = lead.noun[0], median(floors)
+    note = f"Without any effect, the typical {noun} stays within this in 95 of 100 audits."
+    if page.units.floor_note:
+        note = page.units.floor_note.format(least=number(min(floors), unit), most=number(max(floors), unit))
+    least = view.detectable(rows)
+    if least == inf:
+        note += f" For the typical {noun}, no {lead.effect}, however large, would have been found with 80% power."
+    elif least is not None:
+        size = sized(lead, least, unit)
+        note += f" For the typical {noun}, a {lead.effect} is found with 80% power from about {size} up."
+    if not view.numbers.judged:
+        above = sum(1 for e in rows if e.value is not None and abs(e.value) > (view.numbers.floor(e) or 0.0))
+        note += f" {above} of {len(rows)} are above their own floor."
+    size = sized(lead, typical if lead.largest is None else min(typical, lead.largest), unit)
+    return Card("floor", title, f"±{size}" if view.signed(rows[0].measure) else size, note, Status.NOTE)
+
+
+def _units(page: Page, leads: Sequence[Findings], view: View) -> Card:
+    units = page.units
+    rows = [e for of in units.of for e in view.rows(of)] or [e for lead in leads[:1] for e in rows_of(lead, view)]
+    sizes = [e.clusters for e in rows if e.clusters]
+    if not sizes:
+        return Card(
+            units.name, units.title, NOT_MEASURABLE, units.none, Status.PROBLEM if units.strict else Status.NOTE
+        )
+    least, middle = min(sizes), int(median(sizes))
+    value = count(middle) if least == middle else f"{count(middle)} typical, {count(least)} at least"
+    if least < FEW:
+        some = "" if least == middle else " for some"
+        status = Status.CAUTION if least >= 10 else Status.PROBLEM
+        return Card(units.name, units.title, value, f"Fewer than {FEW}{some}: {units.few}", status)
+    return Card(units.name, units.title, value, units.enough, Status.OK)

@@ -1,0 +1,55 @@
+"""Reports of stored runs, for commands and notebooks alike."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from facevalue.report.collect import gather
+from facevalue.report.html import write, write_json
+from facevalue.runs.estimates_file import write_estimates
+from facevalue.runs.joined import estimate
+from facevalue.runs.ratings import with_ratings
+from facevalue.runs.stored import StoredRun, Tally
+from facevalue.store.files import ESTIMATES
+
+
+class Written(NamedTuple):
+    """What is to be said of a report.
+
+    Attributes
+    ----------
+    tallies:
+        Per run's folder what was counted.
+    said:
+        Lines for people.
+    """
+
+    tallies: Mapping[str, Tally]
+    said: Sequence[str]
+
+
+def report(
+    runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
+) -> Written:
+    """Measure, gather and write; the estimates of a single run are kept in its folder.
+
+    Parameters
+    ----------
+    runs:
+        Of one study, asked the same but for its parts.
+    out:
+        An HTML file.
+    margins:
+        Largest differences that would not matter, by measure, if chosen after the run.
+    data:
+        A JSON file for the same page; none if not given.
+    """
+    estimates, tallies = estimate(runs, margins)
+    if len(runs) == 1:
+        write_estimates(estimates, runs[0].folder / ESTIMATES)
+    shown, said = with_ratings(estimates, runs)
+    made = gather(runs, shown, tallies)
+    write(out, made)
+    if data is not None:
+        write_json(data, made)
+    return Written(tallies, said)

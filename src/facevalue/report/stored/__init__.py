@@ -1,0 +1,33 @@
+"""What of a run's stored answers a page shows: questions, answers, sentences, pictures."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from facevalue.protocol.examples import Compared
+from facevalue.protocol.lookup import EstimateIndex
+from facevalue.protocol.page import Page
+from facevalue.report.blocks.view import View
+from facevalue.report.data import AnyExample
+from facevalue.report.formatting import Titles
+from facevalue.report.stored.compared import find_compared
+from facevalue.report.stored.galleries import find_galleries
+from facevalue.report.stored.wanted import find_quotes, find_wanted
+from facevalue.runs.stored import StoredRun
+
+
+def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[AnyExample]:
+    """Stored answers behind the findings, sentences with marked words, and what was shown."""
+    study = runs[0].study
+    titles = Titles(page.titles, study.titles)
+    view = View(EstimateIndex(estimates, [run.model for run in runs]), titles, runs[0].measures)
+    out: list[AnyExample] = []
+    if isinstance(page.examples, Compared):
+        out += find_compared(page.examples, runs, view)
+    elif page.examples is not None:
+        out += find_wanted(page.examples, runs, view)
+    if page.quoted is not None:
+        out += find_quotes(page.quoted, runs[0], view)
+    if page.gallery is not None:
+        out += find_galleries(page.gallery, runs[0], titles)
+    return out

@@ -1,0 +1,141 @@
+"""Stored answers about one unit's stimulus without and with what was changed, behind the strongest findings."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.protocol import Study
+from facevalue.protocol.examples import Compared
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import Estimate
+from facevalue.report.blocks.view import View
+from facevalue.report.data import Example
+from facevalue.report.stored.replies import said
+from facevalue.runs.pictures import shown
+from facevalue.runs.stored import StoredRun, first_valid
+from facevalue.store import read_responses
+from facevalue.types import Image, Option
+
+
+def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> list[Example]:
+    """The strongest changes, findings first, each at its strongest level within, on the unit closest to the mean.
+
+    Parameters
+    ----------
+    declared:
+        What the page says of them.
+    runs, view:
+        Answers, and estimates of all models.
+    """
+    of = declared.of
+    run = next((r for r in runs if any(e.value is not None for e in view.rows(of, r.model))), runs[0])
+    own = view.at(run.model)
+    strongest = sorted((e for e in own.rows(of) if e.value is not None), key=lambda e: not own.found(e))
+    out = []
+    for e in strongest[: declared.most]:
+        levels = {name: e[name] for name in of.labels}
+        same = own.at(bound=levels).rows(Of(of.measure, (*of.by, declared.within), order="size"))
+        alike = [one for one in same if one.value is not None and np.sign(one.value) == np.sign(e.value or 0.0)]
+        example = _example(declared, run, view, alike[0]) if alike else None
+        if example is not None:
+            out.append(example)
+    return out
+
+
+def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Example | None:
+    study, within = run.study, e[declared.within] or ""
+    levels = {name: e[name] or "" for name in declared.of.labels}
+    bases = declared.bases(study.manifest, levels)
+    numbers = _numbers(declared, study, levels, within, bases)
+    if not numbers.size:
+        return None
+    stored = read_responses(run.folder, int(numbers.min()), int(numbers.max()))
+    stored = stored.filter(pl.col("trial").is_in(numbers))
+    factors = study.design.trials(stored["trial"].to_numpy())
+    rows = pl.concat([factors, stored.drop("trial")], how="horizontal")
+    rows = rows.with_columns(*study.answer(rows).select("weight", "na").get_columns(), pl.col("repeat").alias("reply"))
+    judged = first_valid(rows, study.repeats).filter(pl.col("weight").is_not_null())
+    pairs = _pairs(declared, judged, bases)
+    if not pairs.height:
+        return None
+    chosen = pairs.sort((pl.col("shift") - e.value).abs()).row(0, named=True)
+    question = study.ask(factors.filter(pl.col("trial") == chosen["trial"]).head(1))[0]
+    looks = [shown(run, int(chosen[name])) for name in ("trial_base", "trial")]
+    base, variant = (look.images[0] if look.images else None for look in looks)
+    texts = [
+        said(chosen[text], chosen[probs], question.options)
+        for text, probs in (("text_base", "probs_base"), ("text", "probs"))
+    ]
+    attribute, variation = [*levels.values(), ""][:2]
+    return Example(
+        title=view.said(declared.title, e),
+        base_image=base.data if base else None,
+        variant_image=variant.data if variant else None,
+        media_type=(variant or base or Image(b"", "image/png")).media_type,
+        attribute=attribute,
+        variation=variation,
+        scenario=within,
+        prompt=question.prompt,
+        base_answer=texts[0],
+        variant_answer=texts[1],
+        base_phi=chosen["phi_base"],
+        variant_phi=chosen["phi"],
+        base_choice=_choice(chosen["weight_base"], question.options),
+        variant_choice=_choice(chosen["weight"], question.options),
+        model=run.model,
+        base_title=_base_title(declared, study, bases),
+        no_picture=next((look.why for look in looks if not look.images), ""),
+    )
+
+
+def _base_title(declared: Compared, study: Study, bases: Sequence[str]) -> str:
+    """What the stimuli without it are called: as a control, if they are one."""
+    first = declared.of.labels[0]
+    levels = study.manifest.filter(pl.col("image").is_in(list(bases)))[first].drop_nulls().unique()
+    return next((title for level, title in declared.controls.items() if level in levels), declared.base)
+
+
+def _numbers(
+    declared: Compared, study: Study, levels: Mapping[str, str], within: str, bases: Sequence[str]
+) -> npt.NDArray[np.int64]:
+    """Trials about one change and its bases at one level within."""
+    wanted = []
+    changed = pl.all_horizontal(pl.col(name) == level for name, level in levels.items()).fill_null(value=False)
+    first, level = next(iter(levels.items()))
+    for block, offset in zip(study.design.blocks, study.design.offsets, strict=False):
+        if block.constants.get(first) not in (None, level, *declared.controls):
+            continue
+        local = np.arange(len(block), dtype=np.int64)
+        frame = study.design.trials(local + offset, ["image", *levels, declared.within])
+        keep = (pl.col(declared.within) == within) & (pl.col("image").is_in(list(bases)) | changed)
+        wanted.append(frame.filter(keep)["trial"].to_numpy().astype(np.int64))
+    return np.concatenate(wanted) if wanted else np.zeros(0, dtype=np.int64)
+
+
+def _pairs(declared: Compared, judged: pl.DataFrame, bases: Sequence[str]) -> pl.DataFrame:
+    """A row per unit that has both stimuli: their scores, and one reply to the same prompt."""
+    base, varied = (judged.filter(pl.col("image").is_in(list(bases)) == b) for b in (True, False))
+    unit = declared.unit
+    scores = [part.group_by(unit).agg(pl.col("weight").mean().alias("phi")) for part in (base, varied)]
+    both = (
+        scores[1]
+        .join(scores[0], on=unit, suffix="_base")
+        .with_columns((pl.col("phi") - pl.col("phi_base")).alias("shift"))
+    )
+    keys = [name for name in (unit, *declared.same, "repeat") if name in judged.columns]
+    columns = [*keys, "trial", "text", "probs", "weight"]
+    replies = varied.select(columns).join(base.select(columns), on=keys, suffix="_base")
+    # Show a prompt on which the two were told apart, if there is one, so that the example says what happened.
+    telling = replies.sort((pl.col("weight") - pl.col("weight_base")).abs(), descending=True).unique(
+        unit, keep="first", maintain_order=True
+    )
+    return both.join(telling, on=unit)
+
+
+def _choice(weight: float, options: Sequence[Option]) -> str:
+    """The wording of the option that a reply chose: the favourable one has all the weight, or none."""
+    if weight not in (0.0, 1.0):
+        return ""
+    return next((o.text for o in options if (o.level == "favourable") == (weight == 1.0)), "")

@@ -1,0 +1,75 @@
+"""What was shown: stimuli of a few units, one of each level."""
+
+import numpy as np
+import polars as pl
+
+from facevalue.protocol.examples import Gallery as Declared
+from facevalue.report.blocks.forms import filled
+from facevalue.report.data import Gallery
+from facevalue.report.formatting import Titles
+from facevalue.runs.pictures import shown
+from facevalue.runs.stored import StoredRun
+from facevalue.store.reader import collected, scan_responses
+
+
+def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Gallery]:
+    """The first unit of each level, with the first stimulus of each level of another factor.
+
+    Parameters
+    ----------
+    declared:
+        Which factors.
+    run:
+        Only stimuli that were shown in it are taken.
+    titles:
+        Wording of levels.
+    """
+    manifest = run.study.manifest
+    if declared.each not in manifest.columns:
+        return []
+    first = _first_trials(run)
+    asked = manifest.filter(pl.col("image").is_in(list(first)))
+    bases = asked.filter(pl.col(declared.each).is_null())
+    bases = bases.unique(declared.by, keep="first", maintain_order=True) if declared.by in bases.columns else bases
+    out = []
+    for base in bases.head(declared.units).iter_rows(named=True):
+        own = asked.filter(pl.col(declared.unit) == base[declared.unit])
+        rows = own.unique(declared.each, keep="first", maintain_order=True).sort(
+            pl.col(declared.each).is_not_null(),
+            pl.col(declared.each).is_in(list(declared.last)).fill_null(value=False),
+            maintain_order=True,
+        )  # fmt: skip
+        pictures = []
+        for row in rows.iter_rows(named=True):
+            look = shown(run, first[row["image"]])
+            if look.images:
+                pictures.append((_caption(declared, row, titles), look.images[0].data))
+        if len(pictures) > 1:
+            who = titles.get(declared.by, base[declared.by]) if base.get(declared.by) else base[declared.unit]
+            out.append(Gallery(who, tuple(pictures)))
+    return out
+
+
+def _caption(declared: Declared, row: dict[str, str | None], titles: Titles) -> str:
+    level = row[declared.each]
+    if level is None:
+        return declared.base
+    if level in declared.controls:
+        return declared.controls[level]
+
+    def fill(name: str, _how: str) -> str | None:
+        known = row.get(name)
+        if known is None:
+            return None
+        return titles.variation(row.get("attribute"), known) if name == "variation" else titles.get(name, known)
+
+    return filled(declared.caption, fill)
+
+
+def _first_trials(run: StoredRun) -> dict[str, int]:
+    """A trial about each stimulus that was asked about."""
+    design = run.study.design
+    stored = collected(run.folder, scan_responses(run.folder, 0, design.size - 1).select("trial"))["trial"]
+    _, places = np.unique(design.stimulus_numbers(stored.to_numpy().astype(np.int64)), return_index=True)
+    first = design.trials(stored.to_numpy()[places], ["image"])
+    return dict(first.select(pl.col("image").cast(pl.String), "trial").iter_rows())

@@ -1,0 +1,169 @@
+"""Stored answers that a page asks for, and sentences with marked words, found in one pass over the answers."""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+from PIL import Image as Picture
+from PIL import UnidentifiedImageError
+
+from facevalue.protocol.examples import Quoted, Wanted
+from facevalue.protocol.look import Look
+from facevalue.report.blocks.view import View
+from facevalue.report.data import PairExample, Sentence
+from facevalue.report.pictures import smaller
+from facevalue.report.sentences import sentence
+from facevalue.report.stored.replies import said
+from facevalue.runs.pictures import shown
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.store import read_responses
+from facevalue.types import Image
+
+_CHUNKS = 8
+"""Chunks of a million answers that are searched."""
+
+Row = dict[str, object]
+
+
+def find_wanted(choose: Callable[[Look], list[Wanted]], runs: Sequence[StoredRun], view: View) -> list[PairExample]:
+    """An answer for each that is wanted, of the first model of which any is."""
+    for model in dict.fromkeys(run.model for run in runs):
+        own = view.at(model)
+        asked = choose(own)
+        if asked:
+            return [one for run in runs if run.model == model for one in _found(run, asked, own)]
+    return []
+
+
+def _found(run: StoredRun, asked: Sequence[Wanted], view: View) -> Iterator[PairExample]:
+    rows: dict[int, Row] = {}
+    seen: set[tuple[object, ...]] = set()
+    for place, chunk in enumerate(answers(run)):
+        if place >= _CHUNKS or len(rows) == len(asked):
+            break
+        valid = chunk.filter(pl.col("na").is_null())
+        for number, want in enumerate(asked):
+            if number in rows or not set(want.needs) <= set(valid.columns):
+                continue
+            row = _trial(valid, want, seen)
+            if row is not None:
+                rows[number] = row
+                seen.add(_key(want, row))
+    kinds: set[str] = set()
+    for number in sorted(rows):
+        kind = asked[number].instead_of
+        if kind in kinds:
+            continue
+        kinds |= {kind} - {""}
+        yield _example(run, asked[number], rows[number], view)
+
+
+def _key(want: Wanted, row: Row) -> tuple[object, ...]:
+    """What no two examples share all of; columns grouped together may be in any order."""
+    return tuple(
+        frozenset(row.get(name) for name in group) if isinstance(group, tuple) else row.get(group)
+        for group in want.once
+    )
+
+
+def _trial(valid: pl.DataFrame, want: Wanted, seen: set[tuple[object, ...]]) -> Row | None:
+    only = [pl.col(name).cast(pl.String) == level for name, level in want.only if name in valid.columns]
+    same = valid.filter(want.rows, *only)
+    if want.prefer is not None:
+        same = same.sort(want.prefer, descending=True, maintain_order=True)
+    rows = same.iter_rows(named=True)
+    return next((row for row in rows if not want.once or _key(want, row) not in seen), None)
+
+
+def _example(run: StoredRun, want: Wanted, row: Row, view: View) -> PairExample:
+    study, trial = run.study, int(str(row["trial"]))
+    question = study.ask(study.design.trials([trial]))[0]
+    replies = read_responses(run.folder, trial, trial)
+    reply = replies.filter(pl.col("repeat") == row["reply"]).row(0, named=True)
+    look = shown(run, trial)
+    left, right = want.sides(view, row) if want.sides is not None else ("", "")
+    return PairExample(
+        title=want.title(view, row),
+        finding=want.finding,
+        image=_picture(look.images, want.longest),
+        no_picture=look.why,
+        prompt=question.prompt,
+        options=tuple(f"{option.label} {option.text}".strip() for option in question.options),
+        answer=said(reply["text"], reply["probs"], question.options),
+        choice=want.choice(view, row) if want.choice is not None else "",
+        model=run.model,
+        left=left,
+        right=right,
+        longest=want.longest,
+    )
+
+
+def _picture(images: tuple[Image, ...], longest: int) -> bytes | None:
+    """What a trial showed: one picture, or two side by side; None if there is none to show."""
+    if len(images) < 2:
+        return smaller(images[0].data, longest) if images else None
+    parts = [smaller(image.data, longest) for image in images]
+    return smaller(_beside([part for part in parts if part is not None]), 2 * longest)
+
+
+def _beside(parts: Sequence[bytes]) -> bytes | None:
+    """Pictures side by side, of one height."""
+    try:
+        opened = [Picture.open(io.BytesIO(part)).convert("RGB") for part in parts]
+    except (UnidentifiedImageError, OSError):
+        return None
+    if not opened:
+        return None
+    height = min(image.height for image in opened)
+    scaled = [image.resize((max(round(image.width * height / image.height), 1), height)) for image in opened]
+    whole = Picture.new("RGB", (sum(image.width for image in scaled) + 8 * (len(scaled) - 1), height), "white")
+    at = 0
+    for image in scaled:
+        whole.paste(image, (at, 0))
+        at += image.width + 8
+    out = io.BytesIO()
+    whole.save(out, "PNG")
+    return out.getvalue()
+
+
+def find_quotes(declared: Quoted, run: StoredRun, view: View) -> list[Sentence]:
+    """A sentence for each of the clearest words of every group."""
+    asked = _words(declared, view.at(run.model))
+    found: dict[tuple[str, str, str], Sentence] = {}
+    for place, chunk in enumerate(answers(run)):
+        if place >= _CHUNKS or len(found) == len(asked):
+            break
+        if declared.text not in chunk.columns:
+            continue
+        texts = chunk.filter(pl.col("na").is_null() & pl.col(declared.text).is_not_null())
+        for want in asked:
+            quoted = None if want in found else _quoted(declared, texts, *want)
+            if quoted is not None:
+                dimension, group, word = want
+                found[want] = Sentence(
+                    title=word, finding="", image=None, prompt="", options=(), answer=quoted, choice="",
+                    model=run.model, dimension=dimension, group=group, word=word,
+                )  # fmt: skip
+    return list(found.values())
+
+
+def _words(declared: Quoted, view: View) -> list[tuple[str, str, str]]:
+    """Words of which a sentence is wanted: the clearest of each group."""
+    counted: dict[tuple[str | None, ...], int] = {}
+    out = []
+    for e in view.rows(declared.of):
+        key = tuple(e[name] for name in declared.of.labels if name != declared.word)
+        counted[key] = counted.get(key, 0) + 1
+        dimension, group, word = (e[name] for name in ("dimension", "group", declared.word))
+        if counted[key] <= declared.each and dimension and group and word:
+            out.append((dimension, group, word))
+    return list(dict.fromkeys(out))[: declared.most]
+
+
+def _quoted(declared: Quoted, texts: pl.DataFrame, dimension: str, group: str, word: str) -> str | None:
+    column = dimension.replace(" ", "_")
+    if column not in texts.columns:
+        return None
+    own = texts.filter(pl.col(column).cast(pl.String) == group)[declared.text]
+    own = own.filter(own.str.to_lowercase().str.contains(word, literal=True)).head(50)
+    return next((found for text in own if (found := sentence(text, word)) is not None), None)

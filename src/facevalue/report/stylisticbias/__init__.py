@@ -1,1 +1,0 @@
-"""StylisticBias's part of the report."""

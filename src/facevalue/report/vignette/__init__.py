@@ -1,1 +1,0 @@
-"""VIGNETTE's part of the report."""

@@ -1,0 +1,202 @@
+"""Which requests of a run are stored, and with which status: a byte per request."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.parquet import read_table
+from facevalue.runs.trials import Index, TrialNumbers
+from facevalue.store.files import MANIFEST
+from facevalue.store.integrity import check_owner
+from facevalue.store.manifest import RunManifest
+from facevalue.store.schema import STATUS
+from facevalue.store.shards import UNREADABLE, damaged, inspect, set_aside, shard_paths
+from facevalue.types import Status
+
+_CODES = {name: code + 1 for code, name in enumerate(STATUS.categories)}  # 0 is "not stored"
+_ERROR = _CODES[Status.ERROR]
+_BLOCK = 2**22
+_COLUMNS = ("trial", "repeat", "status", "text", "probs", "prompt_tokens", "completion_tokens")
+Invalid = Callable[[pl.DataFrame], npt.NDArray[np.bool_]]
+"""Says of stored rows which are replies without a valid answer."""
+
+
+class Completion:
+    """State of every request of a run.
+
+    The array is one byte per request and, where nothing is stored, not even touched: the system hands out such pages
+    only when they are written to. Runs of 10^7 requests need 10 MB at most.
+
+    Parameters
+    ----------
+    numbers:
+        Trials of the run.
+    repeats:
+        Repeats per trial, re-asks not counted.
+    reasks:
+        How often a trial may be asked again.
+    """
+
+    def __init__(self, numbers: TrialNumbers, repeats: int, reasks: int) -> None:
+        self.numbers = numbers
+        self.repeats = repeats
+        self.width = repeats * (1 + reasks)
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        try:
+            self._state = np.zeros((numbers.size, self.width), dtype=np.uint8)
+            # Which replies have no valid answer; only where that is a reason to ask again.
+            self._invalid = np.zeros((numbers.size if reasks else 0, self.width), dtype=np.bool_)
+        except (MemoryError, ValueError) as error:
+            raise RunError(f"{numbers.size:,} trials are too many for one run: choose a sample.") from error
+
+    @property
+    def requests(self) -> int:
+        """Requests of the run, re-asks not counted."""
+        return self.numbers.size * self.repeats
+
+    def load(self, folder: Path, facts: RunManifest, invalid: Invalid) -> list[str]:
+        """Enter what a run folder holds; damaged shards are set aside, so that their trials are asked again.
+
+        Parameters
+        ----------
+        folder, facts:
+            The run folder, and what its `run.toml` says.
+        invalid:
+            Says which replies have no valid answer; asked only where that is a reason to ask again.
+
+        Returns
+        -------
+        What was set aside or is missing, as warnings for people.
+
+        Raises
+        ------
+        RunError
+            A shard is of a newer format or another run, or holds trials or repeats that the run doesn't have.
+        """
+        paths = shard_paths(folder)
+        warnings = [
+            f"{name} is listed in {folder / MANIFEST}, but not there: its trials are asked again."
+            for name in sorted(set(facts.shards) - {path.name for path in paths})
+        ]
+        for path in paths:
+            try:
+                check_owner(inspect(path), facts, folder)
+                # All of it, not the columns needed here alone: damage anywhere must show now, not when it is measured.
+                frame = read_table(path).select(_COLUMNS)
+            except UNREADABLE as error:
+                broken = set_aside(path)
+                why = str(error).splitlines()[0]
+                warnings.append(
+                    f"{path} is cut short or damaged ({why}): renamed to {broken.name}, its trials are asked again."
+                )
+                continue
+            except OSError as error:
+                raise damaged(path, error) from error
+            if not self.enter(frame):
+                raise RunError(
+                    f"{path} holds trials that this run doesn't have: it belongs to another run. Name another folder."
+                )
+            if self._invalid.size:
+                self.mark(frame.filter(invalid(frame)))
+        return warnings
+
+    def enter(self, frame: pl.DataFrame) -> bool:
+        """Enter stored rows, and say whether all are of this run. An answer gives way to no error and no other."""
+        trials = frame["trial"].to_numpy().astype(np.int64)
+        repeats = frame["repeat"].to_numpy().astype(np.int64)
+        codes = (frame["status"].to_physical().to_numpy() + 1).astype(np.uint8)
+        positions, mine = self.numbers.positions(trials)
+        mine &= repeats < self.width
+        positions, repeats, codes = positions[mine], repeats[mine], codes[mine]
+        before = self._state[positions, repeats]
+        better = (before == 0) | (before == _ERROR)
+        # Written backwards, so that of several rows of one request the first stays; errors first, so that they lose.
+        for rows in (np.flatnonzero(better & (codes == _ERROR)), np.flatnonzero(better & (codes != _ERROR))[::-1]):
+            self._state[positions[rows], repeats[rows]] = codes[rows]
+        self.prompt_tokens += int(frame["prompt_tokens"].sum())
+        self.completion_tokens += int(frame["completion_tokens"].sum())
+        return bool(mine.all())
+
+    def mark(self, frame: pl.DataFrame) -> None:
+        """Enter rows whose replies have no valid answer, of a run that asks again for that reason."""
+        if self._invalid.size:
+            positions, mine = self.numbers.positions(frame["trial"].to_numpy().astype(np.int64))
+            self._invalid[positions[mine], frame["repeat"].to_numpy()[mine]] = True
+
+    def open(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Which requests at a range of positions are still to be asked: positions x repeats, re-asks left out."""
+        state = self._state[start:stop, : self.repeats]
+        return (state == 0) | (state == _ERROR)
+
+    def wanted(self, positions: Index, again: int) -> npt.NDArray[np.bool_]:
+        """Which requests of these trials are still to be made in a round: positions x (repeats, those of re-asks).
+
+        Round 0 is the protocol's own; later ones ask again where the round before brought no valid answer.
+        """
+        state = self._state[positions]
+        out = (state == 0) | (state == _ERROR)
+        own = slice(again * self.repeats, (again + 1) * self.repeats)
+        if again:
+            out[:, own] &= self._invalid[positions, (again - 1) * self.repeats : again * self.repeats]
+        out[:, : own.start] = False
+        out[:, own.stop :] = False
+        return out
+
+    def stored(self) -> int:
+        """Requests that have an answer of whatever kind, re-asks left out."""
+        return sum(int(((block != 0) & (block != _ERROR))[:, : self.repeats].sum()) for block in self._blocks())
+
+    def unasked(self) -> int:
+        """Requests that were never answered nor failed, re-asks left out."""
+        return sum(int((block[:, : self.repeats] == 0).sum()) for block in self._blocks())
+
+    def counts(self) -> dict[str, int]:
+        """Requests by status, re-asks included."""
+        total = np.zeros(len(_CODES) + 1, dtype=np.int64)
+        for block in self._blocks():
+            total += np.bincount(block.ravel(), minlength=total.size)
+        return {name: int(total[code]) for name, code in _CODES.items()}
+
+    def one_each(self, stimuli: Callable[[Index], Index], most: int) -> tuple[Index, Index]:
+        """One stored request about each stimulus: trials and repeats; always the same.
+
+        Parameters
+        ----------
+        stimuli:
+            From trials to the numbers of their stimuli.
+        most:
+            Of more stimuli than that, so many evenly spread.
+        """
+        found: list[tuple[Index, Index, Index]] = []
+        start = 0
+        for block in self._blocks():
+            has = (block != 0) & (block != _ERROR)
+            # In an order drawn by seed, so that not the same question is looked at for every stimulus.
+            rows = np.random.default_rng(start).permutation(np.flatnonzero(has.any(axis=1)).astype(np.int64))
+            trials = self.numbers.take(rows + start)
+            shown, first = np.unique(stimuli(trials), return_index=True)
+            some = _spread(shown.size, most)
+            found.append((shown[some], trials[first[some]], has[rows[first[some]]].argmax(axis=1).astype(np.int64)))
+            start += block.shape[0]
+        columns = zip(*found, strict=True)
+        shown, trials, repeats = (
+            (np.concatenate(column) for column in columns) if found else [np.zeros(0, np.int64)] * 3
+        )
+        _, first = np.unique(shown, return_index=True)
+        some = first[_spread(first.size, most)]
+        return trials[some], repeats[some]
+
+    def _blocks(self) -> Iterator[npt.NDArray[np.uint8]]:
+        step = max(_BLOCK // max(self.width, 1), 1)
+        for start in range(0, self.numbers.size, step):
+            yield self._state[start : start + step]
+
+
+def _spread(size: int, most: int) -> Index:
+    """Up to `most` places among so many, evenly spread."""
+    return np.arange(size) if size <= most else np.linspace(0, size - 1, most).astype(np.int64)

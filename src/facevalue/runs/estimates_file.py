@@ -1,0 +1,96 @@
+"""The file in which a run folder keeps its estimates."""
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.csv_text import write_csv
+from facevalue.errors import DataError, RunError
+from facevalue.measures.estimates import FIXED, complete, label_columns, schema
+from facevalue.measures.former_labels import converted
+from facevalue.parquet import read_metadata, read_table
+from facevalue.prompts.interventions import stored
+from facevalue.protocol.study import Study
+from facevalue.store.files import check_table, write_whole
+from facevalue.store.manifest import INTERVENTIONS
+
+VERSION = 2
+"""Of the table: 2 has the labels that the study declares, and a column for interventions; 1 had no version."""
+_KEY = "facevalue.estimates"
+_ALWAYS = ("study", "measure", "model", "value")
+
+
+def parquet(estimates: pl.DataFrame) -> bytes:
+    """The file's bytes."""
+    buffer = io.BytesIO()
+    estimates.write_parquet(buffer, metadata={_KEY: str(VERSION)})
+    return buffer.getvalue()
+
+
+def write_estimates(estimates: pl.DataFrame, path: Path) -> None:
+    """Write a .parquet or .csv file that is whole or absent."""
+    check_table(path)
+    if path.suffix == ".parquet":
+        write_whole(path, parquet(estimates))
+        return
+    buffer = io.BytesIO()
+    write_csv(estimates, buffer)
+    write_whole(path, buffer.getvalue())
+
+
+def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.DataFrame:
+    """Read estimates that this or an earlier FaceValue kept.
+
+    Parameters
+    ----------
+    path:
+        The file.
+    study, models:
+        Whose estimates they are: a table of the first version says neither how its labels are called now, nor where
+        the name of a model ends and that of an intervention begins.
+
+    Raises
+    ------
+    RunError
+        The file cannot be read, is of a later version, or holds no estimates of this study.
+    """
+    again = "Take the estimates again with `facevalue measure`."
+    try:
+        version = read_metadata(path).get(_KEY, "1")
+        table = read_table(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        why = (str(error) or type(error).__name__).splitlines()[0]
+        raise RunError(f"{path} cannot be read: {why}. {again}") from error
+    if version not in ("1", str(VERSION)):
+        raise RunError(
+            f"{path} holds estimates of version {version!r}; this FaceValue reads versions 1 to {VERSION}. Use the one "
+            f"that wrote it, or take the estimates again with `facevalue measure`."
+        )
+    try:
+        _check(table, study)
+        if version == str(VERSION):
+            return complete(table)
+        done = study.options.get(INTERVENTIONS, [])
+        names = [one.name for one in stored(done)] if isinstance(done, list) else []
+        return converted(table, study.labels, study.renamed, models, names)
+    except (DataError, pl.exceptions.PolarsError) as error:
+        why = str(error).splitlines()[0]
+        raise RunError(f"{path} holds no estimates of {study.name}: {why} {again}") from error
+
+
+def _check(table: pl.DataFrame, study: Study) -> None:
+    """Refuse what is no table of estimates of this study; missing numbers are null."""
+    lacking = [name for name in _ALWAYS if name not in table.columns]
+    if lacking:
+        raise DataError(f"it has no column {lacking[0]!r}.")
+    expected = {**schema(name for name in label_columns(table) if name not in schema()), **FIXED}
+    for name, dtype in table.schema.items():
+        if dtype not in (expected[name], pl.Null):
+            raise DataError(f"its column {name!r} is {dtype}, not {expected[name]}.")
+    if table["measure"].null_count() or table["model"].null_count():
+        raise DataError("some name no measure or no model.")
+    others = table.filter(pl.col("study").ne_missing(study.name))
+    if others.height:
+        raise DataError(f"some are of {others['study'][0]!r}.")

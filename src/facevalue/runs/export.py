@@ -1,0 +1,86 @@
+"""One wide table for people who want one: factors, what was said, what it meant."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from facevalue.csv_text import write_csv
+from facevalue.errors import RunError
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.store import read_responses
+from facevalue.store.files import check_table
+
+_KEPT = ("prompt_tokens", "completion_tokens", "latency_ms", "error")
+
+
+def export(run: StoredRun, path: Path) -> int:
+    """Write the replies that count, one per trial and seed, each with its factors, verbatim text and parsed answer.
+
+    Where a reply was asked again, the first valid one counts; `reply` says under which repeat it is stored.
+
+    Parameters
+    ----------
+    run:
+        The run.
+    path:
+        A .parquet or .csv file; it appears when it is whole. In CSV, lists become text.
+
+    Returns
+    -------
+    How many responses were written.
+
+    Raises
+    ------
+    RunError
+        Another ending, or a place that cannot be written.
+    """
+    check_table(path)
+    aside = path.with_name(f".{path.name}.part")
+    try:
+        rows = _parquet(run, aside) if path.suffix == ".parquet" else _csv(run, aside)
+        aside.replace(path)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error}") from error
+    finally:
+        with contextlib.suppress(OSError):  # on a disk that can't be written, nothing is left behind either
+            aside.unlink(missing_ok=True)
+    return rows
+
+
+def wide_chunks(run: StoredRun) -> Iterator[pl.DataFrame]:
+    """The rows of the export, chunk by chunk."""
+    for chunk in answers(run, columns=_KEPT):
+        said = read_responses(run.folder, int(chunk["trial"][0]), int(chunk["trial"][-1]))
+        prompts = pl.Series("prompt", [q.prompt for q in run.study.ask(chunk)])
+        counted = said.select("trial", pl.col("repeat").alias("reply"), "text", "probs")
+        yield chunk.with_columns(prompts, pl.lit(run.model).alias("model")).join(
+            counted, on=["trial", "reply"], how="left", maintain_order="left"
+        )
+
+
+def _parquet(run: StoredRun, path: Path) -> int:
+    writer: pq.ParquetWriter | None = None
+    rows = 0
+    try:
+        for chunk in wide_chunks(run):
+            table = chunk.to_arrow()
+            writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
+            writer.write_table(table)
+            rows += table.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows
+
+
+def _csv(run: StoredRun, path: Path) -> int:
+    rows = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for chunk in wide_chunks(run):
+            wide = chunk.with_columns(pl.col("probs").list.eval(pl.element().cast(pl.String)).list.join(" "))
+            write_csv(wide, file, header=rows == 0)
+            rows += wide.height
+    return rows

@@ -1,0 +1,159 @@
+"""Runs of one model that ask different parts of a study, such as one paradigm each, put together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.protocol.study import Study
+from facevalue.runs.course import course_of, followed, untimed
+from facevalue.runs.stored import ROOT, StoredRun, Tally, rebuilt
+
+if TYPE_CHECKING:
+    from facevalue.measures.drift import Course
+
+Parts = Mapping[str, Sequence[StoredRun]]
+"""The runs of each model, in the order of their parts."""
+
+
+def by_model(runs: Sequence[StoredRun]) -> Parts:
+    """The runs of each model.
+
+    Parameters
+    ----------
+    runs:
+        Of one study. Where the study can be asked in parts (`Study.parts`), there may be several of one model.
+
+    Raises
+    ------
+    RunError
+        The runs are of different studies, samples or settings, two of one model ask the same, or models were asked
+        different parts.
+    """
+    first = runs[0]
+    out: dict[str, dict[tuple[str, ...], StoredRun]] = {}
+    for run in runs:
+        _check_same(run, first, first.study.parts)
+        own = out.setdefault(run.model, {})
+        asked = _part(run)
+        for other, already in own.items():
+            if not asked or not other or set(asked) & set(other):
+                _refuse_twice(run, already, set(asked) & set(other))
+        own[asked] = run
+    whole = out[first.model]
+    for model, own in out.items():
+        if set(own) != set(whole):
+            raise RunError(
+                f"{model} and {first.model} were not asked the same parts: {_listed(own)} and {_listed(whole)}."
+            )
+        for asked, run in own.items():
+            same = whole[asked]
+            _check_same(run, same, ())
+            if (run.facts.sample, run.facts.seed) != (same.facts.sample, same.facts.seed):
+                where = f"{run.folder} and {same.folder}"
+                raise RunError(f"{where} asked about different samples: compare models on the same pictures.")
+    return {model: [own[asked] for asked in whole] for model, own in out.items()}
+
+
+def _part(run: StoredRun) -> tuple[str, ...]:
+    """Levels of the study's first setting for parts that the run asks; empty for all of them."""
+    return _levels(run, run.study.parts[0]) if run.study.parts else ()
+
+
+def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:
+    given = run.study.options[setting]
+    return tuple(map(str, given)) if isinstance(given, list) else (str(given),)
+
+
+def _refuse_twice(run: StoredRun, other: StoredRun, both: set[str]) -> None:
+    if not run.study.parts:
+        raise RunError(f"Two of the runs asked {run.model}: compare runs of different models.")
+    what = ", ".join(sorted(both)) or "every one"
+    raise RunError(
+        f"{other.folder} and {run.folder} both asked {run.model} about the same {run.study.parts[0]} ({what}): runs of "
+        "one model are put together where each asks another part."
+    )
+
+
+def _check_same(run: StoredRun, other: StoredRun, apart: Sequence[str]) -> None:
+    one, two = run.study, other.study
+    names = {*one.options, *two.options} - {ROOT, *apart}
+    differing = [name for name in names if one.options.get(name) != two.options.get(name)]
+    if one.name != two.name or differing or not one.manifest.equals(two.manifest):
+        what = ", ".join(sorted(differing)) or "the study or its images"
+        raise RunError(f"{run.folder} and {other.folder} were not asked the same: {what} differs.")
+
+
+def _listed(own: Mapping[tuple[str, ...], StoredRun]) -> str:
+    return ", ".join(sorted(" and ".join(asked) or "all" for asked in own))
+
+
+def study_of(runs: Sequence[StoredRun]) -> Study:
+    """The study of which all these runs are: with the settings of all parts together."""
+    first = runs[0]
+    merged = dict(first.study.options)
+    for name in first.study.parts:
+        levels = [_levels(run, name) for run in runs]
+        every = any(not level for level in levels)
+        merged[name] = [] if every else list(dict.fromkeys(level for part in levels for level in part))
+    return first.study if merged == dict(first.study.options) else rebuilt(first, merged)
+
+
+def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], course: "Course") -> Iterator[pl.DataFrame]:
+    """Answers of all parts, one part after the other, with the same columns.
+
+    Parameters
+    ----------
+    runs:
+        The runs of one model.
+    tallies:
+        By folder: count what passes.
+    course:
+        Looks at it for drift.
+    """
+    if len(runs) == 1:
+        yield from followed(runs[0], tallies[str(runs[0].folder)], course)
+        return
+    columns = list(dict.fromkeys(name for run in runs for name in run.study.design.trials([0]).columns))
+    for part, run in enumerate(runs):
+        for chunk in followed(run, tallies[str(run.folder)], course, part):
+            plain = chunk.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+            missing = [pl.lit(None, pl.String).alias(name) for name in columns if name not in plain.columns]
+            rest = [name for name in plain.columns if name not in columns]
+            yield plain.with_columns(missing).select(*columns, *rest)
+
+
+def estimate(
+    runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None
+) -> tuple[pl.DataFrame, dict[str, Tally]]:
+    """Take the study's measures on one or several runs of it, and judge them.
+
+    Parameters
+    ----------
+    runs:
+        Of one study, asked the same but for its parts.
+    margins:
+        Largest differences that would not matter, by measure, if chosen after the run.
+
+    Returns
+    -------
+    The estimates, and per run's folder what was counted.
+
+    Raises
+    ------
+    RunError
+        The runs don't go together (`by_model`), or there is nothing to measure.
+    """
+    first, own = runs[0], by_model(runs)
+    tallies = {str(run.folder): Tally() for run in runs}
+    if len({run.facts.preregistration for run in runs}) > 1:
+        raise RunError("The runs were declared differently before they began: compare runs of one pre-registration.")
+    from facevalue.measures.estimates import stacked  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.measures.judgment import judge  # noqa: PLC0415
+
+    courses = {model: course_of(parts) for model, parts in own.items()}
+    estimates = first.study.analyse({model: joined(parts, tallies, courses[model]) for model, parts in own.items()})
+    drifts = [courses[model].estimates(first.study.name, model, untimed(parts)) for model, parts in own.items()]
+    estimates = stacked([estimates, *drifts])
+    return judge(estimates, first.measures, first.declared(), margins, first.study.lead), tallies

@@ -1,0 +1,243 @@
+"""What a run will take, before it is paid for: stimuli, trials, tokens, cost."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import Block
+from facevalue.prompts.interventions import stored
+from facevalue.protocol.study import LeftOut, Study
+from facevalue.stimuli.pair_source import TEXT
+from facevalue.store.manifest import INTERVENTIONS
+from facevalue.studies.intervention_conditions import FACTOR
+
+IMAGE_TOKENS = 576
+"""Tokens of one picture where the user states no number: LLaVA-1.5's 24 x 24 patches. Other models take 85 to 3,000."""
+_CHARACTERS_PER_TOKEN = 4.0  # English text under the usual BPE vocabularies: 4 to 4.5
+_OVERHEAD = 12  # chat template
+_REPLY = 4  # "(a)" and the end of the turn
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlan:
+    """One block's share of the plan.
+
+    Attributes
+    ----------
+    name, factors:
+        The block and the factor levels that hold in it.
+    stimuli, trials:
+        How many pictures, and how many requests about them, seeds included.
+    counted:
+        Trials by the prompt columns that the study counts by ("paradigm" -> "decision" -> trials).
+    """
+
+    name: str
+    factors: dict[str, str]
+    stimuli: int
+    trials: int
+    counted: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan:
+    """What a study takes.
+
+    Attributes
+    ----------
+    study:
+        Its name.
+    blocks, baseline, added:
+        Blocks of the protocol that are judged, those that only serve as their reference, and references that the
+        published protocol doesn't have.
+    shown_blocks:
+        What of them the pictures at hand show; None where that is all.
+    left_out:
+        What is not shown, and why.
+    asked:
+        Requests of the sample; all of them without one.
+    shown:
+        Stimuli in the sample.
+    prompt_tokens, completion_tokens:
+        Estimates for the sample.
+    cost:
+        In the currency of the prices; None if none were given.
+    """
+
+    study: str
+    blocks: tuple[BlockPlan, ...]
+    baseline: tuple[BlockPlan, ...]
+    asked: int
+    shown: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    shown_blocks: tuple[BlockPlan, ...] | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    added: tuple[BlockPlan, ...] = ()
+
+    @property
+    def stimuli(self) -> int:
+        """Stimuli that are judged, the baseline not counted."""
+        return sum(block.stimuli for block in self.blocks)
+
+    @property
+    def trials(self) -> int:
+        """Requests about them, seeds included."""
+        return sum(block.trials for block in self.blocks)
+
+    @property
+    def counted(self) -> dict[str, dict[str, int]]:
+        """Trials by the prompt columns that the study counts by, over all blocks that are judged."""
+        return _added([block.counted for block in self.blocks])
+
+    def __repr__(self) -> str:
+        facts = {"requests": self.asked, "pictures": self.shown}
+        facts |= {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
+        cost = "" if self.cost is None else f", cost={self.cost:,.2f}"
+        return f"Plan({self.study!r}, {', '.join(f'{name}={count:,}' for name, count in facts.items())}{cost})"
+
+    def json(self) -> dict[str, Any]:
+        """The plan for machines."""
+
+        def listed(blocks: tuple[BlockPlan, ...]) -> list[dict[str, Any]]:
+            return [
+                {"name": b.name, "factors": b.factors, "stimuli": b.stimuli, "trials": b.trials, **_plural(b.counted)}
+                for b in blocks
+            ]
+
+        def apart(blocks: tuple[BlockPlan, ...]) -> dict[str, Any]:
+            stimuli, trials = (sum(getattr(b, name) for b in blocks) for name in ("stimuli", "trials"))
+            return {"stimuli": stimuli, "trials": trials, "blocks": listed(blocks)}
+
+        part: dict[str, Any] = {}
+        if self.shown_blocks is not None:
+            part["shown"] = {
+                "stimuli": sum(b.stimuli for b in self.shown_blocks),
+                "trials": sum(b.trials for b in self.shown_blocks),
+                **_plural(_added([b.counted for b in self.shown_blocks])),
+                "blocks": listed(self.shown_blocks),
+            }
+        if self.left_out:
+            part["left_out"] = [asdict(one) for one in self.left_out]
+        return {
+            "study": self.study,
+            "stimuli": self.stimuli,
+            "trials": self.trials,
+            **_plural(self.counted),
+            "blocks": listed(self.blocks),
+            **part,
+            "baseline": apart(self.baseline),
+            **({"added": apart(self.added)} if self.added else {}),
+            "requests": self.asked,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "cost": self.cost,
+        }
+
+
+def plan(
+    study: Study,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    exact: bool = False,
+    image_tokens: int = IMAGE_TOKENS,
+    price_in: float | None = None,
+    price_out: float | None = None,
+) -> Plan:
+    """Work out what a run takes.
+
+    Parameters
+    ----------
+    study:
+        What would be run.
+    sample, seed:
+        Requests to sample, and which sample; None for all.
+    exact:
+        Whether probabilities are read, so that each prompt is asked once whatever the number of seeds.
+    image_tokens:
+        Tokens that the model spends on one picture; none where nothing is shown.
+    price_in, price_out:
+        Per million tokens.
+    """
+    design, repeats = study.design, 1 if exact else study.repeats
+    whole = study.protocol or design
+    blocks = [(block, _block(block, repeats, study.counted_by)) for block in whole.blocks]
+    here = None if study.protocol is None else tuple(_block(b, repeats, study.counted_by) for b in design.blocks)
+    if study.unshown:
+        here, sample = (), None
+        asked, shown, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
+    elif sample is None:
+        asked, shown = design.size * repeats, int(design.stimulus_offsets[-1])
+        by_block = np.diff(design.offsets)
+    else:
+        numbers = study.sample(sample, seed, repeats)
+        asked, shown = numbers.size * repeats, int(np.unique(design.stimulus_numbers(numbers)).size)
+        by_block = np.diff(np.searchsorted(np.sort(numbers), design.offsets))
+    probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
+    questions = study.ask(design.trials(probe))
+    length = np.mean([len(q.prompt) + len(q.system or "") + sum(len(text) for _, text in q.turns) for q in questions])
+    pictures = int(by_block[_with_picture(study)].sum()) * repeats
+    prompt = round(asked * (length / _CHARACTERS_PER_TOKEN + _OVERHEAD) + pictures * image_tokens)
+    limits = [(q.sampling or study.sampling).max_tokens for q in questions]
+    # Free texts are long: half of what they may take at most.
+    replies = [min(_REPLY, most) if q.options else most / 2 for q, most in zip(questions, limits, strict=True)]
+    completion = round(asked * float(np.mean(replies)))
+    cost = None
+    if price_in is not None or price_out is not None:
+        cost = (prompt * (price_in or 0.0) + completion * (price_out or 0.0)) / 1e6
+    return Plan(
+        study.name,
+        tuple(p for block, p in blocks if not block.baseline and not block.added),
+        tuple(p for block, p in blocks if block.baseline),
+        asked,
+        shown,
+        prompt,
+        completion,
+        cost,
+        here,
+        study.left_out,
+        tuple(p for block, p in blocks if block.added),
+    )
+
+
+def _with_picture(study: Study) -> npt.NDArray[np.bool_]:
+    """Which blocks of the design show something: not those asked as text, nor those whose picture is taken away."""
+    recorded = study.options.get(INTERVENTIONS)
+    done = stored(recorded) if isinstance(recorded, list) else ()
+    taken = {one.name for one in done if one.picture == "none"}
+    facts = [block.constants for block in study.design.blocks]
+    return np.array([own.get("shown") != TEXT and own.get(FACTOR) not in taken for own in facts], dtype=np.bool_)
+
+
+def _block(block: Block, repeats: int, counted_by: tuple[str, ...]) -> BlockPlan:
+    counted = {name: found for name in counted_by if (found := _counted(block, name, repeats))}
+    return BlockPlan(block.name, dict(block.constants), block.stimuli, len(block) * repeats, counted)
+
+
+def _counted(block: Block, name: str, repeats: int) -> dict[str, int]:
+    """Trials of a block by the levels of one prompt column."""
+    for axis in block.prompt:
+        for column in axis.columns():
+            if column.name == name:
+                each = len(block) // len(axis) * repeats
+                return {level: n * each for level, n in Counter(column.values).items() if level is not None}
+    return {}
+
+
+def _added(parts: list[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+    out: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for name, counts in part.items():
+            total = out.setdefault(name, {})
+            for level, n in counts.items():
+                total[level] = total.get(level, 0) + n
+    return out
+
+
+def _plural(counted: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    return {f"{name}s": counts for name, counts in counted.items()}

@@ -1,0 +1,230 @@
+"""Power before spending: how many units detect an effect, and what a plan can detect."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from facevalue.errors import DataError
+from facevalue.protocol.study import Precision, Spread, Study
+from facevalue.runs.stored import StoredRun, answers
+
+ALPHA, POWER = 0.05, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the tests detect that rest on one share of the units.
+
+    Attributes
+    ----------
+    tests:
+        How many these are.
+    clusters:
+        Units they rest on in the plan.
+    detectable:
+        Smallest effect that they detect there; None if none at all.
+    needed:
+        Units of the study that it takes for them to detect what the user wants; None if nothing was asked.
+    """
+
+    tests: int
+    clusters: int
+    detectable: float | None
+    needed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What a plan can detect, and what it takes to detect what the user wants.
+
+    Attributes
+    ----------
+    what:
+        The effect.
+    detectable:
+        Smallest effect that the plan detects with any of its tests; None if some detect nothing.
+    clusters, items:
+        Units in the plan (faces), and items of each (scenarios).
+    effect:
+        What the user wants to detect; None if nothing was asked.
+    needed:
+        Units that detect it with any of the tests, with `items` items each.
+    requests:
+        What these take, as the plan's requests per unit are; None where `needed` is.
+    sample:
+        Requests of a sample that detects it with all units of the study and fewer items of each; None if even all
+        items don't, or nothing was asked.
+    reaches:
+        The same by the share of units that tests rest on, largest share first.
+    level:
+        Two-sided level of a single test, at which it is surely made: the lead family's share of alpha / tests.
+    tests:
+        Tests in the family.
+    power:
+        How often the effect is detected.
+    sd:
+        Assumed SD between units, where the effect is the one to be detected (or none).
+    source:
+        Where it is from.
+    advice:
+        What the design cannot tell apart, and what it would take; empty if nothing.
+    """
+
+    what: str
+    detectable: float | None
+    clusters: int
+    items: float
+    effect: float | None
+    needed: int | None
+    requests: int | None
+    sample: int | None
+    reaches: tuple[Reach, ...]
+    level: float
+    tests: int
+    power: float
+    sd: float
+    source: str
+    advice: str
+
+    def json(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
+
+
+def detection(
+    study: Study,
+    *,
+    requests: int,
+    sample: int | None,
+    seed: int,
+    exact: bool,
+    effect: float | None,
+    pilot: StoredRun | None,
+) -> Detection:
+    """Work out what a plan detects.
+
+    Parameters
+    ----------
+    study:
+        What would be run.
+    requests:
+        Requests of the plan.
+    sample, seed, exact:
+        As for the run.
+    effect:
+        Shift to be detected, in the measure's unit; None for the plan's own detectable effect alone.
+    pilot:
+        A run of the same study to take the spread from; the study's stated default otherwise.
+
+    Raises
+    ------
+    DataError
+        The effect is not above zero, or the pilot says nothing of the spread.
+    """
+    from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
+    from facevalue.measures.power import family_level  # noqa: PLC0415
+
+    plan = study.precision
+    if plan is None:
+        raise DataError(f"{study.name} does not say what its power analysis would need.")
+    if effect is not None and not 0 < effect <= plan.largest:
+        raise DataError(f"A shift to detect is a size: above 0 and at most {plan.largest:g}, not {effect:g}.")
+    spread = plan.default if pilot is None else _pilot(plan, study, pilot)
+    clusters, items = plan.clusters, plan.items
+    if sample is not None:
+        clusters, items = plan.units(study.sample(sample, seed, 1 if exact else study.repeats))
+    if not np.isfinite(spread.at(items)):
+        raise DataError(
+            f"The pilot asked too little to say what {items:.3g} {plan.item} for each of the {plan.cluster} give."
+        )
+    level = family_level(ALPHA * LEAD_SHARE * plan.sure, plan.tests, "holm").guaranteed
+    shares = plan.shares or (1.0,) * plan.tests
+    reaches = tuple(
+        _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest)
+        for share in sorted(set(shares), reverse=True)
+    )
+    least = [reach.detectable for reach in reaches if reach.detectable is not None]
+    needed = None if effect is None else max(reach.needed or 0 for reach in reaches)
+    return Detection(
+        what=plan.what,
+        detectable=max(least) if len(least) == len(reaches) else None,
+        clusters=clusters,
+        items=items,
+        effect=effect,
+        needed=needed,
+        requests=None if needed is None else round((plan.each or requests / clusters) * needed),
+        sample=None if effect is None else _sample(spread, plan, min(shares), level, effect, requests, clusters, items),
+        reaches=reaches,
+        level=level,
+        tests=plan.tests,
+        power=POWER,
+        sd=spread.at(items, effect or 0.0),
+        source=spread.source,
+        advice="" if plan.advice is None else plan.advice(spread),
+    )
+
+
+def _reach(
+    spread: Spread, items: float, clusters: int, share: float, tests: int, level: float, effect: float | None,
+    freedom: int = 1, largest: float = 1.0,
+) -> Reach:  # fmt: skip
+    """What tests that rest on a share of the units detect, and with how many units they detect the effect.
+
+    Equation
+    --------
+    The smallest d with k sd(d) = d, k the detectable effect in SD: d² = k² sd²(0) / (1 - k² growth²). Where an effect
+    may lie in several directions, k = sqrt(lambda / n), with lambda the noncentrality of the chi-squared test.
+    """
+    from facevalue.measures.power import clusters_needed, detectable  # noqa: PLC0415 - slow to import
+
+    own = int(np.floor(clusters * share + 1e-9))
+    if freedom > 1:
+        return _reach_of_square(spread, items, own, share, tests, level, effect, freedom, largest)
+    k = float(detectable(1.0, own, level, POWER))
+    rest = 1 - (k * spread.growth) ** 2
+    reach = k * spread.at(items) / np.sqrt(rest) if rest > 0 else np.nan
+    needed = None
+    if effect is not None:
+        needed = int(np.ceil(float(clusters_needed(spread.at(items, effect), effect, level, POWER)) / share - 1e-9))
+    return Reach(tests, own, float(reach) if reach <= largest else None, needed)
+
+
+def _reach_of_square(
+    spread: Spread, items: float, own: int, share: float, tests: int, level: float, effect: float | None, freedom: int,
+    largest: float = 1.0,
+) -> Reach:  # fmt: skip
+    from scipy import special  # noqa: PLC0415 - slow to import
+
+    size = float(special.chndtrinc(special.chdtri(freedom, level), freedom, 1 - POWER))
+    reach = np.sqrt(size / own) * spread.at(items) if own > 1 else np.nan
+    needed = None if effect is None else int(np.ceil(size * (spread.at(items, effect) / effect) ** 2 / share - 1e-9))
+    return Reach(tests, own, float(reach) if reach <= largest else None, needed)
+
+
+def _sample(
+    spread: Spread, plan: Precision, share: float, level: float, effect: float, requests: int, clusters: int,
+    items: float,
+) -> int | None:  # fmt: skip
+    """Requests with all units of the study, and as few items of each as detect the effect in the rarest test."""
+    if plan.items <= 1:
+        return None
+    per_item = requests / (clusters * items)
+    for k in range(1, int(plan.items) + 1):
+        if np.isfinite(spread.at(k)):
+            reach = _reach(spread, k, plan.clusters, share, 1, level, None, largest=plan.largest).detectable
+            if reach is not None and reach <= effect:
+                return int(np.ceil(per_item * plan.clusters * k))
+    return None
+
+
+def _pilot(plan: Precision, study: Study, pilot: StoredRun) -> Spread:
+    if pilot.study.name != study.name or pilot.study.precision is None:
+        raise DataError(f"The pilot {pilot.folder} is a run of {pilot.study.name}, not of {study.name}.")
+    found = pilot.study.precision.spread(answers(pilot), f"pilot {pilot.folder.name}, {pilot.model}")
+    if not (np.isfinite(found.mean) and found.mean > 0):
+        raise DataError(
+            f"The pilot {pilot.folder} says nothing of the spread between {plan.cluster}: it has fewer than two with "
+            "valid answers, or all are the same."
+        )
+    return found

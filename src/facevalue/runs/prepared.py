@@ -1,0 +1,90 @@
+"""Runs before their first request: study, folder and settings, and what can be checked without the model."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from facevalue.prompts.interventions import Intervention, chosen
+from facevalue.protocol.study import Study
+from facevalue.runs.checks import check_options, check_shown
+from facevalue.runs.settings import RunSettings
+from facevalue.runs.trials import TrialNumbers
+from facevalue.store.lock import RunLock
+from facevalue.studies.intervention_trials import intervened
+
+_LARGE = 100_000  # requests: a whole study on a remote model can cost more than its user means to spend
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What `facevalue.runs.run` is told."""
+
+    study: Study
+    folder: Path
+    settings: RunSettings
+
+    def warning(self, model: str) -> str | None:
+        """What to say before so many requests go to a model that costs; None if they are few."""
+        requests = self.study.design.size * (1 if self.settings.exact else self.study.repeats)
+        if self.settings.sample is not None or requests <= _LARGE or model.startswith("sim/"):
+            return None
+        return f"{requests:,} requests. A pilot is cheaper: a sample of 20,000. Ctrl-C is safe; the same run resumes."
+
+
+def prepare(
+    study: Study,
+    model: str,
+    folder: Path | None,
+    settings: RunSettings,
+    interventions: Sequence[str | Intervention] = (),
+    preregister: Path | None = None,
+) -> Prepared:
+    """Put a run together, and raise now what would else be said after a model has been loaded, minutes later.
+
+    Parameters
+    ----------
+    study, model:
+        What is asked, and the name of who answers.
+    folder:
+        Where the run goes; `default_folder` by default.
+    settings:
+        How to run it.
+    interventions:
+        Done to every request a second time: names, TOML files or interventions.
+    preregister:
+        A TOML file that declares families of tests and margins before the run.
+    """
+    done = chosen(interventions)
+    study = intervened(study, done)
+    if preregister is not None:
+        from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415 - slow to import
+
+        declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
+        settings = replace(settings, preregistration=declared)
+    folder = folder or default_folder(study.name, model, [one.name for one in done])
+    check_shown(study)
+    numbers = TrialNumbers(study.design.size)
+    if settings.sample is not None:
+        numbers = TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
+    if settings.exact:
+        check_options(study, numbers)
+    if folder.exists():
+        with RunLock(folder):
+            pass
+    return Prepared(study, folder, settings)
+
+
+def default_folder(study: str, model: str, interventions: Sequence[str] = ()) -> Path:
+    """Where a run goes unless the user says: runs/STUDY-MODEL, with +INTERVENTION for each one.
+
+    Examples
+    --------
+    >>> default_folder("stylisticbias", "http://127.0.0.1:8000/v1#Qwen/Qwen3-VL").as_posix()
+    'runs/stylisticbias-Qwen-Qwen3-VL'
+    >>> default_folder("stylisticbias", "sim/default", ["cipher"]).as_posix()
+    'runs/stylisticbias-sim-default+cipher'
+    """
+    name = model.rpartition("#")[2] if "#" in model else model
+    done = "".join(f"+{one}" for one in interventions)[:80]
+    return Path("runs") / f"{study}-{re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-.')[:80]}{done}"

@@ -1,0 +1,111 @@
+"""How a run tells how far it is."""
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Protocol
+
+from facevalue.runs.settings import RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Where a run stands.
+
+    Attributes
+    ----------
+    done:
+        Requests answered, by earlier sessions too.
+    total:
+        Requests of the run; grows when trials turn out to need asking again.
+    rate:
+        Responses a second over the last half minute.
+    eta:
+        Seconds to go at that rate; None if nothing moves.
+    prompt_tokens, completion_tokens, cost:
+        Of this session, stored so far; cost is None if no price was given.
+    stored, na, errors:
+        Of this session: responses stored, and how many of them were no valid answer or failed.
+    """
+
+    done: int
+    total: int
+    rate: float
+    eta: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    stored: int
+    na: int
+    errors: int
+
+    @property
+    def na_rate(self) -> float | None:
+        """Share of replies without a valid answer; None if there are no replies."""
+        replies = self.stored - self.errors
+        return self.na / replies if replies else None
+
+
+class Progress(Protocol):
+    """Where a run reports to. All calls come from the thread that called `run`."""
+
+    def start(self, done: int, total: int) -> None:
+        """The first request is about to be made."""
+        ...
+
+    def update(self, now: Snapshot) -> None:
+        """Called a few times a second while responses come."""
+        ...
+
+    def note(self, message: str) -> None:
+        """Something people should know; may come before `start`."""
+        ...
+
+    def finish(self, summary: RunSummary | None) -> None:
+        """The run ended; None if by an exception, which is on its way."""
+        ...
+
+
+class SilentProgress:
+    """Reports nothing."""
+
+    def start(self, done: int, total: int) -> None:
+        """Do nothing."""
+
+    def update(self, now: Snapshot) -> None:
+        """Do nothing."""
+
+    def note(self, message: str) -> None:
+        """Do nothing."""
+
+    def finish(self, summary: RunSummary | None) -> None:
+        """Do nothing."""
+
+
+class Meter:
+    """Rate over a window of time, so that an old pause or a warm cache does not spoil the estimate.
+
+    Parameters
+    ----------
+    window:
+        Seconds.
+
+    Examples
+    --------
+    >>> meter = Meter(window=30.0)
+    >>> meter.rate(0, now=100.0), meter.rate(50, now=110.0)
+    (0.0, 5.0)
+    """
+
+    def __init__(self, window: float = 30.0) -> None:
+        self._window = window
+        self._marks: deque[tuple[float, int]] = deque()
+
+    def rate(self, count: int, now: float | None = None) -> float:
+        """Note a count, and return how many a second there were lately."""
+        now = time.monotonic() if now is None else now
+        self._marks.append((now, count))
+        while len(self._marks) > 2 and self._marks[1][0] < now - self._window:
+            self._marks.popleft()
+        since, before = self._marks[0]
+        return (count - before) / (now - since) if now > since else 0.0

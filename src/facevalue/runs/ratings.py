@@ -1,0 +1,123 @@
+"""What people said of the statements that a run's forms imply: kept beside the answers, so that its report has it."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import DataError, RunError
+from facevalue.measures.estimates import stacked
+from facevalue.parquet import read_metadata, read_table
+from facevalue.runs.stored import StoredRun
+from facevalue.seals import digest_of
+from facevalue.store.files import make_folder, write_whole
+from facevalue.store.lock import RunLock
+
+FOLDER = Path("annotations", "ratings")
+"""Where ratings lie in a run folder."""
+_FILE = "ratings.parquet"
+_SEAL = "facevalue.sha256"
+_SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int64(), "duration": pl.Float64()})
+
+
+def keep(folder: Path, ratings: pl.DataFrame) -> int:
+    """Keep ratings in a run folder, in place of those that were there.
+
+    Parameters
+    ----------
+    folder:
+        The run folder.
+    ratings:
+        All ratings: `rater`, `item`, `rating`, `duration` (seconds for all that the rater was asked; null, or no such
+        column, if unknown).
+
+    Returns
+    -------
+    How many ratings were there before.
+
+    Raises
+    ------
+    RunError
+        The folder is in use or cannot be written.
+    """
+    with RunLock(folder):
+        path = folder / FOLDER / _FILE
+        before = _count(path)
+        make_folder(path.parent)
+        data, whole = io.BytesIO(), _whole(ratings)
+        whole.write_parquet(data, compression="zstd", metadata={_SEAL: _digest(whole)})
+        write_whole(path, data.getvalue())
+        return before
+
+
+def read_kept(folder: Path) -> pl.DataFrame | None:
+    """Read the ratings of a run folder, as `keep` takes them; None if there are none.
+
+    Raises
+    ------
+    RunError
+        The file is damaged, or holds something else.
+    """
+    path = folder / FOLDER / _FILE
+    if not path.is_file():
+        return None
+    again = "Give the raters' files to `facevalue questionnaire RUN --ratings FILE` again."
+    try:
+        rows = _whole(read_table(path))  # kept without durations before there were any
+        if read_metadata(path).get(_SEAL, _digest(rows)) != _digest(rows):
+            raise DataError("its content is not what was written")
+    except (OSError, DataError, pl.exceptions.PolarsError) as error:
+        why = (str(error) or type(error).__name__).splitlines()[0]
+        raise RunError(f"{path} cannot be read: {why}. {again}") from error
+    sound = rows["rating"].is_between(1, 5).all() and not rows.select("rater", "item").is_duplicated().any()
+    if not sound or sum(rows.drop("duration").null_count().row(0)):
+        raise RunError(f"{path} holds no ratings from 1 to 5, one by each rater of an item. {again}")
+    return rows
+
+
+def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
+    """Add the ratings that lie in the folders of runs, each to the models of its run.
+
+    Returns
+    -------
+    The estimates, and what is to be said: how many ratings count, and which don't.
+
+    Raises
+    ------
+    RunError
+        The ratings of a run are damaged.
+    """
+    offer = runs[0].study.extras.questionnaire
+    said: list[str] = []
+    for run in runs:
+        ratings = read_kept(run.folder) if offer is not None else None
+        if offer is None or ratings is None:
+            continue
+        found = offer.beside(estimates.filter(pl.col("model") == run.model), ratings, run.folder)
+        people, count = found.ratings["rater"].n_unique(), found.ratings.height
+        who = "1 rater" if people == 1 else f"{people:,} raters"
+        what = f"{count:,} by {who}, from {run.folder / FOLDER}" if count else "none that counts"
+        said += [*found.said, f"Ratings by people: {what}."]
+        estimates = stacked([estimates, found.rows])
+    return estimates, said
+
+
+def _digest(ratings: pl.DataFrame) -> str:
+    """Digest of all ratings, whatever their file looks like."""
+    return digest_of(ratings.write_json().encode())
+
+
+def _whole(ratings: pl.DataFrame) -> pl.DataFrame:
+    """The columns that are kept; durations are unknown where there are none."""
+    if "duration" not in ratings.columns:
+        ratings = ratings.with_columns(duration=pl.lit(None, pl.Float64))
+    return ratings.select(_SCHEMA.names()).cast(_SCHEMA)
+
+
+def _count(path: Path) -> int:
+    """How many ratings a file holds; none if it is absent or damaged, as it is about to be replaced."""
+    try:
+        return read_table(path).height
+    except (OSError, pl.exceptions.PolarsError):
+        return 0

@@ -1,0 +1,170 @@
+"""From trials to what is shown and told, and the hashes of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import mix
+from facevalue.hashing import Hashes, combined_hash, conditions_hash, question_hash, stimulus_hash
+from facevalue.protocol.study import Study
+from facevalue.runs.trials import Index
+from facevalue.types import Question, Stimulus
+
+_KEPT = 65_536  # questions whose hashes are remembered
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Trials on their way to the model.
+
+    Attributes
+    ----------
+    trials:
+        Trial numbers in the order of asking.
+    wanted:
+        Trials x repeats: which requests are to be made.
+    questions:
+        What is said, one per trial.
+    shown:
+        (first row, row after the last, stimulus number, levels) of each stimulus.
+    question_hashes, stimulus_hashes:
+        One per trial; the latter are known once the stimulus has been made.
+    """
+
+    trials: Index
+    wanted: npt.NDArray[np.bool_]
+    questions: list[Question]
+    shown: list[tuple[int, int, int, Mapping[str, str | None]]]
+    question_hashes: Hashes
+    stimulus_hashes: Hashes
+    order: Index = field(init=False)
+    """Rows by ascending trial number."""
+
+    def __post_init__(self) -> None:
+        self.order = np.argsort(self.trials, kind="stable")
+
+    def rows(self, trials: Index) -> tuple[Index, npt.NDArray[np.bool_]]:
+        """Rows of trials, and which of them are here at all."""
+        place = np.minimum(np.searchsorted(self.trials, trials, sorter=self.order), self.trials.size - 1)
+        row = self.order[place]
+        return row, self.trials[row] == trials
+
+
+class RequestBuilder:
+    """Builds what the trials of one study show and tell.
+
+    Stimuli are made one at a time and only when their turn comes; one that two chunks share is made once.
+
+    Parameters
+    ----------
+    study:
+        The study.
+    exact:
+        Whether probabilities are read.
+    asked_of:
+        Hash of the model that is asked (`RunManifest.asked_of`).
+    """
+
+    def __init__(self, study: Study, exact: bool, asked_of: int = 0) -> None:
+        self._study = study
+        self.exact = exact
+        self.repeats = 1 if exact else study.repeats
+        self.rounds = 0 if exact else study.reasks
+        self.seeds = [
+            reask_seed(study.seeds[repeat], again) for again in range(self.rounds + 1) for repeat in range(self.repeats)
+        ]
+        self._conditions = np.array(
+            [conditions_hash(study.sampling, seed, exact, study.constrain, asked_of) for seed in self.seeds],
+            dtype=np.uint64,
+        )
+        self._columns = stimulus_columns(study)
+        self._last: tuple[int, Stimulus, int] | None = None
+        self._known: dict[int, tuple[Question, int]] = {}
+
+    def chunk(self, trials: Index, wanted: npt.NDArray[np.bool_]) -> Chunk:
+        """Decode trials, those about one stimulus being neighbours, and say what each is told."""
+        frame = self._study.design.trials(trials)
+        questions = self._study.ask(frame)
+        stimuli = self._study.design.stimulus_numbers(trials)
+        firsts = np.flatnonzero(np.diff(stimuli, prepend=-1))
+        levels: list[dict[str, str | None]] = frame.select(self._columns)[firsts].to_dicts()
+        bounds = [*firsts.tolist(), len(questions)]
+        shown: list[tuple[int, int, int, Mapping[str, str | None]]] = list(
+            zip(bounds, bounds[1:], stimuli[firsts].tolist(), levels, strict=False)
+        )
+        return Chunk(
+            trials, wanted, questions, shown, self._hashes(questions), np.zeros(len(questions), dtype=np.uint64)
+        )
+
+    def stimuli(self, chunk: Chunk) -> Iterator[tuple[int, int, Stimulus]]:
+        """Make the stimuli of a chunk, one by one: (first row, row after the last, stimulus)."""
+        for first, stop, number, levels in chunk.shown:
+            if self._last is None or self._last[0] != number:
+                stimulus = self._study.source.stimulus(number, levels)
+                self._last = (number, stimulus, stimulus_hash(stimulus))
+            _, stimulus, known = self._last
+            chunk.stimulus_hashes[first:stop] = known
+            yield first, stop, stimulus
+
+    def request_hashes(self, stimuli: Hashes, questions: Hashes, repeats: Index) -> Hashes:
+        """Hashes of whole requests."""
+        return combined_hash(stimuli, questions, self._conditions[repeats])
+
+    def _hashes(self, questions: list[Question]) -> Hashes:
+        # By identity: hashing a prompt of a thousand characters per trial would cost more than all the rest. The
+        # question is kept with its hash, as an identity may be given again once its owner is gone.
+        known = self._known
+        if len(known) > _KEPT:
+            known.clear()
+        out = []
+        for question in questions:
+            entry = known.get(id(question))
+            if entry is None:
+                entry = known[id(question)] = (question, question_hash(question))
+            out.append(entry[1])
+        return np.array(out, dtype=np.uint64)
+
+
+def reask_seed(seed: int, again: int) -> int:
+    """Seed of a re-ask: another one each time, or a model that honours seeds would only repeat itself.
+
+    Examples
+    --------
+    >>> reask_seed(42, 0)
+    42
+    >>> reask_seed(42, 1) == reask_seed(42, 2)
+    False
+    """
+    return _another(seed, again) if again else seed
+
+
+@lru_cache(maxsize=4096)
+def draw_seed(seed: int, draw: int) -> int:
+    """Seed of one of several draws of a question: other draws have others, and no re-ask has it.
+
+    Examples
+    --------
+    >>> draw_seed(42, 0)
+    42
+    >>> len({draw_seed(42, draw) for draw in range(16)} | {reask_seed(42, again) for again in range(16)})
+    31
+    """
+    return _another(seed, 2**32 + draw) if draw else seed
+
+
+def _another(seed: int, number: int) -> int:
+    with np.errstate(over="ignore"):
+        word = mix(mix(np.array([seed & (2**64 - 1)], dtype=np.uint64)) ^ np.uint64(number))
+    return int(word[0] >> np.uint64(33))  # 31 bits, which every server takes
+
+
+def stimulus_columns(study: Study) -> list[str]:
+    """Columns of the trial frame that say what is shown: those of stimulus axes, constants, and the block."""
+    names: dict[str, None] = {"block": None}
+    for block in study.design.blocks:
+        names.update(dict.fromkeys(block.constants))
+        names.update(dict.fromkeys(column.name for axis in block.stimulus for column in axis.columns()))
+    return list(names)

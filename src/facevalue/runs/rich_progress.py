@@ -1,0 +1,134 @@
+"""Progress for people: a bar in a terminal, plain lines elsewhere."""
+
+import time
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+from facevalue.runs.progress import Snapshot
+from facevalue.runs.settings import RunSummary
+from facevalue.terminal import terminal
+
+_EVERY = 10.0  # seconds between plain lines
+
+
+class RichProgress:
+    """Reports to standard error, so that standard output stays free for results.
+
+    Parameters
+    ----------
+    console:
+        Where to; standard error by default.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or terminal(stderr=True)
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+        self._printed = 0.0
+        self._last: Snapshot | None = None
+
+    def start(self, done: int, total: int) -> None:
+        """Draw the bar, or print the first line."""
+        if done:
+            self.note(f"{done:,} of {total:,} requests are stored already.")
+        self._printed = time.monotonic()
+        if self._console.is_terminal:
+            self._bar = Progress(
+                SpinnerColumn(),
+                BarColumn(bar_width=24),
+                TextColumn("{task.description}", markup=False),
+                console=self._console,
+                transient=True,
+            )
+            self._task = self._bar.add_task("starting", total=total, completed=done)
+            self._bar.start()
+
+    def update(self, now: Snapshot) -> None:
+        """Move the bar; elsewhere print a line every ten seconds."""
+        self._last = now
+        if self._bar is not None:
+            self._bar.update(self._task, completed=now.done, total=now.total, description=described(now))
+        elif time.monotonic() - self._printed >= _EVERY:
+            self._printed = time.monotonic()
+            self._print(described(now))
+
+    def note(self, message: str) -> None:
+        """Print a line above the bar."""
+        self._print(message)
+
+    def finish(self, summary: RunSummary | None) -> None:
+        """Remove the bar and print where things stand."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+        if summary is not None:
+            self._print(concluded(summary))
+        elif self._last is not None:
+            self._print(described(self._last))
+
+    def _print(self, line: str) -> None:
+        self._console.print(escape(line), soft_wrap=True, highlight=False)
+
+
+def described(now: Snapshot) -> str:
+    """Where a run stands, in one line."""
+    share = now.done / now.total if now.total else 1.0
+    parts = [
+        f"{now.done:,}/{now.total:,} ({share:.0%})",
+        f"{now.rate:,.3g}/s" if now.rate < 1e3 else f"{now.rate:,.0f}/s",
+    ]
+    if now.eta is not None and now.done < now.total:
+        parts.append(f"{duration(now.eta)} to go")
+    if now.prompt_tokens or now.completion_tokens:
+        parts.append(f"{short(now.prompt_tokens)} + {short(now.completion_tokens)} tokens")
+    if now.cost is not None:
+        parts.append(f"cost {now.cost:,.2f}")
+    if now.na_rate is not None:
+        parts.append(f"N/A {now.na_rate:.1%}")
+    if now.errors:
+        parts.append(f"{now.errors:,} errors")
+    return ", ".join(parts)
+
+
+def concluded(summary: RunSummary) -> str:
+    """What a session did, in one line."""
+    head = "Interrupted" if summary.interrupted else "Complete" if summary.complete else "Not complete"
+    parts = [f"{summary.asked:,} asked in {duration(summary.seconds)}"]
+    if summary.skipped:
+        parts.append(f"{summary.skipped:,} stored before")
+    for count, what in ((summary.na, "without a valid answer"), (summary.errors, "errors")):
+        if count:
+            parts.append(f"{count:,} {what}")
+    if summary.cost is not None:
+        parts.append(f"cost {summary.cost:,.2f}")
+    return f"{head}: {', '.join(parts)}."
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the units people use.
+
+    Examples
+    --------
+    >>> duration(7.2), duration(75), duration(7_500), duration(200_000)
+    ('7 s', '1 min 15 s', '2 h 5 min', '2 d 7 h')
+    """
+    whole = round(seconds)
+    for unit, large, small, part in ((86_400, "d", "h", 3_600), (3_600, "h", "min", 60), (60, "min", "s", 1)):
+        if whole >= unit:
+            return f"{whole // unit} {large} {whole % unit // part} {small}"
+    return f"{whole} s"
+
+
+def short(count: int) -> str:
+    """A large count in three digits.
+
+    Examples
+    --------
+    >>> short(950), short(12_345), short(3_200_000)
+    ('950', '12.3k', '3.2M')
+    """
+    if count < 1_000:
+        return str(count)
+    return f"{count / 1e6:.3g}M" if count >= 999_500 else f"{count / 1e3:.3g}k"

@@ -1,0 +1,299 @@
+"""A run folder opened again: its study rebuilt, its answers understood, its measures taken."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from facevalue import studies
+from facevalue.answers.categories import Judge
+from facevalue.errors import RunError
+from facevalue.parquet import read_table
+from facevalue.prompts.interventions import stored
+from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.study import Study
+from facevalue.runs.judged import stored_judge
+from facevalue.store import RunManifest, scan_responses
+from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
+from facevalue.store.integrity import check_folder
+from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
+from facevalue.store.reader import collected, scan_stored
+from facevalue.studies.intervention_trials import intervened
+from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.measures.base import Measure
+    from facevalue.measures.preregistration import Preregistration
+
+ROOT = "root"
+"""Option of studies that says where the user's own pictures lie."""
+PICTURES = "pictures"
+"""Folder within a run folder whose pictures are shown without being named."""
+_ROWS = 1_000_000  # responses understood at a time: bounds memory at a few hundred MB
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run folder.
+
+    Attributes
+    ----------
+    folder:
+        Where it is.
+    facts:
+        What `run.toml` says.
+    study:
+        The declaration, built again from it.
+    judge:
+        Who sorts the texts that no rule sorts; None for nobody.
+    pictures_named:
+        Whether its pictures are drawn, or lie in a folder that the user named.
+    given:
+        What it is a run of, where that is not to be found by name.
+    """
+
+    folder: Path
+    facts: RunManifest
+    study: Study
+    judge: Judge | None = None
+    pictures_named: bool = True
+    given: Protocol | None = None
+
+    @property
+    def protocol(self) -> Protocol:
+        """What it is a run of."""
+        return self.given or studies.asked(self.facts.study, self.facts.options)
+
+    def declared(self) -> "Preregistration | None":
+        """What was declared before the run; None if nothing was.
+
+        Raises
+        ------
+        RunError
+            The file in the folder is not the one that was declared.
+        """
+        from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
+
+        if self.facts.preregistration is None:
+            own = None if self.study.declared is None else self.study.declared()
+            return None if own is None else own.too_late() if self.replayed else own
+        path, measures = self.folder / PREREGISTRATION, [m.name for m in self.study.measures]
+        found = read_preregistration(path, measures, self.study.labels, self.study.renamed)
+        if found.sha256 != self.facts.preregistration:
+            raise RunError(f"{self.folder / PREREGISTRATION} was changed after the run began: its hash is another one.")
+        return found.too_late() if self.replayed else found
+
+    @property
+    def measures(self) -> "tuple[Measure, ...]":
+        """Definitions of what is measured: the study's own, and those of every run."""
+        from facevalue.measures.drift import MEASURES  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        return (*self.study.measures, *MEASURES)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether its answers had been recorded before the run."""
+        return self.facts.replayed
+
+    @property
+    def model(self) -> str:
+        """Who answered."""
+        return self.facts.model
+
+    @classmethod
+    def open(
+        cls, folder: Path, judge: Judge | None = None, pictures: Path | None = None, protocol: Protocol | None = None
+    ) -> "StoredRun":
+        """Open a run folder.
+
+        Parameters
+        ----------
+        folder:
+            Where it is.
+        judge:
+            Instead of the judgments that are stored there, if any are.
+        pictures:
+            The folder with the pictures that were shown. A run folder may come from a stranger, and name any folder of
+            this machine: what it names is not read. Without one, only pictures within the run folder are.
+        protocol:
+            What it is a run of, if that is neither published nor registered.
+
+        Raises
+        ------
+        RunError
+            It is none, is damaged, or was made by a version of the study that this one cannot read.
+        """
+        facts = check_folder(folder)
+        path = folder / "manifest.parquet"
+        try:
+            manifest = read_table(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise RunError(f"{path} cannot be read: {error}") from error
+        done = facts.options.get(INTERVENTIONS, [])
+        judge = judge or stored_judge(folder)
+        own = bool(facts.options.get(ROOT))
+        if own:
+            root = folder / PICTURES if pictures is None else pictures
+            facts = replace(facts, options={**facts.options, ROOT: str(root.resolve())})
+        study = intervened(_plain(facts, manifest, judge, protocol), stored(done) if isinstance(done, list) else ())
+        if study.version != facts.study_version or study.design.size != facts.trials:
+            raise RunError(
+                f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
+                f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
+            )
+        return cls(folder, facts, study, judge, not own or pictures is not None, protocol)
+
+    def plain(self) -> "StoredRun":
+        """The same run without its interventions: the study as it is, and the answers to it alone."""
+        if INTERVENTIONS not in self.facts.options:
+            return self
+        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.given))
+
+
+def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
+    """The study of a run with other settings."""
+    facts = replace(run.facts, options=options)
+    done = options.get(INTERVENTIONS, [])
+    plain = _plain(facts, run.study.manifest, run.judge, run.given)
+    return intervened(plain, stored(done) if isinstance(done, list) else ())
+
+
+def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, protocol: Protocol | None) -> Study:
+    options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
+    if protocol is not None and protocol.name != facts.study:
+        raise RunError(f"This is a run of {facts.study}, not of {protocol.name}.")
+    if protocol is None:
+        study = studies.build(facts.study, options, manifest)
+    else:
+        study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
+    return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
+
+
+@dataclass
+class Tally:
+    """What was counted while answers passed by.
+
+    Attributes
+    ----------
+    asked:
+        Responses, re-asks not counted.
+    na:
+        Of these, how many have no valid answer, by reason.
+    """
+
+    asked: int = 0
+    na: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> int:
+        """Responses with a valid answer."""
+        return self.asked - sum(self.na.values())
+
+
+def answers(
+    run: StoredRun, tally: Tally | None = None, columns: Sequence[str] = ("text", "probs")
+) -> Iterator[pl.DataFrame]:
+    """Understand a run's responses, chunk by chunk, in the order of trials.
+
+    Parameters
+    ----------
+    run:
+        The run.
+    tally:
+        Counts what passes, if given.
+    columns:
+        Columns of the responses to keep besides trial, repeat and status, perhaps `at`; `text` and `probs` are always
+        read.
+
+    Yields
+    ------
+    The trial's factors with `repeat`, the columns of `Study.answer` and `reply`. Of a reply that was asked again, the
+    first valid one counts, under the repeat that it was asked for; `reply` is the repeat under which it is stored.
+
+    Raises
+    ------
+    RunError
+        Nothing is stored yet, or a shard is damaged; the message names it.
+    """
+    study, timed = run.study, "at" in columns
+    needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
+    _check_rows(run)
+    last = study.design.size - 1  # a plain run within one with interventions has fewer trials than are stored
+    trials = collected(run.folder, scan_responses(run.folder, 0, last).select("trial"))["trial"]
+    if not trials.len():
+        raise RunError(f"{run.folder} holds no responses yet: give its `facevalue run` command again.")
+    for start in range(0, trials.len(), _ROWS):
+        first = trials[start] if start == 0 else _after(trials, start)
+        stop = min(start + _ROWS, trials.len()) - 1
+        if first is None or trials[stop] < first:
+            continue
+        chunk = collected(run.folder, scan_responses(run.folder, first, trials[stop], timed=timed).select(needed))
+        factors = study.design.trials(chunk["trial"].to_numpy())
+        _check_probabilities(run, factors, chunk)
+        answered = study.answer(pl.concat([factors, chunk.drop("trial")], how="horizontal"))
+        answered = answered.with_columns(pl.col("repeat").alias("reply"))
+        if study.reasks:
+            answered = first_valid(answered, study.repeats)
+        if tally is not None:
+            tally.asked += answered.height
+            for reason, count in answered.group_by("na").len().drop_nulls().iter_rows():
+                tally.na[reason] = tally.na.get(reason, 0) + count
+        yield answered
+
+
+def _check_rows(run: StoredRun) -> None:
+    """Refuse rows that the run cannot have asked for.
+
+    Raises
+    ------
+    RunError
+        A trial outside the design, a repeat beyond the seeds and re-asks, or a status that there isn't.
+    """
+    repeats = len(run.facts.seeds) * (1 + run.facts.reasks)
+    rows = scan_stored(run.folder).select(
+        pl.len(), pl.col("trial", "repeat").max(), strange=pl.col("status").is_null().any()
+    )
+    count, trial, repeat, strange = collected(run.folder, rows).row(0)
+    if not count:
+        return
+    folder = run.folder / RESPONSES_FOLDER
+    if trial >= run.facts.trials:
+        raise RunError(
+            f"{folder} holds trial {trial:,}, and the design has {run.facts.trials:,}: it is of another run."
+        )
+    if repeat >= repeats:
+        raise RunError(f"{folder} holds repeat {repeat}, and the run has {repeats}: it is of another run.")
+    if strange:
+        raise RunError(f"{folder} holds replies without a status: it was not written by FaceValue.")
+
+
+def _check_probabilities(run: StoredRun, factors: pl.DataFrame, chunk: pl.DataFrame) -> None:
+    """Refuse replies with more or fewer probabilities than their questions have options."""
+    lengths = chunk["probs"].list.len()
+    rows = lengths.is_not_null().arg_true()
+    if not rows.len():
+        return
+    options = pl.Series([len(question.options) for question in run.study.ask(factors[rows])], dtype=pl.UInt32)
+    wrong = (options != lengths.gather(rows).cast(pl.UInt32)).arg_true()
+    if wrong.len():
+        at = int(rows[int(wrong[0])])
+        raise RunError(
+            f"Trial {chunk['trial'][at]:,} in {run.folder} has {lengths[at]} probabilities, and its question "
+            f"{options[int(wrong[0])]} options: it is not of this run."
+        )
+
+
+def _after(trials: pl.Series, start: int) -> int | None:
+    """First trial at or after a place that the chunk before did not end with: chunks hold whole trials."""
+    previous = trials[start - 1]
+    place = trials.search_sorted(previous, side="right")
+    return None if place >= trials.len() else int(trials[place])
+
+
+def first_valid(answered: pl.DataFrame, repeats: int) -> pl.DataFrame:
+    """Of each reply asked again keep the first valid one, else the first, under the repeat it was asked for."""
+    asked_for = answered.with_columns(pl.col("repeat") % repeats)
+    ordered = asked_for.sort("trial", "repeat", pl.col("na").is_not_null(), "reply", maintain_order=True)
+    return ordered.unique(["trial", "repeat"], keep="first", maintain_order=True)

@@ -1,0 +1,99 @@
+"""The stream of requests of a run: lazy, a few thousand trials at a time, whatever the size of the study."""
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import Order
+from facevalue.hashing import Hashes
+from facevalue.protocol.study import Study
+from facevalue.runs.completion import Completion
+from facevalue.runs.requests import Chunk, RequestBuilder, draw_seed
+from facevalue.runs.trials import Index
+from facevalue.types import Request
+
+
+class RequestStream:
+    """Requests that are still to be made, and what is known of those on their way.
+
+    A model may take requests in one thread while responses are stored in another; the table of open requests between
+    the two is all they share.
+
+    Attributes
+    ----------
+    planned:
+        Requests of this session so far known of; grows as re-asks turn out to be needed.
+    failure:
+        What ended the stream too early, such as a missing image; raised by the runner, whatever the model makes of it.
+    stop:
+        Set to end the stream.
+    """
+
+    def __init__(self, study: Study, completion: Completion, asking: RequestBuilder, order: Order, chunk: int) -> None:
+        self._study = study
+        self._completion = completion
+        self._asking = asking
+        self._order = order
+        self._step = chunk
+        self._open: list[Chunk] = []
+        self._lock = threading.Lock()
+        self.planned = completion.requests - completion.stored()
+        self.failure: Exception | None = None
+        self.stop = False
+
+    def requests(self, again: int) -> Iterator[Request]:
+        """Requests of one round: 0 is the protocol's own, later ones ask again where there was no valid answer."""
+        try:
+            for chunk in self._chunks(again):
+                with self._lock:
+                    self._open.append(chunk)
+                for request in self._of(chunk):
+                    if self.stop:
+                        return
+                    yield request
+        except Exception as error:
+            self.failure = error
+
+    def asked(self, trials: Index, repeats: Index) -> tuple[Hashes, npt.NDArray[np.bool_]]:
+        """Hashes of requests that were answered just now, and whether each was open; they no longer are."""
+        hashes = np.zeros(trials.size, dtype=np.uint64)
+        known = np.zeros(trials.size, dtype=np.bool_)
+        with self._lock:
+            for chunk in self._open:
+                row, mine = chunk.rows(trials)
+                mine &= (repeats >= 0) & (repeats < chunk.wanted.shape[1]) & ~known
+                mine[mine] = chunk.wanted[row[mine], repeats[mine]]
+                if not mine.any():
+                    continue
+                at, again = row[mine], repeats[mine]
+                hashes[mine] = self._asking.request_hashes(chunk.stimulus_hashes[at], chunk.question_hashes[at], again)
+                chunk.wanted[at, again] = False
+                known |= mine
+            self._open = [chunk for chunk in self._open if chunk.wanted.any()]
+        return hashes, known
+
+    def _of(self, chunk: Chunk) -> Iterator[Request]:
+        sampling, exact, constrain = self._study.sampling, self._asking.exact, self._study.constrain
+        seeds, questions, trials = self._asking.seeds, chunk.questions, chunk.trials.tolist()
+        wanted = [np.flatnonzero(row).tolist() for row in chunk.wanted] if len(seeds) > 1 else [[0]] * len(trials)
+        for first, stop, stimulus in self._asking.stimuli(chunk):
+            for row in range(first, stop):
+                trial, question = trials[row], questions[row]
+                how = question.sampling or sampling
+                for repeat in wanted[row]:
+                    seed = draw_seed(seeds[repeat], question.draw) if question.draw else seeds[repeat]
+                    yield Request(trial, repeat, seed, stimulus, question, how, exact, constrain)
+
+    def _chunks(self, again: int) -> Iterator[Chunk]:
+        completion = self._completion
+        for positions in self._order.pieces(self._step):
+            if self.stop:
+                return
+            wanted = completion.wanted(positions, again)
+            rows = np.flatnonzero(wanted.any(axis=1))
+            if again:
+                self.planned += int(wanted.sum())
+            if rows.size:
+                yield self._asking.chunk(completion.numbers.take(positions[rows]), wanted[rows])

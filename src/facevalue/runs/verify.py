@@ -1,0 +1,37 @@
+"""Verification of run folders: digests, rows within the design, one run's answers only."""
+
+from typing import NamedTuple
+
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.store.shards import inspect, shard_paths
+
+
+class Sound(NamedTuple):
+    """What was checked of a sound run.
+
+    Attributes
+    ----------
+    replies:
+        Replies that count.
+    shards:
+        Files they lie in.
+    digests:
+        Whether the run's format has digests; without them, damage that leaves a file readable is not seen.
+    """
+
+    replies: int
+    shards: int
+    digests: bool
+
+
+def verify(run: StoredRun) -> Sound:
+    """Check an opened run: its pre-registration, every shard by its digest, every row by the design.
+
+    Raises
+    ------
+    RunError
+        Names the first file that is missing, damaged, or of another run.
+    """
+    run.declared()
+    shards = [inspect(path) for path in shard_paths(run.folder)]
+    return Sound(sum(chunk.height for chunk in answers(run)), len(shards), bool(run.facts.id))

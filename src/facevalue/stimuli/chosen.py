@@ -1,0 +1,39 @@
+"""Manifests narrowed to the levels that were chosen, and what occurs in them."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+
+def levels(frame: pl.DataFrame, column: str) -> list[str]:
+    """Levels of a column and, of pairs, of the same column on either side, in the order in which they come.
+
+    Examples
+    --------
+    >>> levels(pl.DataFrame({"identity_1": ["old", "sick"], "identity_2": ["young", "old"]}), "identity")
+    ['old', 'sick', 'young']
+    """
+    names = [name for name in _sides(column) if name in frame.columns]
+    return list(
+        dict.fromkeys(level for name in names for level in frame[name].drop_nulls().unique(maintain_order=True))
+    )
+
+
+def narrowed(frame: pl.DataFrame, chosen: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """The rows with these levels, where any are chosen; of pairs those of which both sides have them.
+
+    Examples
+    --------
+    >>> pairs = pl.DataFrame({"identity_1": ["old", "sick"], "identity_2": ["young", "old"]})
+    >>> narrowed(pairs, {"identity": ["old", "young"], "activity": []}).rows()
+    [('old', 'young')]
+    """
+    for column, wanted in chosen.items():
+        for name in _sides(column):
+            if wanted and name in frame.columns:
+                frame = frame.filter(pl.col(name).is_null() | pl.col(name).is_in(wanted))
+    return frame
+
+
+def _sides(column: str) -> tuple[str, str, str]:
+    return column, f"{column}_1", f"{column}_2"

@@ -1,0 +1,80 @@
+"""Stimuli of several tasks: one image, two of them, a form, or nothing."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from facevalue.errors import DataError
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.forms import FormSource
+from facevalue.stimuli.two_images import two_images
+from facevalue.types import Stimulus
+
+_NOT_FACTORS = ("trial", "block")
+
+
+class MixedSource:
+    """Shows what each task needs: levels `image`, `image_1` and `image_2`, or `form` say which.
+
+    Pairs are shown in the order in which they are asked about: `image_2` comes first where the level of `order` is
+    `swapped`. The factors of such a stimulus are those of the design, in its order.
+
+    Parameters
+    ----------
+    images:
+        Names of images, and where these come from.
+    kind:
+        What kind of pictures these are.
+    forms:
+        Where forms come from; None if none are asked about.
+    composite:
+        Whether pairs are one picture, side by side, for models that take one image.
+    swapped:
+        Level of `order` at which the two change places.
+    """
+
+    def __init__(
+        self,
+        images: Sequence[tuple[Collection[str], Source]],
+        kind: Kind,
+        forms: FormSource | None = None,
+        *,
+        composite: bool = False,
+        swapped: str = "swapped",
+    ) -> None:
+        self.kind = kind
+        self._images = list(images)
+        self._of = {name: source for names, source in images for name in names}
+        self._forms = forms
+        self._composite = composite
+        self._swapped = swapped
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return what is shown at these levels; nothing is decoded or drawn before it is looked at."""
+        if levels.get("form") is not None:
+            return self._form_source().stimulus(number, levels)
+        if levels.get("image_1") is not None:
+            factors = {name: level for name, level in levels.items() if name not in _NOT_FACTORS}
+            names = [str(levels["image_1"]), str(levels["image_2"])]
+            if levels["order"] == self._swapped:
+                names.reverse()
+            first, second = ((name, self._source(name).stimulus(number, {"image": name})) for name in names)
+            return two_images(number, factors, first, second, composite=self._composite)
+        return self._source(levels.get("image")).stimulus(number, levels)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Look at every image and form that a run will show, each once."""
+        shown = {i: None for c in ("image", "image_1", "image_2") for i in levels.get(c, ()) if i is not None}
+        for _, source in self._images:
+            images: list[str | None] = [image for image in shown if self._source(image) is source]
+            if images:
+                source.check({"image": images})
+        forms = [i for i, form in enumerate(levels.get("form", ())) if form is not None]
+        if forms:
+            self._form_source().check({c: [levels[c][i] for i in forms] for c in ("form", "shown") if c in levels})
+
+    def _source(self, image: str | None) -> Source:
+        return self._of.get(str(image), self._images[0][1])
+
+    def _form_source(self) -> FormSource:
+        if self._forms is None:
+            raise DataError("The study has no forms.")
+        return self._forms

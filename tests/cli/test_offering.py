@@ -1,0 +1,71 @@
+"""What studies offer, and what commands say where one does not."""
+
+import json
+
+import pytest
+
+from facevalue import studies
+from tests.cli.conftest import Command
+
+VIGNETTE = (
+    *("run", "vignette", "--pictures", "none", "--dimension", "race", "--activity", "cooking", "--gender", "male"),
+    *("--paradigm", "decision", "--model", "sim/default", "--out", "r"),
+)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("prompts", "visbias", "--to", "p.csv"), "visbias offers no image prompts; stylisticbias and vignette do."),
+        (("prompts", "vignete", "--to", "p.csv"), "Did you mean 'vignette'?"),
+        (("reproduce", "stylisticbais"), "Did you mean 'stylisticbias' or 'visbias'?"),
+        (("reproduce", "visbias"), "visbias is recomputed from its released answers"),
+        (("reproduce", "vignette", "--data", "."), "there is no --data"),
+        (("calibrate", "visbais"), "Did you mean 'visbias'?"),
+        (("calibrate", "visbias", "--sizes", "51"), "people of each race, gender and occupation from 1 to 50"),
+        (("plan", "vignete"), "Did you mean 'vignette'?"),
+    ],
+)
+def test_what_a_study_does_not_offer_is_one_sentence(facevalue: Command, args: tuple[str, ...], says: str) -> None:
+    outcome = facevalue(*args)
+    assert outcome.status == 2
+    assert says in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_so_it_is_for_runs(facevalue: Command) -> None:
+    assert facevalue(*VIGNETTE).status == 0
+    asked = facevalue("questionnaire", "r", "--to", "q.html")
+    assert (asked.status, asked.err) == (1, "Error: r: vignette offers no questionnaire; visbias does.\n")
+    judged = facevalue("judge", "r", "--model", "sim/default")
+    assert (judged.status, judged.err) == (
+        1,
+        "Error: r: vignette offers no replies that a judge may sort; visbias does.\n",
+    )
+
+
+def test_calibration_on_the_reference_model_names_the_study_that_has_it(facevalue: Command) -> None:
+    outcome = facevalue("calibrate", "vignette", "--model", "reference")
+    assert outcome.status == 1
+    assert "leave out --model reference, or calibrate stylisticbias." in outcome.err
+
+
+def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = facevalue("studies").out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+    said = json.loads(facevalue("studies", "--json").out)
+    assert said["unavailable"] == {}
+    assert {one["name"]: one["offers"] for one in said["studies"]} == {
+        "stylisticbias": ["calibrate", "reproduce", "prompts", "demo"],
+        "vignette": ["calibrate", "reproduce", "prompts"],
+        "visbias": ["calibrate", "reproduce", "questionnaire", "judge"],
+    }
+
+
+@pytest.mark.parametrize("command", ["prompts", "reproduce", "calibrate"])
+def test_help_names_the_studies_that_offer_it(facevalue: Command, command: str) -> None:
+    out = facevalue(command, "--help").out
+    for name, one in studies.STUDIES.items():
+        assert (name in out) == (command in one.extras.commands)

@@ -1,0 +1,124 @@
+"""Studies and models of other packages: distributions as they are installed, found by their entry points."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from facevalue import studies
+from facevalue.errors import PluginError, UnknownNameError
+from facevalue.models import load
+from facevalue.models.base import ModelOptions
+from tests.cli.conftest import Command
+
+Install = Callable[..., None]
+STUDY = """
+from dataclasses import replace
+from facevalue.protocol import Extras
+from facevalue.studies.stylisticbias import PROTOCOL
+OWN = replace(PROTOCOL, name="tinybias", title="A study of another package", extras=Extras())
+"""
+MODEL = """
+from facevalue.models.sim import SimModel
+def make(spec, options):
+    model = SimModel("default")
+    model.made = (spec, options)
+    return model
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a distribution on the path: one module, and entry points by group."""
+
+    def installed(package: str, source: str, **groups: dict[str, str]) -> None:
+        site = tmp_path / f"site-{package}"
+        info = site / f"{package}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (site / f"{package}_module.py").write_text(source)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        lines = []
+        for group, points in groups.items():
+            lines += [f"[facevalue.{group}]", *(f"{name} = {package}_module:{what}" for name, what in points.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        monkeypatch.syspath_prepend(site)
+        monkeypatch.delitem(sys.modules, f"{package}_module", raising=False)
+
+    return installed
+
+
+def test_a_study_of_another_package_is_run_like_ours(facevalue: Command, install: Install) -> None:
+    install("tiny", STUDY, studies={"tinybias": "OWN"})
+    assert studies.names()[-1] == "tinybias"
+    assert "A study of another package" in facevalue("studies").out
+    small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+    assert facevalue("plan", "tinybias", *small).status == 0
+    assert "tinybias" in facevalue("plan", "--help").out
+    outcome = facevalue("prompts", "tinybias", "--to", "p.csv")
+    assert outcome.status == 2
+    assert "tinybias offers no image prompts; stylisticbias and vignette do." in outcome.err
+    with pytest.raises(UnknownNameError, match="Did you mean 'tinybias'"):
+        studies.protocol("tinybais")
+
+
+def test_a_model_of_another_package_is_asked_for_by_its_kind(install: Install) -> None:
+    install("acme", MODEL, models={"acme": "make"})
+    options = ModelOptions(dtype="float32")
+    model = load("acme/large", options)
+    assert model.made == ("acme/large", options)  # type: ignore[attr-defined]
+    with pytest.raises(UnknownNameError, match="acme/NAME"):
+        load("acne/large")
+
+
+def test_what_cannot_be_imported_is_said_only_when_it_is_asked_for(facevalue: Command, install: Install) -> None:
+    install("broken", "import a_module_that_is_not_there\n", studies={"lost": "OWN"}, models={"gone": "make"})
+    listed = facevalue("studies")
+    assert listed.status == 0
+    assert "Unavailable: lost, of the package broken, cannot be imported: ModuleNotFoundError" in " ".join(
+        listed.out.split()
+    )
+    assert facevalue("plan", "stylisticbias", "--faces", "2").status == 0
+    for args in (("plan", "lost"), ("run", "lost", "--model", "sim/default")):
+        outcome = facevalue(*args)
+        assert outcome.status == 1
+        assert outcome.err.strip().endswith("No module named 'a_module_that_is_not_there'.")
+        assert "Traceback" not in outcome.err
+    assert load("sim/default").name == "sim/default"
+    with pytest.raises(PluginError, match="gone, of the package broken, cannot be imported"):
+        load("gone/x")
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("OWN = 3\n", "is no study: it is of type int"),
+        (STUDY.replace('"tinybias"', '"other"'), "calls itself other"),
+        ("raise RuntimeError('first line\\nsecond')\n", "cannot be imported: RuntimeError: first line."),
+        ("", "has no attribute 'OWN'"),
+    ],
+)
+def test_what_is_no_study_is_one_sentence(install: Install, source: str, says: str) -> None:
+    install("odd", source, studies={"tinybias": "OWN"})
+    with pytest.raises(PluginError, match=says) as error:
+        studies.protocol("tinybias")
+    assert str(error.value).startswith("tinybias, of the package odd, ")
+    assert "\n" not in str(error.value)
+
+
+def test_names_of_ours_stay_ours(facevalue: Command, install: Install) -> None:
+    install("thief", STUDY.replace('"tinybias"', '"vignette"') + MODEL, studies={"vignette": "OWN"},
+            models={"sim": "make"})  # fmt: skip
+    assert studies.protocol("vignette").title.startswith("VIGNETTE")
+    assert load("sim/default").__class__.__name__ == "SimModel"
+    said = json.loads(facevalue("studies", "--json").out)
+    assert [one["name"] for one in said["studies"]].count("vignette") == 1
+    assert said["unavailable"]["vignette"] == "vignette, of the package thief, has a name of FaceValue's own."
+
+
+def test_one_name_of_two_packages_is_refused(install: Install) -> None:
+    for package in ("one", "two"):
+        install(package, STUDY, studies={"tinybias": "OWN"})
+    with pytest.raises(PluginError, match="tinybias is of two packages, one and two: uninstall one of them"):
+        studies.protocol("tinybias")

@@ -1,0 +1,29 @@
+"""What the pages on own studies show: their files are studies, their code is what runs in the tests."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from facevalue import studies
+from tests.protocol.conftest import Reader
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCKS = re.findall(r"```toml\n(.*?)```", (DOCS / "own-studies.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("text", BLOCKS, ids=[block.split("\n")[0] for block in BLOCKS])
+def test_each_file_of_the_page_is_a_study(text: str, read: Reader) -> None:
+    tomllib.loads(text)
+    (read.folder / "page.toml").write_text(text)
+    study = studies.protocol(str(read.folder / "page.toml")).study()
+    assert study.design.size > 0
+
+
+def test_the_page_quotes_the_declaration_that_runs() -> None:
+    ran = (Path(__file__).parent / "test_python_declaration.py").read_text()
+    page = (DOCS / "add-a-protocol.md").read_text()
+    code = ran[ran.index("LOAN = Protocol(") : ran.index("@pytest.fixture")].rstrip()
+    assert code in page
+    assert len(page.split("```python\n")[1].split("```")[0].splitlines()) <= 150

@@ -1,0 +1,256 @@
+"""Two runs compared cell by cell, from their estimates."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from facevalue.errors import DataError, RunError
+from facevalue.measures.base import Measure
+from facevalue.measures.estimates import schema
+from facevalue.protocol.offers import Compared, Extras
+from facevalue.protocol.study import Study
+from facevalue.runs import compare
+from facevalue.runs.compare import Agreement, comparable, compare_runs, differences
+from facevalue.runs.stored import StoredRun
+from facevalue.studies.vignette.measures import LABELS
+from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
+from facevalue.studies.vignette.offers import COMPARED
+
+SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
+
+
+def compared_tables(first: pl.DataFrame, second: pl.DataFrame, **more: Any) -> Agreement:
+    """Two tables of VIGNETTE's estimates, compared as it declares."""
+    return compare.compare_estimates(first, second, SELECTION, COMPARED, **more)
+
+
+def estimates(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows of the table of estimates; what is not said is null."""
+    common: dict[str, Any] = {
+        "study": "vignette",
+        "measure": "selection_frequency",
+        "model": "m",
+        "unit": "%",
+        "contrast": "identity",
+    }
+    common |= {"paradigm": "decision", "dimension": "race", "se": 2.0, "n": 100, "clusters": 20}
+    return pl.DataFrame([common | row for row in rows], schema=schema(LABELS), strict=False)
+
+
+def by_activity(*values: float, **more: Any) -> list[dict[str, Any]]:
+    """Two identities and as many activities as fit."""
+    return [
+        {"identity": ("black", "asian")[k % 2], "activity": f"a{k // 2}", "value": value, **more}
+        for k, value in enumerate(values)
+    ]
+
+
+def test_the_second_minus_the_first_over_all_and_by_activity() -> None:
+    found = compared_tables(estimates(by_activity(40, 60, 30, 70)), estimates(by_activity(50, 50, 30, 70)))
+    assert found.matched.cells["delta"].to_list() == [10, -10, 0, 0]
+    assert found.overall["value"].to_list() == pytest.approx([0, 5, 50**0.5, 10])
+    assert found.overall["clusters"].to_list() == [2] * 4
+    table = found.beside.filter(pl.col("statistic") == "mean_absolute_error")
+    assert table.select("paradigm", "activity", "value").rows() == [("decision", "a0", 10.0), ("decision", "a1", 0.0)]
+    assert (found.overall["floor"][1:] > 0).all()
+
+
+def test_nothing_goes_beyond_100_points() -> None:
+    first = by_activity(0, 100, 0, 100, se=0.0, clusters=2)
+    second = by_activity(100, 0, 100, 0, se=0.0, clusters=2)
+    found = compared_tables(estimates(first), estimates(second))
+    for table in (found.overall, found.beside, found.matched.cells):
+        numbers = table.select(pl.col("^(value|delta|low|high|floor|floor_high)$"))
+        assert all(x <= 100 for x in numbers.select(pl.all().abs().max()).row(0) if x is not None)
+
+
+def test_cells_are_as_fine_as_both_runs_have_them() -> None:
+    coarse: list[dict[str, Any]] = [{"identity": who, "value": 50.0} for who in ("black", "asian")]
+    gendered = [row | {"gender": "female"} for row in coarse]
+    questions = [row | {"question": "ability", "trait": "ability"} for row in coarse]
+    every = estimates(coarse + gendered + questions + by_activity(40, 60))
+    assert compared_tables(every, every).matched.cells["activity"].to_list() == ["a0", "a0"]
+    plain = compared_tables(every, estimates(coarse + gendered + questions)).matched.cells
+    assert plain["gender"].to_list() == ["female", "female"]
+    least = compared_tables(every, estimates(coarse + questions)).matched.cells
+    assert least.select("gender", "activity", "question").null_count().row(0) == (2, 2, 2)
+
+
+def test_cells_by_gender_and_activity_are_the_papers_rows() -> None:
+    both = [row for gender in ("male", "female") for row in by_activity(40, 60, 20, 80, gender=gender)]
+    found = compared_tables(estimates(both + by_activity(40, 60)), estimates(both + by_activity(40, 60)))
+    assert found.matched.cells.height == 8
+    assert found.overall["clusters"].to_list() == [4] * 4
+
+
+def test_other_measures_and_whole_dimensions_are_no_cells() -> None:
+    other: list[dict[str, Any]] = [{"measure": "spread", "identity": "black", "value": 3.0}, {"value": 50.0}]
+    table = estimates(by_activity(40, 60) + other)
+    assert compared_tables(table, table).matched.cells.height == 2
+
+
+def test_cells_and_paradigms_of_one_run_only_are_named() -> None:
+    more = by_activity(55, 45, paradigm="perception", question="struggle")
+    found = compared_tables(estimates(by_activity(40, 60, 30, 70) + more), estimates(by_activity(40, 60)))
+    assert found.matched.cells.height == 2
+    assert found.matched.only_first.select("paradigm", "identity", "activity").rows() == [
+        ("decision", "black", "a1"),
+        ("decision", "asian", "a1"),
+        ("perception", "black", "a0"),
+        ("perception", "asian", "a0"),
+    ]
+    assert found.matched.only_second.height == 0
+
+
+def test_nothing_in_common_is_an_error_that_shows_a_cell_of_each() -> None:
+    with pytest.raises(DataError, match=r"no cell in common: dimension race.*in the first, dimension age"):
+        compared_tables(estimates(by_activity(40, 60)), estimates(by_activity(40, 60, dimension="age")))
+
+
+def test_q_is_adjusted_within_a_paradigm() -> None:
+    rng = np.random.default_rng(0)
+    rows = by_activity(*rng.uniform(30, 70, 8)) + by_activity(
+        *rng.uniform(30, 70, 8), paradigm="perception", question="x"
+    )
+    both = estimates(rows)
+    moved = both.with_columns(
+        value=pl.when(pl.col("paradigm") == "decision").then(pl.col("value") + 30).otherwise("value")
+    )
+    cells = compared_tables(both, moved).matched.cells
+    assert (cells.filter(pl.col("paradigm") == "decision")["q"] < 0.001).all()
+    assert cells.filter(pl.col("paradigm") == "perception")["q"].to_list() == [1.0] * 8
+
+
+def test_json_has_everything() -> None:
+    found = compared_tables(estimates(by_activity(40, 60)), estimates(by_activity(45, 55)), notes=["x"]).json()
+    assert found["cells_matched"] == len(found["cells"]) == 2
+    assert found["overall"][0]["statistic"] == "mean_signed_delta"
+    assert found["notes"] == ["x"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a comparison reads of run.toml."""
+
+    sample: int | None = None
+    seed: int = 0
+
+
+def run(
+    folder: str, study: str = "vignette", measure: str = "selection_frequency", model: str = "m", **options: Any
+) -> Any:
+    """A run without answers."""
+    declared = SimpleNamespace(name=study, measures=(SimpleNamespace(name=measure),), options=options, version=1)
+    made = SimpleNamespace(folder=Path(folder), study=declared, model=model, facts=Facts())
+    return cast(StoredRun, made)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        (run("a"), run("a"), "compared with itself"),
+        (run("a"), run("b", "stylisticbias"), "a is a run of vignette, b one of stylisticbias"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused(first: StoredRun, second: StoredRun, says: str) -> None:
+    with pytest.raises(RunError, match=says):
+        compare_runs(first, second)
+
+
+def test_what_differs_besides_the_pictures_is_said() -> None:
+    first, second = run("a", pata="list.txt"), run("b", model="n", pata="", seeds=["1"])
+    second.facts = replace(second.facts, sample=500)
+    models, settings = differences(first, second)
+    assert "m and n" in models
+    assert settings == "Settings that differ: pata, sample, seeds."
+    assert differences(first, run("b", pata="list.txt")) == ()
+
+
+def measure(name: str, unit: str = "probability", **more: Any) -> Measure:
+    return Measure(name, name, "", unit, "person", "FaceValue", **more)
+
+
+def shifts(*values: float, se: float | None = 0.02, **more: Any) -> pl.DataFrame:
+    """Shifts by cue, as any study may have them, and their mean over all."""
+    common = {"study": "own", "model": "m", "measure": "shift", "unit": "probability", "n": 40, "clusters": 20}
+    rows = [{"cue": f"c{k}", "value": value, "family": "cues", "se": se} for k, value in enumerate(values)]
+    rows.append({"value": sum(values) / len(values), "family": "overall", "se": se})
+    return pl.DataFrame([common | row | more for row in rows], schema=schema(["cue", "other"]), strict=False)
+
+
+def own(*measures: Measure, lead: tuple[str, ...] = ("cues",), compared: str = "") -> Study:
+    return cast(
+        Study, SimpleNamespace(name="own", measures=measures, lead=lead, extras=Extras(compare=Compared(compared)))
+    )
+
+
+def test_a_study_is_compared_by_what_leads_its_page_and_all_labels_that_has() -> None:
+    first, second = shifts(0.1, 0.2, -0.1), shifts(0.1, 0.5, -0.1)
+    asked, how = comparable(own(measure("shift", limits=(-1.0, 1.0))), (first, second))
+    assert (asked.name, how.cells, how.families) == ("shift", ("cue",), ("cues",))
+    found = compare.compare_estimates(first, second, asked, how)
+    assert found.unit == "probability"
+    cells = found.matched.cells
+    assert cells["cue"].to_list() == ["c0", "c1", "c2"]
+    assert cells["delta"].to_list() == pytest.approx([0, 0.3, 0])
+    assert cells["se"].to_list() == pytest.approx([0.02 * 2**0.5] * 3)
+    assert (cells["q"] < 0.05).to_list() == [False, True, False]
+    assert found.overall["value"].to_list() == pytest.approx([0.1, 0.1, (0.09 / 3) ** 0.5, 0.3])
+
+
+def test_the_interval_is_welchs() -> None:
+    first, second = shifts(0.1), shifts(0.3, se=0.05, clusters=8)
+    how = Compared("shift", cells=("cue",), families=("cues",))
+    row = compare.compare_estimates(first, second, measure("shift"), how).matched.cells.row(0, named=True)
+    of_first, of_second = np.array([[0.02**2, 19], [0.05**2, 7]])
+    total = of_first[0] + of_second[0]
+    df = total**2 / (of_first[0] ** 2 / 19 + of_second[0] ** 2 / 7)
+    reach = stats.t.ppf(0.975, df) * total**0.5
+    assert (row["df"], row["low"], row["high"]) == pytest.approx((df, 0.2 - reach, 0.2 + reach))
+    assert row["p"] == pytest.approx(2 * stats.t.sf(0.2 / total**0.5, df))
+
+
+def test_where_nothing_differs_the_floor_is_the_mean_error() -> None:
+    rng = np.random.default_rng(0)
+    first, second = (shifts(*rng.normal(0, 0.02, 400)) for _ in range(2))
+    how = Compared("shift", cells=("cue",), families=("cues",))
+    found = compare.compare_estimates(first, second, measure("shift"), how)
+    error = found.overall.row(1, named=True)
+    assert error["floor"] == pytest.approx(0.02 * 2 / np.pi**0.5, rel=0.1)
+    assert error["p"] > 0.05
+    assert (found.matched.cells["p"] < 0.05).mean() == pytest.approx(0.05, abs=0.03)
+
+
+def test_declared_measures_come_before_those_of_the_lead() -> None:
+    other = shifts(0.4, 0.6, measure="share", unit="share", family=None)
+    tables = (pl.concat([shifts(0.1), other]),) * 2
+    known = own(measure("shift"), measure("share", "share", limits=(0.0, 1.0)), compared="share")
+    assert comparable(known, tables)[0].name == "share"
+    assert comparable(known, (tables[0], shifts(0.1)))[0].name == "shift"
+
+
+@pytest.mark.parametrize(
+    ("table", "known"),
+    [
+        (shifts(0.1, se=None), own(measure("shift"))),
+        (shifts(0.1), own(measure("shift", signed=False))),
+        (shifts(0.1), own(measure("shift"), lead=("other",))),
+    ],
+    ids=["no standard error", "no direction", "not tested"],
+)
+def test_a_study_without_a_measure_to_compare_is_refused(table: pl.DataFrame, known: Study) -> None:
+    with pytest.raises(RunError, match=r"own have no measure with a direction and a standard error in common"):
+        comparable(known, (table, table))
+
+
+def test_a_measure_without_labels_is_one_cell() -> None:
+    one, two = (shifts(value).filter(pl.col("family") == "overall") for value in (0.1, 0.2))
+    known = own(measure("shift"), lead=("overall",))
+    found = compare.compare_estimates(one, two, *comparable(known, (one, two)))
+    assert found.matched.cells.select("measure", pl.col("delta").round(6)).rows() == [("shift", 0.1)]

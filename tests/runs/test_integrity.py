@@ -1,0 +1,165 @@
+"""A run folder is a letter from a stranger: nothing in it is believed before it was checked."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from facevalue.errors import RunError
+from facevalue.protocol.study import Study
+from facevalue.runs import RunSettings, run
+from facevalue.runs.stored import StoredRun, answers
+from facevalue.seals import digest_of
+from facevalue.store import read_manifest, read_responses, write_manifest
+from facevalue.store.schema import FORMAT
+from facevalue.store.shards import shard_paths, write_shard
+from tests.runs.tiny import TinyModel, tiny_study
+from tests.store.flipping import flip_a_bit
+
+STUDY = tiny_study(faces=8, seeds=(1, 2))
+SMALL = RunSettings(flush_rows=8)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of 48 replies in several shards."""
+    monkeypatch.setattr("facevalue.studies.build", lambda name, options, manifest: STUDY)
+    run(STUDY, TinyModel(), tmp_path / "run", SMALL)
+    assert len(shard_paths(tmp_path / "run")) > 1
+    return tmp_path / "run"
+
+
+def measured(folder: Path) -> pl.DataFrame:
+    return pl.concat(answers(StoredRun.open(folder)))
+
+
+def resumed(folder: Path, study: Study = STUDY, name: str = "tiny") -> int:
+    return run(study, TinyModel(name=name), folder, SMALL).asked
+
+
+def test_a_sound_folder_is_read(folder: Path) -> None:
+    assert measured(folder).height == 48
+    facts = read_manifest(folder)
+    assert facts.shards == tuple(path.name for path in shard_paths(folder))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_no_flipped_bit_changes_an_answer(folder: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    files = [folder / "run.toml", folder / "manifest.parquet", *shard_paths(folder)]
+    path = files[int(rng.integers(len(files)))]
+    flip_a_bit(path, rng)
+    with pytest.raises(RunError, match=path.name.split("-")[0]):
+        measured(folder)
+
+
+def test_a_deleted_shard_is_missed_and_asked_again(folder: Path) -> None:
+    before = read_responses(folder)
+    gone = shard_paths(folder)[1]
+    rows = pl.read_parquet(gone).height
+    gone.unlink()
+    with pytest.raises(RunError, match=f"{gone.name}.*not there"):
+        measured(folder)
+    assert resumed(folder) == rows
+    assert read_responses(folder).drop("latency_ms").equals(before.drop("latency_ms"))
+    assert measured(folder).height == 48
+
+
+def test_a_shard_of_another_model_is_not_taken(folder: Path, tmp_path: Path) -> None:
+    run(STUDY, TinyModel(name="other"), tmp_path / "other", SMALL)
+    foreign = shard_paths(tmp_path / "other")[0]
+    own = shard_paths(folder)[0]
+    shutil.copy(foreign, own.parent / foreign.name.replace("part-0000000", "part-1000000"))
+    for use in (measured, resumed):
+        with pytest.raises(RunError, match="belongs to another run"):
+            use(folder)
+
+
+def test_a_damaged_shard_is_set_aside_and_asked_again(folder: Path) -> None:
+    path = shard_paths(folder)[0]
+    rows = pl.read_parquet(path).height
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    assert resumed(folder) == rows
+    assert (path.parent / f"{path.name}.broken").exists()
+    assert measured(folder).height == 48
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (pl.lit(2**64 - 1, pl.UInt64).alias("trial"), "trial 18,446,744,073,709,551,615"),
+        (pl.lit(24, pl.UInt64).alias("trial"), "trial 24"),
+        (pl.lit(2, pl.UInt8).alias("repeat"), "repeat 2"),
+        (pl.lit([0.2, 0.3, 0.1], pl.List(pl.Float32)).alias("probs"), "has 3 probabilities"),
+        (pl.lit(None).cast(pl.Enum(["ok", "refused", "truncated", "error"])).alias("status"), "without a status"),
+    ],
+    ids=["a trial of 2^64-1", "a trial outside the design", "a repeat beyond the seeds", "probabilities", "status"],
+)
+def test_rows_that_the_run_cannot_have_asked_for_are_named(folder: Path, change: pl.Expr, says: str) -> None:
+    facts = read_manifest(folder)
+    frame = pl.read_parquet(shard_paths(folder)[0]).head(1).with_columns(change)
+    path = write_shard(folder, 0, frame, facts.id)  # stored first, so that it counts
+    with pytest.raises(RunError, match=says):
+        measured(folder)
+    path.unlink()
+    assert measured(folder).height == 48
+
+
+def test_the_hash_of_a_request_covers_the_model(folder: Path, tmp_path: Path) -> None:
+    run(STUDY, TinyModel(name="other"), tmp_path / "other", SMALL)
+    ours, theirs = (set(read_responses(place)["request"]) for place in (folder, tmp_path / "other"))
+    assert not ours & theirs
+
+
+def test_a_folder_of_the_first_format_is_read_and_goes_on(folder: Path) -> None:
+    """As it was written before there were digests: other names, no id, hashes without the model."""
+    facts = read_manifest(folder)
+    asked = module_hashes(folder)
+    for number, path in enumerate(shard_paths(folder)):
+        frame = pl.read_parquet(path).drop("request").join(asked, on=["trial", "repeat"], how="left")
+        path.unlink()
+        if number != 1:
+            frame.write_parquet(
+                path.parent / f"part-{number:08d}.parquet",
+                metadata={"facevalue.responses": str(FORMAT), "facevalue.rows": str(frame.height)},
+            )
+        else:
+            rows = frame.height
+    write_manifest(folder, replace(facts, format=1, id="", asked_of=0, stimuli=None, shards=()))
+    assert measured(folder).height == 48 - rows
+    assert resumed(folder) == rows
+    assert measured(folder).height == 48
+    assert read_manifest(folder).format == 1
+
+
+def module_hashes(folder: Path) -> pl.DataFrame:
+    """Hashes of the run's requests as they were before the model had a part in them."""
+    from facevalue.runs.requests import RequestBuilder
+
+    asking = RequestBuilder(STUDY, exact=False)
+    trials = np.arange(STUDY.design.size)
+    chunk = asking.chunk(trials, np.ones((trials.size, 2), dtype=np.bool_))
+    list(asking.stimuli(chunk))
+    parts = [
+        pl.DataFrame(
+            {
+                "trial": pl.Series(trials, dtype=pl.UInt64),
+                "repeat": pl.Series([repeat] * trials.size, dtype=pl.UInt8),
+                "request": asking.request_hashes(
+                    chunk.stimulus_hashes, chunk.question_hashes, np.full(trials.size, repeat)
+                ),
+            }
+        )
+        for repeat in range(2)
+    ]
+    return pl.concat(parts)
+
+
+def test_the_digest_in_a_name_is_that_of_the_bytes(folder: Path) -> None:
+    for path in shard_paths(folder):
+        assert path.stem.split("-")[2] == digest_of(path.read_bytes())

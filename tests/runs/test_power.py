@@ -1,0 +1,126 @@
+"""Power before spending: what a plan detects, and what it takes to detect more."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from facevalue import studies
+from facevalue.errors import DataError
+from facevalue.models import load
+from facevalue.protocol.study import Spread, Study
+from facevalue.runs import RunSettings, run
+from facevalue.runs.power import Detection, detection
+from facevalue.runs.stored import StoredRun
+
+FEW = {"scenarios": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": ["1"]}
+
+
+def plan(study: Study, **changes: object) -> Detection:
+    chosen = {"requests": 1000, "sample": None, "seed": 0, "exact": False, "effect": None, "pilot": None} | changes
+    return detection(study, **chosen)  # type: ignore[arg-type]
+
+
+def test_more_faces_detect_less() -> None:
+    few, many = (plan(studies.build("stylisticbias", {"faces": str(n)})).detectable for n in (40, 400))
+    assert few is not None
+    assert many is not None
+    assert many < few / 2
+
+
+def test_as_many_faces_as_are_needed_detect_what_was_asked() -> None:
+    needed = plan(studies.build("stylisticbias", {"faces": "20"}), effect=0.03).needed
+    assert needed is not None
+    enough = plan(studies.build("stylisticbias", {"faces": str(needed)})).detectable
+    less = plan(studies.build("stylisticbias", {"faces": str(needed - 2)})).detectable
+    assert enough is not None
+    assert less is not None
+    assert enough <= 0.03 < less
+
+
+def test_a_sample_of_few_scenarios_detects_less_than_all_of_them() -> None:
+    study = studies.build("stylisticbias", {"faces": "40"})
+    whole, part = plan(study), plan(study, sample=20_000)
+    assert part.items < whole.items
+    assert part.detectable is not None
+    assert whole.detectable is not None
+    assert part.detectable > whole.detectable
+
+
+def test_the_level_is_that_of_the_family() -> None:
+    one = plan(studies.build("stylisticbias", {"faces": "20", "variations": ["cap"]}))
+    many = plan(studies.build("stylisticbias", {"faces": "20"}))
+    assert one.level == pytest.approx(0.04)  # .8 of .05: the family that leads the page has that share
+    assert many.level == pytest.approx(0.04 / 34)
+
+
+@pytest.mark.parametrize("effect", [0.05, 0.1, 0.2, 0.3])
+def test_what_a_plan_names_is_detected_in_three_of_four_audits_or_more_also_by_cues_of_one_gender(
+    effect: float,
+) -> None:
+    """Faces that a model likes in all scenarios alike, and pictures that differ: the shift is not the same for all."""
+    found = plan(studies.build("stylisticbias", {"faces": "60"}), effect=effect)
+    whole, half = found.reaches
+    assert (whole.tests, half.tests, half.clusters) == (29, 5, 30)
+    assert whole.needed is not None
+    assert found.needed == half.needed == 2 * whole.needed
+    rng = np.random.default_rng(1)
+    theirs = rng.standard_normal((whole.needed, 2000, 1))
+    logit = brentq(lambda b: float(np.mean(expit(theirs + b) - expit(theirs))) - effect, 0, 6)
+    pictures = 0.4 * rng.standard_normal((2, *theirs.shape[:2], 25))
+    scores = [
+        rng.binomial(12, expit(theirs + shift + own)) / 12 for shift, own in zip((0, logit), pictures, strict=True)
+    ]
+    test = stats.ttest_1samp((scores[1] - scores[0]).mean(axis=2), 0)
+    assert np.mean((test.pvalue < found.level) & (test.statistic > 0)) > 0.75
+
+
+def test_a_larger_shift_differs_more_from_face_to_face() -> None:
+    small, large = (plan(studies.build("stylisticbias", {"faces": "60"}), effect=e).sd for e in (0.02, 0.3))
+    assert large > 1.5 * small
+
+
+def test_the_sample_that_a_plan_names_detects_what_was_asked() -> None:
+    study = studies.build("stylisticbias", {"faces": "60"})
+    asked = study.design.size * study.repeats
+    found = plan(study, requests=asked, effect=0.1)
+    assert found.sample is not None
+    assert found.sample < asked / 2
+    taken = plan(study, sample=found.sample).detectable
+    assert taken is not None
+    assert taken <= 0.1
+    assert plan(studies.build("stylisticbias", {"faces": "4"}), effect=0.05).sample is None
+
+
+def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
+    study = studies.build("stylisticbias", FEW | {"faces": "30"})
+    run(study, load("sim/default"), tmp_path / "pilot", RunSettings(check=False))
+    found = plan(study, effect=0.05, pilot=StoredRun.open(tmp_path / "pilot"))
+    assert "pilot" in found.source
+    assert 0.05 < found.sd < 0.6
+    assert found.needed is not None
+
+
+def test_a_pilot_without_answers_says_so(tmp_path: Path) -> None:
+    study = studies.build("stylisticbias", FEW | {"faces": "4"})
+    run(study, load("sim/refuser"), tmp_path / "pilot", RunSettings(check=False))
+    with pytest.raises(DataError, match="nothing of the spread"):
+        plan(study, pilot=StoredRun.open(tmp_path / "pilot"))
+
+
+@pytest.mark.parametrize("effect", [0.0, math.nan, 1.5, -1.0, -0.1])
+def test_impossible_effects_are_refused(effect: float) -> None:
+    with pytest.raises(DataError, match="at most 1"):
+        plan(studies.build("stylisticbias", {"faces": "4"}), effect=effect)
+
+
+def test_left_out_items_add_their_share_of_the_variance() -> None:
+    spread = Spread(mean=0.04, within=0.2, items=25, source="x")
+    assert spread.at(25) == 0.04
+    assert spread.at(1) == pytest.approx(math.sqrt(0.04**2 + 0.2**2 * (1 - 1 / 25)))
+    assert math.isnan(Spread(0.04, math.nan, 25, "x").at(3))
+    assert Spread(0.03, 0.2, 25, "x", growth=0.4).at(25, 0.1) == pytest.approx(0.05)
