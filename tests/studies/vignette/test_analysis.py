@@ -211,6 +211,15 @@ def test_activities_are_compared_within_one_identity(table: pl.DataFrame) -> Non
     assert pick(table, "selection_frequency", **labels).height == 1
 
 
+def test_activities_of_people_without_a_common_identity_are_estimated_once() -> None:
+    """Pictures of a folder that name both people, if they are alike or not."""
+    alike = FRAME.filter(pl.col("contrast") == "activity").with_columns(
+        identity=pl.lit(None, FRAME.schema["identity"]), identity_1="identity", identity_2="identity"
+    )
+    labels = {"contrast": "activity", "paradigm": "perception", "question": "struggle", "activity": "cooking"}
+    assert pick(estimates(alike), "selection_frequency", **labels).height == 1
+
+
 def test_released_shares_pool_the_counts(table: pl.DataFrame) -> None:
     labels = {"contrast": "identity", "paradigm": "decision", "identity": "old"}
     chosen = [x for _, who, _, _, x in sides(FRAME, "identity", "decision") if who == "old"]
