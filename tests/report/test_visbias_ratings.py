@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from facevalue.runs.ratings import keep, with_ratings
+from facevalue.studies.visbias.protocol import EXTRAS
 from facevalue.studies.visbias.questionnaire import items
-from facevalue.studies.visbias.study import EXTRAS
 from tests.report.test_visbias import frame, row, rows
 
 

@@ -20,7 +20,7 @@ from facevalue.runs.compare import Agreement, comparable, compare_runs, differen
 from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
-from facevalue.studies.vignette.offers import COMPARED
+from facevalue.studies.vignette.protocol import COMPARED
 
 SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
 

@@ -1,27 +1,21 @@
 """The declaration of VIGNETTE: two people in one picture, four questions about them."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import seeds, temperature, whole
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.vignette.offers import EXTRAS
 from facevalue.studies.vignette.options import Options, answer
 from facevalue.studies.vignette.power import precision
 from facevalue.studies.vignette.prompts import PromptBuilder, Role, irrelevant, paraphrased, read_roles, roles
-from facevalue.studies.vignette.settings import RELEASED, SETTINGS, Selection
+from facevalue.studies.vignette.settings import RELEASED, Selection
 from facevalue.studies.vignette.sources import casts, check_partners, everyone, located, read_pictures, source, words
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
-
-if TYPE_CHECKING:
-    from facevalue.protocol.page import Page
 
 NAME = "vignette"
 TITLE = "VIGNETTE: two people in one picture. Who is seen, thought capable, stereotyped, chosen?"
@@ -128,15 +122,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         precision=precision(layout.design),
         followed=FOLLOWED,
     )
-
-
-def _page() -> "Page":
-    from facevalue.studies.vignette.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
-
-    return PAGE
-
-
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _check_released(chosen: Selection) -> None:

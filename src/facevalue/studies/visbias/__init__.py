@@ -1,5 +1,5 @@
 """VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
 
-from facevalue.studies.visbias.study import PROTOCOL
+from facevalue.studies.visbias.protocol import PROTOCOL
 
 __all__ = ["PROTOCOL"]

@@ -1,10 +1,8 @@
 """The declaration of VisBias: explicit questions about people in pictures, and tasks that show the same implicitly."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,19 +10,6 @@ from facevalue.annotate.group_lists import theirs
 from facevalue.answers.several_texts import each
 from facevalue.design import Design
 from facevalue.protocol.choice_precision import choice_precision
-from facevalue.protocol.offers import (
-    Beside,
-    Calibrated,
-    Calibration,
-    CalibrationRequest,
-    Compared,
-    Extras,
-    Questionnaire,
-    Rated,
-    Recomputed,
-)
-from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.reproduction import Reproduction
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import Precision, Study
 from facevalue.stimuli.forms import Form, cyclic_forms
@@ -33,12 +18,9 @@ from facevalue.studies.visbias.design import PEOPLE, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, source
 from facevalue.studies.visbias.prompts import PromptBuilder
-from facevalue.studies.visbias.settings import SETTINGS, Selection, sampling, selection
+from facevalue.studies.visbias.settings import Selection, sampling, selection
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
 from facevalue.types import OptionValue
-
-if TYPE_CHECKING:
-    from facevalue.protocol.page import Page
 
 NAME = "visbias"
 TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
@@ -147,68 +129,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         lead=LEAD,
         precision=_precision(laid.design, pictures, chosen),
     )
-
-
-def _page() -> "Page":
-    from facevalue.studies.visbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
-
-    return PAGE
-
-
-def _reproduce(data: Path | None) -> Reproduction:
-    from facevalue.studies.visbias.reproduce import reproduce  # noqa: PLC0415 - imported when asked for
-
-    assert data is not None
-    return reproduce(data)
-
-
-def _calibrate(asked: CalibrationRequest) -> Calibrated:
-    from facevalue.studies.visbias.calibration_tables import audited  # noqa: PLC0415 - slow to import
-
-    return audited(asked)
-
-
-def _statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    from facevalue.studies.visbias.questionnaire import statements  # noqa: PLC0415 - scipy.stats takes a second to import
-
-    return statements(answers, options)
-
-
-def _export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
-    from facevalue.studies.visbias.questionnaire import export  # noqa: PLC0415
-
-    return export(graph, to, least, most)
-
-
-def _read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
-    from facevalue.studies.visbias.questionnaire import read  # noqa: PLC0415
-
-    return read(graph, paths)
-
-
-def _beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
-    from facevalue.studies.visbias.questionnaire import beside  # noqa: PLC0415
-
-    return beside(estimates, ratings, folder)
-
-
-COMPARED = Compared(
-    measure="choice_share",
-    cells=("dimension", "group", "question", "choice"),
-    within=("dimension",),
-    unit=("dimension", "group", "question"),
-    who=("group",),
-    asked=("question", "choice"),
-)
-"""What is chosen of a group, question by question (section 3.1)."""
-EXTRAS = Extras(
-    reproduce=Recomputed(_reproduce, released=True),
-    calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, _calibrate),
-    questionnaire=Questionnaire("forms", _statements, _export, _read, _beside),
-    judge="forms",
-    compare=COMPARED,
-)
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _filled(forms: tuple[Form, ...]) -> list[str]:

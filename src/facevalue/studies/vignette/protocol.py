@@ -1,11 +1,18 @@
-"""What VIGNETTE offers beside its trials and measures."""
+"""VIGNETTE as a protocol: how its study is built, its page, and what it offers beside its trials and measures."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.protocol.offers import Calibrated, Calibration, CalibrationRequest, Compared, Extras, Recomputed
+from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.reproduction import Reproduction
+from facevalue.studies.vignette.settings import SETTINGS
+from facevalue.studies.vignette.study import NAME, TITLE, build
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 
 def _reproduce(_: Path | None) -> Reproduction:
@@ -47,3 +54,12 @@ EXTRAS = Extras(
     compare=COMPARED,
     left_first="left_first",
 )
+
+
+def _page() -> "Page":
+    from facevalue.studies.vignette.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
