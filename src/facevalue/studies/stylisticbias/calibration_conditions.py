@@ -17,8 +17,7 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
+from facevalue.studies.stylisticbias.aggregate import ALPHA, Faces, Shifts
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]
@@ -152,8 +151,7 @@ def judged(s: Shifts, margin: float = MARGIN) -> dict[str, dict[str, Array]]:
         cells = s.cells(rows, columns)
         found = s.estimates(cells, rows, columns)
         p = np.full(found.value.shape, np.nan) if found.p_zero is None else found.p_zero
-        labels = cells.labels or {"variation": [None]}
-        table.add(m.SBS, labels, found, p=p, q=multiple_testing.adjust(p, "bh"), family=family)
+        table.add(m.SBS, cells.labels, found, p=p, q=multiple_testing.adjust(p, "bh"), family=family)
     page = judge(table.frame(), m.MEASURES, margins={m.SBS.name: margin}, lead=("variations",))
     return {
         str(name): {column: part[column].to_numpy() for column in ("low", "high", "p", "verdict")}
