@@ -22,15 +22,7 @@ from facevalue.studies.stylisticbias.group_differences import compare_groups, ju
 
 
 def analyse(scores: Mapping[str, Aggregate], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:
-    """Estimate everything, per model and, with several models, for their mean and between them.
-
-    Parameters
-    ----------
-    scores:
-        Per model.
-    faces, scenarios, orderings:
-        Axes of the arrays.
-    """
+    """Estimate everything, per model and, with several models, for their mean and between them."""
     parts = []
     shifts = {model: Shifts(faces, s.phi, scenarios) for model, s in scores.items()}
     for model, own in shifts.items():

@@ -15,6 +15,7 @@ from facevalue.measures import multiple_testing
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.settings import face_counts
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.aggregate import ALPHA, Faces, Shifts
@@ -160,22 +161,10 @@ def judged(s: Shifts, margin: float = MARGIN) -> dict[str, dict[str, Array]]:
 
 
 def audit_all(condition: Condition, faces: int, repetitions: int, seed: int = 0) -> Hard:
-    """Audit again and again in one condition.
-
-    Parameters
-    ----------
-    condition:
-        What is drawn.
-    faces:
-        In an audit, unless the condition says.
-    repetitions:
-        Audits.
-    seed:
-        Of everything.
-    """
+    """Audit again and again in one condition."""
     count = condition.faces or faces
     names = [scenario.name for scenario in scenarios()]
-    genders = {"male": (count + 1) // 2, "female": count // 2}
+    genders = face_counts(str(count))
     kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in genders}
     people = Faces(portrait_manifest(draw_identities(genders, 0), kept))
     rng = np.random.default_rng([seed, [c.name for c in CONDITIONS].index(condition.name)])
