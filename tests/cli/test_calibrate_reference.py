@@ -8,7 +8,7 @@ import pytest
 
 from facevalue.models.reference import adapter
 from facevalue.stimuli import drawn
-from facevalue.studies.stylisticbias import calibration_population
+from facevalue.studies.stylisticbias import calibration_reference
 from tests.cli.conftest import Command
 from tests.studies.planted_model import PlantedModel
 
@@ -23,7 +23,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> PlantedModel:
 
     monkeypatch.setattr(adapter, "ReferenceModel", lambda *_: planted)
     monkeypatch.setattr(drawn, "draw_all", draw_all)
-    monkeypatch.setattr(calibration_population, "FACES", "2M,2F")
+    monkeypatch.setattr(calibration_reference, "FACES", "2M,2F")
     return planted
 
 

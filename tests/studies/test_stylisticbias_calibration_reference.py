@@ -15,7 +15,7 @@ from facevalue.runs import RunSettings, run
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration_reference as calibration
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.calibration_population import Population, Readings, audited_study
+from facevalue.studies.stylisticbias.calibration_reference import Population, Readings, audited_study
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
 

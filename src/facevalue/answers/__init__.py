@@ -1,7 +1,7 @@
 """What the replies meant: one parser per answer type."""
 
 from facevalue.answers.base import NA, NA_DTYPE, Parsed
-from facevalue.answers.columns import MINIMUM_MASS, from_probs, parse_column, weighted
+from facevalue.answers.columns import MINIMUM_MASS, from_probs, parse_column
 from facevalue.answers.forced_choice import parse
 
-__all__ = ["MINIMUM_MASS", "NA", "NA_DTYPE", "Parsed", "from_probs", "parse", "parse_column", "weighted"]
+__all__ = ["MINIMUM_MASS", "NA", "NA_DTYPE", "Parsed", "from_probs", "parse", "parse_column"]

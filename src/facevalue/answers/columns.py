@@ -164,48 +164,6 @@ def from_probs(
     )
 
 
-def weighted(frame: pl.DataFrame, said: pl.DataFrame, names: Sequence[str], minimum: float) -> pl.DataFrame:
-    """Weights of a question's options: from probabilities where there are any, else from what was said.
-
-    Parameters
-    ----------
-    frame:
-        Replies with `probs` and `status`.
-    said:
-        Of the same replies `choice`, the index of an option, and `na`.
-    names:
-        Columns of the weights, in the order of the options.
-    minimum:
-        As of `from_probs`.
-
-    Returns
-    -------
-    DataFrame
-        The columns `names`, `mass` and `na`.
-
-    Examples
-    --------
-    >>> frame = pl.DataFrame({"probs": [[0.75, 0.25], None], "status": ["ok", "ok"]})
-    >>> said = pl.DataFrame({"choice": [None, 1], "na": pl.Series([None, None], dtype=NA_DTYPE)})
-    >>> weighted(frame, said, ("a", "b"), 0.01).rows()
-    [(0.75, 0.25, 1.0, None), (0.0, 1.0, 1.0, None)]
-    """
-    one_hot = [(pl.col("choice") == at).cast(pl.Float64).alias(name) for at, name in enumerate(names)]
-    told = said.select(*one_hot, pl.col("choice").is_not_null().cast(pl.Float64).alias("mass"), "na")
-    there = frame["probs"].is_not_null()
-    if not there.any():
-        return told
-    read = from_probs(frame, "probs", minimum=minimum)
-    exact = read.select(
-        *(pl.col("weights").list.get(at, null_on_oob=True).alias(name) for at, name in enumerate(names)),
-        pl.when(pl.col("na").is_null()).then("mass").otherwise(0.0).alias("mass"),
-        "na",
-    )
-    return pl.DataFrame(
-        {c: pl.select(pl.when(there).then(exact[c]).otherwise(told[c])).to_series() for c in told.columns}
-    )
-
-
 class _Known:
     """Parses with the options of the question that a reply answers."""
 

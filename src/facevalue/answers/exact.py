@@ -1,6 +1,6 @@
 """Exact probabilities in the place of drawn replies, where they were read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -45,3 +45,19 @@ def exact_or_drawn(frame: pl.DataFrame, drawn: pl.DataFrame, weights: Mapping[st
         pl.when(there).then(exact[name]).otherwise(drawn[name].cast(exact[name].dtype)).alias(name)
         for name in drawn.columns
     )
+
+
+def exact_or_chosen(frame: pl.DataFrame, said: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Weights of a question's options, in their order: `exact_or_drawn` with what was chosen of them as drawn.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"probs": [[0.75, 0.25], None], "status": ["ok", "ok"]})
+    >>> said = pl.DataFrame({"choice": [None, 1], "na": [None, None]})
+    >>> exact_or_chosen(frame, said, ("a", "b")).rows()
+    [(0.75, 0.25, 1.0, None), (0.0, 1.0, 1.0, None)]
+    """
+    chosen = [(pl.col("choice") == at).cast(pl.Float64).alias(name) for at, name in enumerate(names)]
+    drawn = said.select(*chosen, pl.col("choice").is_not_null().cast(pl.Float64).alias("mass"), "na")
+    weights = {name: pl.col("weights").list.get(at, null_on_oob=True) for at, name in enumerate(names)}
+    return exact_or_drawn(frame, drawn, weights)

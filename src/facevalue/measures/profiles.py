@@ -19,7 +19,6 @@ NEUTRAL = 50.0
 LOW, HIGH, CONFLICTING = "consistently low", "consistently high", "conflicting"
 MIXED, ALONE = "mixed or neutral", "one paradigm only"
 PATTERNS = (LOW, HIGH, CONFLICTING, MIXED, ALONE)
-COEFFICIENTS = ("pearson", "spearman")
 _FEWEST = 4  # identities from which a correlation gets an interval
 
 
@@ -108,7 +107,7 @@ def correlations(
 
     Returns
     -------
-    Two estimates, in the order of `COEFFICIENTS`; `n` and `clusters` are identities.
+    Two estimates, Pearson's and Spearman's; `n` and `clusters` are identities.
 
     Equation
     --------
@@ -168,7 +167,7 @@ def add_correlations(
     Parameters
     ----------
     table, measures:
-        Where to; the measures of `COEFFICIENTS`.
+        Where to; the measures of the two coefficients.
     scores:
         Estimates of one measure, by `dimension`, `identity`, `each` and `between`.
     each:

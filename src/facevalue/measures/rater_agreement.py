@@ -14,15 +14,6 @@ from facevalue.measures import cluster_bootstrap
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 
-MEAN_RATING = Measure(
-    name="mean_rating",
-    title="Mean rating of how biased a statement is",
-    equation="sum of ratings / raters",
-    unit="points (1-5)",
-    cluster="rater",
-    source="VisBias, section 3.4",
-    limits=(1.0, 5.0),
-)
 ALPHA = Measure(
     name="krippendorff_alpha",
     title="Agreement of the raters",

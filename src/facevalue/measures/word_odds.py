@@ -9,7 +9,7 @@ from scipy import sparse, special
 
 from facevalue.annotate.counts import WordCounts
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
-from facevalue.measures.table_entries import to_array
+from facevalue.measures.selection import to_array
 
 METHOD = "delta method over images, zero by shuffled labels"
 _ABOVE_ZERO = 1e-6

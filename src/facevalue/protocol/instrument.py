@@ -13,7 +13,8 @@ from facevalue.measures.slicing import Slicing
 from facevalue.protocol.aggregate import Aggregate, balanced
 from facevalue.protocol.definitions import LETTERED, NA_RATE, NA_SPREAD, POSITION, REFUSALS, SIDE_BIAS, SIDE_SCORE
 from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
-from facevalue.protocol.shifts import SEED
+from facevalue.protocol.sets import Sets
+from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import add_spreads
 from facevalue.protocol.takes import DIMENSION, Breakdown
 
@@ -33,10 +34,11 @@ def judge_instrument(
             if name in measures:
                 groups = reply.groups(letter)
                 group = np.array([groups[ordering] for ordering in reply.orderings]).repeat(repeats)
-                _overall(table, parts, measures[name], balanced(answers[column].weights, group) - 1 / len(reply.texts))
+                weight = balanced(answers[column].weights, group)
+                add_overall(table, parts.sets, measures[name], weight - 1 / len(reply.texts))
     if SIDE_BIAS in measures:
         score = reply.scores[0]
-        _overall(table, parts, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
+        add_overall(table, parts.sets, measures[SIDE_BIAS], answers[SIDE_SCORE].phi - (score.low + score.high) / 2)
     whole = np.arange(parts.sets.manifest.height)
     cuts: Sequence[tuple[str, ...]] = [(), *((name,) for name in parts.factors)]
     rates = {NA_RATE: scored.na_rate, REFUSALS: scored.refusal_rate}
@@ -49,9 +51,10 @@ def judge_instrument(
         for cut in cuts:
             rows, columns = parts.rows(whole, cut), parts.columns(cut)
             cells = shift.cells(rate, parts.sets.identity, rows, columns, len(parts.sets.identities))
-            found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-            table.add(measures[name], cells.labels, found, keep=cells.shown > 0)
-    _missing_by_group(table, parts, rates[NA_RATE], measures[NA_SPREAD])
+            add_levels(table, measures[name], cells)
+    coded = {dimension: group_codes(parts, dimension) for dimension in parts.sets.dimensions}
+    slicings = {dimension: Slicing(codes, {dimension: levels}) for dimension, (codes, levels) in coded.items()}
+    add_missing(table, parts.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
 
 
 def _least(rates: Sequence[Array]) -> Array:
@@ -61,28 +64,32 @@ def _least(rates: Sequence[Array]) -> Array:
     return out
 
 
-def _overall(table: EstimateTable, parts: Breakdown, measure: Measure, values: Array) -> None:
-    units = len(parts.sets.identities)
+def add_overall(table: EstimateTable, sets: Sets, measure: Measure, values: Array) -> None:
+    """Add the mean of a quantity of shape (stimuli, items)."""
     rows, columns = Slicing.whole(len(values)), Slicing.whole(values.shape[1])
-    cells = shift.cells(values, parts.sets.identity, rows, columns, units)
-    table.add(measure, {}, cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True))
+    add_levels(table, measure, shift.cells(values, sets.identity, rows, columns, len(sets.identities)))
 
 
-def _missing_by_group(table: EstimateTable, parts: Breakdown, rate: Array, measure: Measure) -> None:
-    """Whether some get fewer answers than others: a finding of its own."""
-    sets = parts.sets
+def add_missing(
+    table: EstimateTable,
+    sets: Sets,
+    measure: Measure,
+    rate: Array,
+    groups: Mapping[str, Slicing],
+    family: str | None = None,
+) -> None:
+    """Add whether some groups of units (by dimension) get fewer answers than others: a finding of its own."""
     everyone = Slicing.whole(len(rate)), Slicing.whole(rate.shape[1])
     own = shift.cells(rate, sets.identity, *everyone, len(sets.identities))
     per_unit = cluster_bootstrap.ratio(own.sums, own.counts)
-    for dimension in sets.dimensions:
-        codes, levels = group_codes(parts, dimension)
-        statistic = group_spread.variation_strength(len(levels), 1, mean=False)
-        found = group_spread.spreads(per_unit, codes, len(levels), SEED)
-        groups = Slicing(codes, {dimension: levels})
-        cells = shift.cells(per_unit, np.arange(len(codes)), groups, Slicing.whole(1), len(codes))
-        n = np.array([own.counts.sum()], dtype=np.int64)
-        labels = {DIMENSION: [dimension]}
-        add_spreads(table, measure, labels, cells, found, slice(0, 1), statistic, n, family="missing answers")
+    n = np.array([own.counts.sum()], dtype=np.int64)
+    for dimension, part in groups.items():
+        statistic = group_spread.variation_strength(len(part), 1, mean=False)
+        found = group_spread.spreads(per_unit, part.codes, len(part), SEED)
+        cells = shift.cells(per_unit, np.arange(len(per_unit)), part, Slicing.whole(1), len(per_unit))
+        add_spreads(
+            table, measure, {DIMENSION: [dimension]}, cells, found, slice(0, 1), statistic, n, family=family
+        )  # fmt: skip
 
 
 def group_codes(parts: Breakdown, dimension: str) -> tuple[npt.NDArray[np.int64], list[str]]:

@@ -13,7 +13,8 @@ from facevalue.measures import marked_words, word_odds
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension
-from facevalue.measures.table_entries import enter, not_measurable, to_array, values
+from facevalue.measures.selection import to_array
+from facevalue.measures.table_entries import enter, not_measurable, values
 
 SEED = 0
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA_DTYPE, from_probs, parse_column, yes_no
+from facevalue.answers.exact import LEAST_MASS
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
 from facevalue.types import Option
@@ -21,8 +22,6 @@ OPTIONS = "{options}"
 """Slot of a prompt that the options are written in."""
 FIRST, LETTER = "(first)", "(letter)"
 """Columns of answers: how much of the answer is the option shown first, and the one labelled (a)."""
-LEAST_MASS = 0.01
-"""Probability that must be on the options together. Prompts count by this mass, so that little is needed of it."""
 ONE, BOTH, ALL, ROTATIONS = "one", "both", "all", "rotations"
 ORDERS = (ONE, BOTH, ALL, ROTATIONS)
 MOST_OPTIONS = 20

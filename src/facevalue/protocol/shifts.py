@@ -144,9 +144,10 @@ class Shifts:
         return self.sets.slicing(self.sets.varied, *names) if names else Slicing.whole(self.sets.varied.size)
 
 
-def labels_of(cells: Cells, size: int) -> Labels:
-    """The cells' factor columns; one cell over everything has none, so that a null stands for it."""
-    return cells.labels or {"variation": [None] * size}
+def add_levels(table: EstimateTable, measure: Measure, cells: Cells) -> None:
+    """Add means of cells that are levels, not shifts; those of cells that nothing belongs to are left out."""
+    found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
+    table.add(measure, cells.labels, found, keep=cells.shown > 0)
 
 
 def derived(

@@ -14,7 +14,8 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, UNIT, Dimension
 from facevalue.measures.multiple_testing import adjust
-from facevalue.measures.table_entries import enter, estimates, not_measurable, to_array
+from facevalue.measures.selection import to_array
+from facevalue.measures.table_entries import enter, estimates, not_measurable
 
 SEED = 0
 

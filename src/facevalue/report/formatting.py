@@ -81,17 +81,6 @@ def points(value: float, *, signed: bool = False) -> str:
     return text if text.startswith(MINUS) else f"+{text}"
 
 
-def round_points(value: float) -> str:
-    """Write a margin in points of a hundred, with no more digits than it was given.
-
-    Examples
-    --------
-    >>> round_points(0.02), round_points(0.025)
-    ('2', '2.5')
-    """
-    return f"{100 * value:.6g}"
-
-
 def share_of_chance(value: float | None) -> str:
     """Write a p- or q-value.
 

@@ -1,18 +1,24 @@
-"""The faces of a manifest, and their answers gathered into arrays."""
+"""Faces, answers and shifts as arrays."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.protocol import aggregate
+from facevalue.measures.slicing import Slicing
+from facevalue.protocol import aggregate, shifts
 from facevalue.protocol.aggregate import Aggregate, Axes, level_codes
 from facevalue.protocol.sets import Sets
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
 from facevalue.stimuli.stylisticbias_folders import known_attribute
 from facevalue.studies.stylisticbias.measures import UNIT
+from facevalue.studies.stylisticbias.tables import scenarios as table_1
+
+STUDY = "stylisticbias"
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -27,26 +33,53 @@ class Faces(Sets):
         """Whether an attribute is shown full-body (`FULL_BODY`), however it is spelled."""
         return known_attribute(level) in FULL_BODY
 
+    def by_base(self, dimension: str) -> Slicing:
+        """Partition people by the group of their base face; in no cell are those without one."""
+        have = self.base >= 0
+        part = self.groups(self.base[have], dimension)
+        codes = np.full(len(self.identities), -1, dtype=np.int64)
+        codes[have] = part.codes
+        return Slicing(codes, part.labels)
+
 
 def collect(
     chunks: Iterable[pl.DataFrame], faces: Faces, scenarios: list[str], orderings: list[str], repeats: int
 ) -> Aggregate:
-    """Scatter answers into arrays, chunk by chunk.
-
-    Parameters
-    ----------
-    chunks:
-        Answer frames with image, scenario, ordering, repeat, weight, mass and na; one row per trial and repeat.
-    faces:
-        The manifest.
-    scenarios, orderings:
-        Levels in the order of the arrays.
-    repeats:
-        Seeds per prompt.
-    """
+    """Scatter answers into arrays (`aggregate.collect`); levels in the order of the arrays."""
 
     def items(chunk: pl.DataFrame) -> npt.NDArray[np.int64]:
         return level_codes(chunk["scenario"], scenarios)
 
     axes = Axes(faces.manifest["image"].to_list(), items, orderings, repeats, len(scenarios))
     return aggregate.collect(chunks, axes)["weight"]
+
+
+@dataclass(frozen=True)
+class Shifts(shifts.Shifts):
+    """Base scores and shifts of one model, or their mean over models.
+
+    Attributes
+    ----------
+    scenarios:
+        Names of the scenarios asked.
+    """
+
+    scenarios: list[str] = field(default_factory=list)
+
+    @property
+    def faces(self) -> Faces:
+        """The manifest."""
+        assert isinstance(self.sets, Faces)
+        return self.sets
+
+    @cached_property
+    def by_scenario(self) -> Slicing:
+        """Partition the scenarios one by one."""
+        return Slicing(np.arange(len(self.scenarios)), {"scenario": list(self.scenarios)})
+
+    @cached_property
+    def by_category(self) -> Slicing:
+        """Partition the scenarios by category."""
+        category = {s.name: s.category for s in table_1()}
+        names = list(dict.fromkeys(category[s] for s in self.scenarios))
+        return Slicing(np.array([names.index(category[s]) for s in self.scenarios]), {"category": names})

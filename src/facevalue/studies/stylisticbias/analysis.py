@@ -1,6 +1,6 @@
 """From scores to estimates: every table and figure of the paper that is about answers, with intervals and floors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -10,29 +10,19 @@ from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_erro
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds
 from facevalue.measures.shift import Cells
-from facevalue.measures.slicing import Slicing
-from facevalue.protocol.aggregate import Aggregate
-from facevalue.protocol.shifts import POOLED, SEED, derived, labels_of
+from facevalue.measures.slicing import Labels, Slicing
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.aggregate import Aggregate, balanced
+from facevalue.protocol.instrument import add_missing, add_overall
+from facevalue.protocol.shifts import POOLED, SEED, add_levels, derived
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.across_models import compare_models
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.gaps import compare_groups
-from facevalue.studies.stylisticbias.group_differences import judge_faces, judge_framing
-from facevalue.studies.stylisticbias.shifts import ALPHA, STUDY, Shifts
-from facevalue.studies.stylisticbias.sizes import judge_concentration, judge_sizes
-from facevalue.studies.stylisticbias.validity import judge_instrument
+from facevalue.studies.stylisticbias.aggregate import ALPHA, STUDY, Faces, Shifts
+from facevalue.studies.stylisticbias.group_differences import compare_groups, judge_faces, judge_framing
 
 
 def analyse(scores: Mapping[str, Aggregate], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:
-    """Estimate everything, per model and, with several models, for their mean and between them.
-
-    Parameters
-    ----------
-    scores:
-        Per model.
-    faces, scenarios, orderings:
-        Axes of the arrays.
-    """
+    """Estimate everything, per model and, with several models, for their mean and between them."""
     parts = []
     shifts = {model: Shifts(faces, s.phi, scenarios) for model, s in scores.items()}
     for model, own in shifts.items():
@@ -81,7 +71,6 @@ def _signed(
     published: bool = False,
 ) -> None:
     """Add SBS of these cells; p and q only where a family is named, and Table 12's own test where it was published."""
-    labels = labels_of(cells, estimates.value.size)
     p = q = own = own_q = None
     if family is not None:
         p = np.full(estimates.value.shape, np.nan) if estimates.p_zero is None else estimates.p_zero
@@ -91,12 +80,12 @@ def _signed(
         own_q = multiple_testing.adjust(own, "bh")
     keep = cells.shown > 0
     table.add(
-        m.SBS, labels, estimates, p=p, q=q, p_paper=own, q_paper=own_q, family=family, bounds=bounds, keep=keep
+        m.SBS, cells.labels, estimates, p=p, q=q, p_paper=own, q_paper=own_q, family=family, bounds=bounds, keep=keep
     )  # fmt: skip
 
 
 def _unsigned(table: EstimateTable, cells: Cells, signed: Estimates) -> None:
-    labels, keep = labels_of(cells, signed.value.size), cells.shown > 0
+    labels, keep = cells.labels, cells.shown > 0
     size = shift.magnitude(signed)
     table.add(m.ABS_SBS, labels, size, p=signed.p_zero, floor=shift.floor(signed), keep=keep)
     table.add(m.ABS_CORRECTED, labels, shift.corrected(size, standard_error(cells.sums, cells.counts)), keep=keep)
@@ -154,7 +143,7 @@ def _cohens_d(table: EstimateTable, cells: Cells) -> None:
     d = shift.cohens_d(means)
     low, high = shift.cohens_d_interval(d, n)
     method = np.full(d.size, "large-sample standard error over face means", dtype=object)
-    table.add(m.COHENS_D, labels_of(cells, d.size), Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
+    table.add(m.COHENS_D, cells.labels, Estimates(d, low, high, n, n, method), keep=cells.shown > 0)
 
 
 def _over_groups(table: EstimateTable, cells: Cells, size: int, attribute: Slicing, dimension: str) -> None:
@@ -219,4 +208,77 @@ def _shares(table: EstimateTable, s: Shifts) -> None:
             mean = cluster_bootstrap.ratio(expected.sums.sum(axis=0), expected.counts.sum(axis=0))
             high = mean + 1.645 * cluster_bootstrap.standard_error(cells.sums, cells.counts)
             floor = cluster_bootstrap.Floor(mean, high, np.full(mean.size, np.nan))
-            table.add(measure, labels_of(cells, mean.size), estimates, floor=floor, keep=cells.shown > 0)
+            table.add(measure, cells.labels, estimates, floor=floor, keep=cells.shown > 0)
+
+
+def judge_sizes(table: EstimateTable, models: Sequence[Shifts]) -> None:
+    """Add mean |SBS| of single cues, averaged over models: overall, by scenario category and by scenario."""
+    s = models[0]
+    variation, scenarios, categories = s.by("attribute", "variation"), s.by_scenario, s.by_category
+    cells = shift.joined([own.cells(variation, scenarios) for own in models])
+    shape = (len(models), len(variation), len(scenarios))
+
+    def sizes(sums: Array, counts: Array) -> Array:
+        each = np.abs(cluster_bootstrap.ratio(sums, counts)).reshape(*sums.shape[:-1], *shape).mean(axis=-3)
+        by_scenario = [each[..., i] for i in range(len(scenarios))]
+        by_category = [each[..., categories.codes == i] for i in range(len(categories))]
+        parts = [each, *by_category, *by_scenario]
+        return np.stack([_mean(part.reshape(*sums.shape[:-1], -1)) for part in parts], axis=-1)
+
+    floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, sizes, SEED)
+    n = cells.counts.sum(axis=0).reshape(shape).sum(axis=(0, 1))
+    counted = np.array([n.sum(), *(n[categories.codes == i].sum() for i in range(len(categories))), *n])
+    labels: Labels = {
+        "category": [None, *categories.labels["category"], *[None] * len(scenarios)],
+        "scenario": [None, *[None] * len(categories), *scenarios.labels["scenario"]],
+    }
+    derived(table, m.MEAN_ABS, labels, cells, sizes, counted, floor=floor)
+
+
+def judge_concentration(table: EstimateTable, models: Sequence[Shifts]) -> None:
+    """Add |SBS| of each cue averaged over models, and how many cues reach 80% of its total (Figure 2)."""
+    variation = models[0].by("attribute", "variation")
+    cells = shift.joined([own.cells(variation) for own in models])
+
+    def sizes(sums: Array, counts: Array) -> Array:
+        each = np.abs(cluster_bootstrap.ratio(sums, counts))
+        return each.reshape(*sums.shape[:-1], len(models), len(variation)).mean(axis=-2)
+
+    def steps(sums: Array, counts: Array) -> Array:
+        found = sizes(sums, counts)
+        return shift.steps_to_share(found, np.where(np.isfinite(found), 1.0, 0.0))
+
+    n = cells.counts.sum(axis=0).reshape(len(models), -1).sum(axis=0)
+    for measure, labels, statistic, counted in (
+        (m.ABS_MODELS, variation.labels, sizes, n),
+        (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
+    ):
+        floor = cluster_bootstrap.sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
+        counts_steps = measure is m.STEPS_80
+        derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
+
+
+def _mean(values: Array) -> Array:
+    """Mean over the last axis of what is known; NaN where nothing is."""
+    seen = np.isfinite(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(seen, values, 0).sum(axis=-1) / seen.sum(axis=-1)
+
+
+def judge_instrument(table: EstimateTable, s: Shifts, scores: Aggregate, orderings: list[str]) -> None:
+    """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
+    faces = s.faces
+    per = scores.weights.shape[2] // len(orderings)
+    known = {o.name: o for o in ORDERINGS}
+    first = np.array([known[name].first == 0 for name in orderings]).repeat(per)
+    letter = np.array([known[name].labels[known[name].first] == "(a)" for name in orderings]).repeat(per)
+    for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
+        own = balanced(np.where(favourable, scores.weights, 1 - scores.weights), np.where(favourable, 0, 1)) - 0.5
+        add_overall(table, faces, measure, own)
+    add_missing(table, faces, m.NA_SPREAD, scores.na_rate, {d: faces.by_base(d) for d in faces.dimensions})
+    rows = np.arange(faces.manifest.height)
+    whole, columns = Slicing.whole(rows.size), Slicing.whole(len(s.scenarios))
+    slicings = [whole, faces.slicing(rows, "attribute"), *(faces.groups(rows, d) for d in faces.dimensions)]
+    for measure, rate in ((m.NA_RATE, scores.na_rate), (m.REFUSAL_RATE, scores.refusal_rate)):
+        for part in slicings:
+            add_levels(table, measure, shift.cells(rate, faces.identity, part, columns, len(faces.identities)))

@@ -6,24 +6,22 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Order
 from facevalue.measures import cluster_bootstrap, multiple_testing, shift
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
 from facevalue.prompts import ORDERINGS
+from facevalue.protocol.calibration import DRIFT, asked_at, fit
+from facevalue.protocol.settings import face_counts
 from facevalue.protocol.shifts import SEED
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.shifts import ALPHA
+from facevalue.studies.stylisticbias.aggregate import ALPHA, Faces
 from facevalue.studies.stylisticbias.study import TOGETHER, designed
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]
 LEVELS = ("favourable", "unfavourable")
-DRIFT = 0.3
-"""Logits by which a model drifts while a run lasts, where that is planted."""
 EXACT = 1e-12
 """A planted shift this small is none."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
@@ -79,15 +77,6 @@ def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> tu
 
     The population is uniform over the cells gender x age x skin tone x build; people and pictures differ normally on
     the logit scale, integrated by Gauss-Hermite quadrature; the four orderings weigh the same.
-
-    Parameters
-    ----------
-    planted:
-        The respondent.
-    names:
-        Scenarios.
-    genders:
-        Which genders are audited.
     """
     respondent = Respondent(planted)
     cells: list[dict[str, str | None]] = [
@@ -134,21 +123,6 @@ def simulate(
 
     The replies are those that `models.sim` gives (same draws, tested), taken without their text; the estimates are
     those of the report.
-
-    Parameters
-    ----------
-    planted:
-        The respondent.
-    faces:
-        How many of each gender.
-    names:
-        Scenarios.
-    seeds:
-        Repeats of each prompt.
-    draw:
-        Which faces.
-    drift:
-        By how many logits answers become more favourable from the first to the last of the run.
     """
     kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in faces}
     # Faces carry the draw in their names: other people each time, as a respondent knows them by name.
@@ -168,17 +142,7 @@ def simulate(
 def estimated(
     delta: Array, cluster: npt.NDArray[np.int64], variation: npt.NDArray[np.int64], variations: int
 ) -> tuple[cluster_bootstrap.Estimates, Array]:
-    """SBS of each variation as the report estimates it, and its q-value.
-
-    Parameters
-    ----------
-    delta:
-        Prediction shifts, shape (pictures, scenarios).
-    cluster, variation:
-        Who is shown in each picture, and with which variation; whole numbers from 0.
-    variations:
-        How many there are.
-    """
+    """SBS of each variation as the report estimates it, and its q-value."""
     rows = Slicing(variation, {"variation": [str(number) for number in range(variations)]})
     cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=1.0)
@@ -187,21 +151,11 @@ def estimated(
 
 
 def times(manifest: pl.DataFrame, names: list[str], seed: int, *, ordered: bool = True) -> Array:
-    """When each question is asked, from 0 at the first to 1 at the last: shape (images, scenarios, orderings).
-
-    Parameters
-    ----------
-    manifest, names, seed:
-        Pictures, scenarios, and the seed of the run.
-    ordered:
-        Whether they are asked in the order of a run; else in that of their trial numbers, as runs once were.
-    """
+    """When each question is asked, from 0 at the first to 1 at the last: shape (images, scenarios, orderings)."""
     design = designed(manifest, names)
-    places = np.arange(design.size)
-    if ordered:
-        places[np.concatenate(list(Order(design, TOGETHER, seed).pieces(2**16)))] = np.arange(design.size)
+    asked = asked_at(design, TOGETHER, seed, ordered=ordered)
     shown = np.concatenate([np.array(block.stimulus[0].columns()[0].values) for block in design.blocks])
-    out = places.reshape(len(shown), len(names), len(ORDERINGS)) / (design.size - 1)
+    out = asked.reshape(len(shown), len(names), len(ORDERINGS))
     row = {image: at for at, image in enumerate(shown.tolist())}
     return out[[row[image] for image in manifest["image"]]]
 
@@ -283,13 +237,13 @@ def summarise(condition: str, faces: int, audits: list[Audit]) -> Calibration:
     none = np.concatenate([a.none for a in audits])
     found = np.concatenate([a.found for a in audits])
     rates = [(a.found & a.none).sum() / max(a.found.sum(), 1) for a in audits]
-    moved = bool(np.ptp(truth) > 0)
+    correlation, slope = fit(truth, value)
     return Calibration(
         condition=condition,
         faces=faces,
         repetitions=len(audits),
-        correlation=float(np.corrcoef(truth, value)[0, 1]) if moved else None,
-        slope=float(np.polyfit(truth, value, 1)[0]) if moved else None,
+        correlation=correlation,
+        slope=slope,
         coverage=float(covered.mean()),
         coverage_none=float(covered[none].mean()) if none.any() else None,
         false_discovery_rate=float(np.mean(rates)),
@@ -311,7 +265,7 @@ def calibrate(
     """
     drift = DRIFT if condition == "drift" else 0.0
     names = [scenario.name for scenario in scenarios()]
-    counts = {"male": (faces + 1) // 2, "female": faces // 2}
+    counts = face_counts(str(faces))
     audits = [
         simulate(replace(planted, seed=planted.seed + 1000 * r), counts, names, seeds, r, drift)
         for r in range(repetitions)

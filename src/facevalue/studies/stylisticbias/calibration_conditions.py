@@ -15,10 +15,10 @@ from facevalue.measures import multiple_testing
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.settings import face_counts
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
+from facevalue.studies.stylisticbias.aggregate import ALPHA, Faces, Shifts
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]
@@ -152,8 +152,7 @@ def judged(s: Shifts, margin: float = MARGIN) -> dict[str, dict[str, Array]]:
         cells = s.cells(rows, columns)
         found = s.estimates(cells, rows, columns)
         p = np.full(found.value.shape, np.nan) if found.p_zero is None else found.p_zero
-        labels = cells.labels or {"variation": [None]}
-        table.add(m.SBS, labels, found, p=p, q=multiple_testing.adjust(p, "bh"), family=family)
+        table.add(m.SBS, cells.labels, found, p=p, q=multiple_testing.adjust(p, "bh"), family=family)
     page = judge(table.frame(), m.MEASURES, margins={m.SBS.name: margin}, lead=("variations",))
     return {
         str(name): {column: part[column].to_numpy() for column in ("low", "high", "p", "verdict")}
@@ -162,22 +161,10 @@ def judged(s: Shifts, margin: float = MARGIN) -> dict[str, dict[str, Array]]:
 
 
 def audit_all(condition: Condition, faces: int, repetitions: int, seed: int = 0) -> Hard:
-    """Audit again and again in one condition.
-
-    Parameters
-    ----------
-    condition:
-        What is drawn.
-    faces:
-        In an audit, unless the condition says.
-    repetitions:
-        Audits.
-    seed:
-        Of everything.
-    """
+    """Audit again and again in one condition."""
     count = condition.faces or faces
     names = [scenario.name for scenario in scenarios()]
-    genders = {"male": (count + 1) // 2, "female": count // 2}
+    genders = face_counts(str(count))
     kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in genders}
     people = Faces(portrait_manifest(draw_identities(genders, 0), kept))
     rng = np.random.default_rng([seed, [c.name for c in CONDITIONS].index(condition.name)])

@@ -1,22 +1,18 @@
 """Tables of calibration: planted against recovered shifts, for people and as numbers."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict
 
 import polars as pl
 
 from facevalue.models.reference import adapter
 from facevalue.models.reference.truth import Truth
 from facevalue.models.sim import PRESETS
+from facevalue.protocol.calibration import CONDITIONS, audit_each, named, sized
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table, cell
 from facevalue.stimuli import drawn
 from facevalue.studies.stylisticbias import calibration, calibration_conditions
-from facevalue.studies.stylisticbias import calibration_population as people
 from facevalue.studies.stylisticbias import calibration_reference as reference
-
-CONDITIONS = ("default", "null", "drift")
-"""What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while the run lasts."""
 
 
 def audited(asked: CalibrationRequest) -> Calibrated:
@@ -24,21 +20,11 @@ def audited(asked: CalibrationRequest) -> Calibrated:
     return _reference(asked) if asked.model == "reference" else _simulated(asked)
 
 
-def _each(
-    asked: CalibrationRequest, cases: list[Any], audit: Callable[[Any], tuple[Any, Any]]
-) -> tuple[list[Any], Any]:
-    """Summaries of all cases, and the first audit of the first."""
-    both = [audit(case) for case in asked.track(cases, "Auditing")]
-    return [row for row, _ in both], both[0][1]
-
-
 def _simulated(asked: CalibrationRequest) -> Calibrated:
-    cases = [(name, size) for name in CONDITIONS for size in asked.sizes]
-    rows, first = _each(
-        asked,
-        cases,
-        lambda case: calibration.calibrate(case[0], PRESETS.get(case[0], PRESETS["null"]), case[1], asked.repetitions),
-    )
+    def audit(case: tuple[str, int]) -> tuple[calibration.Calibration, calibration.Audit]:
+        return calibration.calibrate(case[0], PRESETS.get(case[0], PRESETS["null"]), case[1], asked.repetitions)
+
+    rows, first = audit_each(asked, sized(asked, CONDITIONS), audit)
     hard_cases = [
         (one, size)
         for one in calibration_conditions.CONDITIONS
@@ -63,7 +49,7 @@ def _simulated(asked: CalibrationRequest) -> Calibrated:
             ("slope", "slope"), ("coverage", "coverage"), ("coverage, none", "coverage_none"),
             ("FDR", "false_discovery_rate"), ("any false", "audits_with_false"), ("power", "power"),
         ],
-        [asdict(replace(row, condition="nothing") if row.condition == "null" else row) for row in rows],
+        named(rows),
         "Nominal coverage .95; false findings at most .05.",
     )  # fmt: skip
     conditions = Table.of(
@@ -93,7 +79,7 @@ def _found(audit: calibration.Audit, i: int) -> Iterator[str]:
 
 def _reference(asked: CalibrationRequest) -> Calibrated:
     population = _population(asked)
-    rows, first = _each(asked, list(asked.sizes), lambda n: reference.calibrate(population, n, asked.repetitions))
+    rows, first = audit_each(asked, asked.sizes, lambda n: reference.calibrate(population, n, asked.repetitions))
     known = reference.learning(population)
     summary = Table.of(
         "All audits of the reference model",
@@ -113,13 +99,13 @@ def _reference(asked: CalibrationRequest) -> Calibrated:
     return Calibrated([_learned(first, asked.sizes[0]), _learning(known), summary], frames)
 
 
-def _population(asked: CalibrationRequest) -> people.Population:
+def _population(asked: CalibrationRequest) -> reference.Population:
     """Read what the reference model, or a variant of it, says of everyone, but for what is kept already."""
     folder = adapter.folder_of(asked.variant)
     name = f"reference/{asked.variant}" if asked.variant else "reference"
     model = adapter.ReferenceModel(name, folder)
     truth = Truth.read(folder / "truth.parquet")
-    readings = people.Readings(people.audited_study(), model, people.default_folder(), truth)
+    readings = reference.Readings(reference.audited_study(), model, reference.default_folder(), truth)
     wanted = readings.unread
     if wanted.height:
         asked.say(

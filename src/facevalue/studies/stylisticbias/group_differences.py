@@ -1,16 +1,30 @@
-"""Base faces: how far judgments of different people lie apart (Tables 2 and 11)."""
+"""Differences between groups of people: of base faces (Tables 2 and 11), and of how far a cue moves the judgment."""
+
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, group_spread, multiple_testing, shift
+from facevalue.measures import cluster_bootstrap, comparison, group_spread, multiple_testing, shift
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.slicing import Labels, Slicing
-from facevalue.protocol.shifts import SEED, labels_of
+from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import DEALT, add_spreads
+from facevalue.stimuli.portraits import SKIN_TONES
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
+from facevalue.studies.stylisticbias.aggregate import ALPHA, Shifts
+
+FAMILY = "gaps between groups (Tables 4 to 6)"
+OTHERS = "(others)"
+"""Stands for all faces that are not of the group."""
+ORDERS: Mapping[str, tuple[str, ...]] = {
+    "age": ("young", "middle-aged", "elderly"),
+    "build": ("thin", "normal", "obese"),
+    "gender": ("male", "female"),
+    "skin_tone": SKIN_TONES,
+}
+"""Dimensions of which the paper compares the ends: elderly with young, obese with thin, female with male."""
 
 
 def judge_faces(table: EstimateTable, s: Shifts) -> None:
@@ -18,19 +32,13 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
     identities = len(s.faces.identities)
     who = np.arange(identities)
     whole = Slicing.whole(identities)
-    have = s.faces.base >= 0
     for columns in (Slicing.whole(len(s.scenarios)), s.by_category, s.by_scenario):
-        cells = shift.cells(s.base, who, whole, columns, identities)
-        estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-        table.add(m.PHI, labels_of(cells, estimates.value.size), estimates)
+        add_levels(table, m.PHI, shift.cells(s.base, who, whole, columns, identities))
     for dimension in s.faces.dimensions:
-        part = s.faces.groups(s.faces.base[have], dimension)
-        codes = np.full(identities, -1, dtype=np.int64)
-        codes[have] = part.codes
-        groups = Slicing(codes, part.labels)
+        groups = s.faces.by_base(dimension)
+        codes = groups.codes
         cells = shift.cells(s.base, who, groups, s.by_scenario, identities)
-        estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, level=True)
-        table.add(m.PHI, cells.labels, estimates)
+        add_levels(table, m.PHI, cells)
         labels: Labels = {"dimension": [dimension] * len(s.scenarios), **s.by_scenario.labels}
         published = group_spread.group_tests(s.base, codes, len(groups))
         q = multiple_testing.adjust(published, "bh")
@@ -59,7 +67,7 @@ def judge_framing(table: EstimateTable, s: Shifts) -> None:
     whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
     cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
-    table.add(m.FRAMING, labels_of(cells, 1), estimates, p=estimates.p_zero, q=estimates.p_zero, family="framing")
+    table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, q=estimates.p_zero, family="framing")
 
 
 def _corrected_strength(
@@ -90,3 +98,51 @@ def _significant(table: EstimateTable, dimension: str, q: Array, clusters: int) 
     n = np.array([int(tested.sum())])
     estimates = Estimates(share, none, none, n, np.array([clusters]), method)
     table.add(m.SIGNIFICANT, {"dimension": [dimension]}, estimates)
+
+
+def contrasts(dimension: str, levels: list[str]) -> list[tuple[str, str]]:
+    """Which groups of a dimension are compared with which: (group, with what).
+
+    These are the ends of a dimension whose order is known; the two groups where there are two; else each group with
+    all others, so that the number of tests grows with the groups and not with their square.
+
+    Examples
+    --------
+    >>> contrasts("age", ["young", "elderly", "middle-aged"]), contrasts("hat", ["no", "yes"])
+    ([('elderly', 'young')], [('yes', 'no')])
+    >>> contrasts("ethnicity", ["asian", "latino", "african"])[0]
+    ('asian', '(others)')
+    """
+    order = ORDERS.get(dimension, ())
+    known = [level for level in order if level in levels]
+    if len(known) == len(levels):
+        return [(known[-1], known[0])]
+    return [(levels[1], levels[0])] if len(levels) == 2 else [(level, OTHERS) for level in levels]
+
+
+def compare_groups(table: EstimateTable, s: Shifts) -> None:
+    """Add the gap of every variation for every contrast, by Welch's comparison of faces; one family."""
+    variation = s.by("attribute", "variation")
+    cells = s.cells(variation)
+    shown = np.zeros((len(s.faces.identities), len(variation)), dtype=np.bool_)
+    shown[s.cluster[variation.codes >= 0], variation.codes[variation.codes >= 0]] = True
+    labels: dict[str, list[str | None]] = {
+        name: [] for name in (*variation.labels, "dimension", "group", "other_group")
+    }
+    found = []
+    for dimension in s.faces.dimensions:
+        level = s.faces.level(dimension)
+        for group, other in contrasts(dimension, [name for name in dict.fromkeys(level) if name is not None]):
+            member = [1 if name == group else 0 if name and other in (name, OTHERS) else -1 for name in level]
+            code = np.array(member)
+            both = shown[code == 1].any(axis=0) & shown[code == 0].any(axis=0)
+            found.append((comparison.compare(cells.sums, cells.counts, code, SEED), both))
+            for name, value in (("dimension", dimension), ("group", group), ("other_group", other)):
+                labels[name] += [value] * len(variation)
+            for name, values in variation.labels.items():
+                labels[name] += values
+    if not found:
+        return
+    gaps = comparison.joined([gap for gap, _ in found])
+    keep = np.concatenate([both for _, both in found])
+    table.add(m.GAP, labels, gaps, p=gaps.p, q=multiple_testing.adjust(gaps.p, "bh"), family=FAMILY, keep=keep)

@@ -39,7 +39,7 @@ def _said(study: Study) -> str:
 
 def _planted(study: Study) -> pl.DataFrame:
     from facevalue.models.reference.truth import SCENARIOS  # noqa: PLC0415 - slow to import
-    from facevalue.studies.stylisticbias.calibration_population import planted_scores  # noqa: PLC0415
+    from facevalue.studies.stylisticbias.calibration_reference import planted_scores  # noqa: PLC0415
     from facevalue.studies.stylisticbias.tables import attribute_titles, grid  # noqa: PLC0415
 
     phi = planted_scores(study.manifest, list(SCENARIOS), study.sampling.temperature).mean(axis=1)

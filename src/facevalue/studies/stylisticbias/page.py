@@ -11,7 +11,7 @@ from facevalue.protocol.page import Findings, Notes, Page
 from facevalue.stimuli.drawn import CONTROL
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.gaps import OTHERS
+from facevalue.studies.stylisticbias.group_differences import OTHERS
 from facevalue.studies.stylisticbias.page_sections import CUE, CUES, SECTIONS
 
 _LIMIT = "Worrying: beyond ±0.05; from ±0.15 "

@@ -28,15 +28,7 @@ _WHY = {
 
 
 def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    """The manifest that the settings ask for, and what of the pictures at hand its grid leaves out.
-
-    Raises
-    ------
-    DataError
-        The images or settings don't make a study.
-    UnknownNameError
-        An attribute or variation that doesn't exist.
-    """
+    """The manifest that the settings ask for, and what of the pictures at hand its grid leaves out."""
     attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
     if options["manifest"] and options["folders"]:
         raise DataError("Give either a manifest or the authors' folders, not both.")

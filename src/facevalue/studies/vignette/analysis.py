@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from facevalue.measures import estimate_frames, pair_moments, selection
+from facevalue.measures import pair_moments, selection, table_entries
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
 from facevalue.measures.compared_shares import Compared, compared
 from facevalue.measures.estimates import EstimateTable
@@ -32,7 +32,7 @@ _WITHIN = ["gender", "dimension", "contrast", "paradigm", "question"]
 _FAMILY = ["contrast", "paradigm", "question", "dimension"]
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))
 record = partial(
-    estimate_frames.record, apart=("paradigm", "question"), within=("dimension", "contrast", "gender")
+    table_entries.record, apart=("paradigm", "question"), within=("dimension", "contrast", "gender")
 )  # what is asked, and of which part of the study
 
 

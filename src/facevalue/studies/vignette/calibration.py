@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Order
 from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
+from facevalue.protocol.calibration import DRIFT, asked_at, fit
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import DECISIONS
 from facevalue.studies.vignette.settings import SETTINGS
@@ -22,8 +22,6 @@ Array = npt.NDArray[np.float64]
 DIMENSION, IDENTITIES = "socioeconomic", 12
 """What is audited: twelve occupations in 66 pairs. What is planted in them is drawn at random and means nothing."""
 ALPHA = 0.05
-DRIFT = 0.3
-"""Logits by which the first of a pair gains on the other from the first to the last question of a run."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 
 
@@ -78,11 +76,7 @@ class Drifting(SimModel):
 
     def __init__(self, study: Study, seed: int, *, ordered: bool = True) -> None:
         super().__init__(f"null@{seed}")
-        places = np.arange(study.design.size)
-        if ordered:
-            order = Order(study.design, study.asked_together, seed)
-            places[np.concatenate(list(order.pieces(2**16)))] = np.arange(study.design.size)
-        later = DRIFT * (places / (study.design.size - 1) - 0.5)
+        later = DRIFT * (asked_at(study.design, study.asked_together, seed, ordered=ordered) - 0.5)
         plain = self._preferences.utilities
 
         def utilities(requests: Sequence[Request], levels: tuple[str, ...]) -> Array:
@@ -209,8 +203,8 @@ def _summary(condition: str, number: int, audits: list[Audit]) -> Calibration:
     selection = pl.concat([a.selection for a in audits])
     pairs = pl.concat([a.paircomp for a in audits])
     planted, value = selection["planted"].to_numpy(), selection["value"].to_numpy()
-    moved = bool(np.ptp(planted) > 1e-9)
-    wrong = pl.col("planted_gap") if moved else pl.lit(0.0)
+    correlation, slope = fit(planted, value, least=1e-9)
+    wrong = pl.lit(0.0) if slope is None else pl.col("planted_gap")
     rates = []
     for one in audits:
         hits = one.selection.filter(pl.col("q") < ALPHA)
@@ -221,8 +215,8 @@ def _summary(condition: str, number: int, audits: list[Audit]) -> Calibration:
         condition=condition,
         activities=number,
         repetitions=len(audits),
-        correlation=float(np.corrcoef(planted, value)[0, 1]) if moved else None,
-        slope=float(np.polyfit(planted, value, 1)[0]) if moved else None,
+        correlation=correlation,
+        slope=slope,
         coverage=_coverage(selection),
         coverage_paircomp=_coverage(pairs),
         false_discovery_rate=float(np.mean(rates)),

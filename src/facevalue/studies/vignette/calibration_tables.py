@@ -1,22 +1,19 @@
 """Tables of calibration: planted against recovered preferences, for people and as numbers."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import polars as pl
 
+from facevalue.protocol.calibration import CONDITIONS, audit_each, named, sized
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Row, Table
 from facevalue.studies.vignette import calibration, calibration_kinds
-
-CONDITIONS = ("default", "null", "drift")
-"""What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while the run lasts."""
 
 
 def audited(asked: CalibrationRequest) -> Calibrated:
     """Audit simulated models, and answers of all kinds."""
-    cases = [(name, size) for name in CONDITIONS for size in asked.sizes]
-    both = [calibration.calibrate(name, size, asked.repetitions) for name, size in asked.track(cases, "Auditing")]
-    rows = [row for row, _ in both]
+    cases = sized(asked, CONDITIONS)
+    rows, first = audit_each(asked, cases, lambda case: calibration.calibrate(*case, asked.repetitions))
     kinds = [
         calibration_kinds.keep(kind, asked.repetitions)
         for kind in asked.track(calibration_kinds.KINDS, "Auditing, kind by kind")
@@ -24,7 +21,7 @@ def audited(asked: CalibrationRequest) -> Calibrated:
     closer = Table(
         f"One audit of sim/default with {asked.sizes[0]} activities: selection frequency planted and recovered",
         ("identity", "planted", "recovered", "95% interval", "covers", "q", "finding"),
-        list(_rows(both[0][1])),
+        list(_rows(first)),
     )
     summary = Table.of(
         "All audits",
@@ -33,7 +30,7 @@ def audited(asked: CalibrationRequest) -> Calibrated:
             ("slope", "slope"), ("S covers", "coverage"), ("PairComp covers", "coverage_paircomp"),
             ("FDR", "false_discovery_rate"), ("found", "found"),
         ],
-        [asdict(replace(row, condition="nothing") if row.condition == "null" else row) for row in rows],
+        named(rows),
         "Nominal coverage .95; false findings at most .05.",
     )  # fmt: skip
     promises = Table.of(

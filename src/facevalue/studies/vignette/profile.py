@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures import selection
-from facevalue.measures.estimate_frames import estimates_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.profiles import NEUTRAL, add_correlations
+from facevalue.measures.table_entries import estimates
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, VARIANT, Main, unit
 from facevalue.studies.vignette.tables import PARADIGMS, term_pairs
@@ -125,7 +125,7 @@ class Profiles:
         constant = (scores["identity"].is_null() & (scores["paradigm"] != "factuality")).to_numpy()
         how = np.where(constant, BY_CONSTRUCTION, selection.method(scores))
         labels = {name: scores[name].to_list() for name in _SCORE}
-        table.add(m.NORMALISED, labels, estimates_of(scores, how))
+        table.add(m.NORMALISED, labels, estimates(scores, how))
 
 
 def _cells(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:

@@ -13,12 +13,12 @@ from scipy import special
 from facevalue.measures import selection
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
-from facevalue.measures.estimate_frames import adjusted, estimates_of, record
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.profiles import coefficient, correlations
 from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.robustness import chance, match_rates
 from facevalue.measures.selection import to_array
+from facevalue.measures.table_entries import adjusted, estimates, record
 from facevalue.measures.two_proportions import pooled_z
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import Main, offers_four
@@ -234,7 +234,7 @@ def _write_shift(
     family = pl.concat_str(pl.lit(title), "paradigm", "question", "dimension", separator=", ", ignore_nulls=True)
     scaled = found.with_columns(*(pl.col(name) * 2 - 100 for name in ("value", "low", "high")), se=pl.col("se") * 2)
     table.add(
-        measure, {name: found[name].to_list() for name in _CELL}, estimates_of(scaled, selection.method(found)),
+        measure, {name: found[name].to_list() for name in _CELL}, estimates(scaled, selection.method(found)),
         p=p, q=adjusted(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
     )  # fmt: skip
 

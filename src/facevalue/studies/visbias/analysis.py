@@ -15,9 +15,9 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
 from facevalue.measures.multiple_testing import adjust
 from facevalue.measures.rankings import rankings
+from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences
 from facevalue.measures.table_entries import as_shares, codes, columns, enter, estimates, not_measurable, shares
-from facevalue.measures.table_entries import to_array as numbers
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, Aggregate, Asked
 from facevalue.studies.visbias.analysis_texts import add_texts

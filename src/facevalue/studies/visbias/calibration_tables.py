@@ -6,6 +6,7 @@ from dataclasses import asdict
 import polars as pl
 
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.calibration import audit_each, sized
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Row, Table
 from facevalue.studies.visbias import calibration
 from facevalue.studies.visbias.calibration_answers import CONDITIONS
@@ -13,13 +14,13 @@ from facevalue.studies.visbias.calibration_answers import CONDITIONS
 
 def audited(asked: CalibrationRequest) -> Calibrated:
     """Audit simulated people in all conditions."""
-    cases = [(name, size) for name in CONDITIONS for size in asked.sizes]
-    both = [calibration.calibrate(name, size, asked.repetitions) for name, size in asked.track(cases, "Auditing")]
-    rows = [asdict(row) for row, _ in both]
+    cases = sized(asked, CONDITIONS)
+    audits, first = audit_each(asked, cases, lambda case: calibration.calibrate(*case, asked.repetitions))
+    rows = [asdict(row) for row in audits]
     closer = Table(
         "One audit: divergences of choices by race, planted and found",
         ("question", "group", "planted", "found", "95% interval", "covers", "q", "finding"),
-        list(_rows(both[0][1])),
+        list(_rows(first)),
     )
     summary = Table.of(
         "All audits",

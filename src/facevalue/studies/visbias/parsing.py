@@ -11,15 +11,14 @@ from functools import partial
 
 import polars as pl
 
-from facevalue.answers import NA, NA_DTYPE, free_text, parse_column, weighted, yes_no
+from facevalue.answers import NA, NA_DTYPE, free_text, parse_column, yes_no
 from facevalue.answers.categories import Judge
+from facevalue.answers.exact import exact_or_chosen
 from facevalue.answers.form_fields import parse_forms
 from facevalue.answers.several_texts import parted
 from facevalue.studies.visbias.design import ORDERS, SWAPPED
 from facevalue.studies.visbias.tables import Attribute, choice_questions, comparisons
 
-LEAST_MASS = 0.01
-"""Probability that must be on the options together. Estimates count by this mass, so that little is needed of it."""
 CHOICES = tuple(f"weight_{number}" for number in range(1, 7))
 """Columns of the weights of a question's choices, in the order of its options."""
 _COLUMNS = {
@@ -90,7 +89,7 @@ def _choices(frame: pl.DataFrame) -> pl.DataFrame:
     size = asked.replace_strict({q.name: len(q.levels) for q in known}, return_dtype=pl.Int64)
     own = [pl.when(size > at).then(pl.col(column)).alias(column) for at, column in enumerate(names)]
     valid = pl.when(pl.col("na").is_null()).then(1.0).alias("weight")
-    return weighted(frame, found, names, LEAST_MASS).with_columns(*own, valid, named["choice"])
+    return exact_or_chosen(frame, found, names).with_columns(*own, valid, named["choice"])
 
 
 def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
@@ -98,7 +97,7 @@ def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
     asked = pl.concat_str(pl.col("question", "order").cast(pl.String), separator=" ")
     found = yes_no.parse_column(frame.with_columns(asked.alias("asked")), "text", question="asked", claims=claims)
     named = found.select(choice=pl.col("choice").replace_strict([0, 1], ["yes", "no"], default=None))
-    return weighted(frame, found, ("weight", "no"), LEAST_MASS).drop("no").with_columns(named["choice"])
+    return exact_or_chosen(frame, found, ("weight", "no")).drop("no").with_columns(named["choice"])
 
 
 def _descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:
