@@ -1,4 +1,4 @@
-"""The faces of a manifest, and their answers gathered into arrays."""
+"""Faces of a manifest, and their answers as arrays."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The people whom the reference model is calibrated on: what is planted about them, and what the model says of them."""
+"""Population for calibrating the reference model: what is planted about people, and what the model says of them."""
 
 import io
 import json

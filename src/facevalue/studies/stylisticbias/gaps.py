@@ -1,4 +1,4 @@
-"""Gaps between groups of faces: does a cue move the judgment of one group further than that of another?"""
+"""Gaps between groups of faces: whether a cue moves the judgment of one group further than that of another."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""How precisely a plan of so many faces and scenarios measures the shift of one variation."""
+"""Precision of a plan: how well so many faces and scenarios measure the shift of one variation."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How large shifts are whatever their sign: by kind of scenario (Figures 4 and 5), and how concentrated (Figure 2)."""
+"""Sizes of shifts regardless of sign: by kind of scenario (Figures 4 and 5), and their concentration (Figure 2)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""How far the instrument itself can be trusted: place and letter of options, replies without an answer."""
+"""Validity of the instrument: place and letter of options, replies without an answer."""
 
 import numpy as np
 

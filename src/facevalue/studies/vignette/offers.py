@@ -1,4 +1,4 @@
-"""What VIGNETTE offers beside its trials and measures."""
+"""Extras of VIGNETTE: reproduction, calibration, image prompts."""
 
 from pathlib import Path
 
