@@ -1,14 +1,14 @@
-# Every target sets itself up: a machine with Python 3.11 or newer and make is enough.
+# Every target installs what it needs: only Python 3.11 or newer and make are required.
 #   make demo PYTHON=python3.13    chooses the interpreter for a new .venv
 PYTHON ?= python3
 BIN := .venv/bin
 BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
 # Compile once while installing: otherwise the first start of every command pays for it.
 export UV_COMPILE_BYTECODE = 1
-# And our own modules, where the shell says otherwise: each process that a test starts would compile them anew.
+# Also our own modules, even if the shell turns this off: otherwise every process that a test starts recompiles them.
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
-# uv is fast; pip installs the same pinned, hashed packages where uv is missing or cannot reach an index.
+# uv is fast; pip installs the same pinned, hashed packages if uv is missing or cannot reach an index.
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \
 	|| $(BIN)/python -m pip install -qq --disable-pip-version-check $(1)
 
@@ -22,13 +22,13 @@ help: ## this list
 demo: .venv/.demo ## audit the reference model, no network or GPU; ends with demo/report.html
 	$(BIN)/facevalue demo --out demo
 
-test: check ## formatting, lint, types, then all tests but the slow ones, with coverage
+test: check ## formatting, lint, types, then all tests except slow ones, with coverage
 	$(PYTEST) -n 2 -m "not slow" --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
-	@test -e .venv/.engine || echo "Left out: tests of the local engine (hf/ models). 'make engine' adds what they need; 'make test-engine' runs them alone."
+	@test -e .venv/.engine || echo "Skipped: tests of the local engine (hf/ models). 'make engine' installs what they need; 'make test-engine' runs only them."
 
-engine: .venv/.engine ## add what the local engine needs: PyTorch and transformers
+engine: .venv/.engine ## install what the local engine needs: PyTorch and transformers
 
-test-engine: .venv/.engine ## the tests of the local engine alone
+test-engine: .venv/.engine ## tests of the local engine only
 	$(PYTEST) -n 2 tests/models/hf tests/cli/test_local.py
 
 check: .venv/.dev ## formatting, lint and types only
@@ -36,26 +36,26 @@ check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test-slow: .venv/.dev ## the tests that need minutes
+test-slow: .venv/.dev ## tests that take minutes
 	$(PYTEST) -m slow
 
 test-faults: .venv/.dev ## kills, broken files, hostile servers: docs/faults.csv; about ten minutes
 	$(BIN)/python -m tests.faults --out docs/faults.csv
 
-release: .venv/.release ## wheel and source archive, and the list of what they need (SBOM, CycloneDX), in dist/
+release: .venv/.release ## wheel, source archive and SBOM (CycloneDX) in dist/
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/cyclonedx-py requirements requirements/demo.txt --pyproject pyproject.toml --mc-type library \
 		--output-reproducible --of JSON -o dist/facevalue.cdx.json
 
-audit: .venv/.release ## known vulnerabilities of everything that is installed; needs the network
+audit: .venv/.release ## known vulnerabilities of all pinned packages; needs the network
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/demo.txt -r requirements/dev.txt -r requirements/engine.txt
 
 bench: .venv/.dev ## every benchmark; results in benchmarks/results/
 	@set -e; for bench in $(BENCHES:.py=); do \
 		echo "== $$bench"; $(BIN)/python -m "$$(echo $$bench | tr / .)"; done
 
-bench-engine: .venv/.engine ## the local engine's speed and memory alone, on one core; about ten minutes
+bench-engine: .venv/.engine ## speed and memory of the local engine only, on one core; about ten minutes
 	$(BIN)/python -m benchmarks.bench_engine
 
 calibration: .venv/.demo ## check intervals and p-values against models whose bias is known
@@ -65,10 +65,10 @@ calibration: .venv/.demo ## check intervals and p-values against models whose bi
 	$(BIN)/facevalue calibrate visbias --repetitions 20 --sizes 2 --out docs/calibration-visbias.csv
 	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
 
-reference: .venv/.engine ## train the reference model anew into build/reference, or go on; ARGS="--bias 2" for a variant
+reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant
 	$(BIN)/python -m reference.train build/reference $(ARGS)
 
-lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping versions where they still fit
+lock: .venv/.base ## rewrite requirements/*.txt from pyproject.toml, keeping versions that still fit
 	$(call compile,requirements/uv.txt,requirements/uv.in)
 	$(call compile,requirements/dev.txt,--extra dev --extra servers pyproject.toml requirements/build.in)
 	$(call compile,requirements/demo.txt,-c requirements/dev.txt pyproject.toml requirements/build.in)
@@ -76,9 +76,9 @@ lock: .venv/.base ## write requirements/*.txt anew from pyproject.toml, keeping 
 	$(call compile,requirements/engine.txt,-c requirements/dev.txt --override requirements/without-torch.in requirements/engine.in)
 
 upgrade: UPGRADE := --upgrade
-upgrade: lock ## the same, with the newest versions
+upgrade: lock ## like lock, with the newest versions
 
-format: .venv/.dev ## format, and mend what lint can mend
+format: .venv/.dev ## format, and fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -90,16 +90,16 @@ clean: ## remove the environment, caches and demo output (never runs/)
 compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --annotation-style line \
 	--custom-compile-command 'make lock' $(UPGRADE) --output-file $(1) $(2)
 
-# Each stamp is written last, so that an interrupted set-up is simply done again.
+# Each stamp is written last, so that an interrupted set-up starts over.
 .venv/.base: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "FaceValue needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 | head -n 1)." >&2; \
-		echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+		echo "Choose another: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	@echo "Setting up .venv (once) ..."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv || { \
 		echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu: apt install python3-venv." >&2; exit 1; }
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements/uv.txt \
-		|| echo "uv is not to be had here: going on with pip, which is slower." >&2
+		|| echo "uv could not be installed; using pip, which is slower." >&2
 	@touch $@
 
 .venv/.demo: .venv/.base requirements/demo.txt pyproject.toml

@@ -1,4 +1,4 @@
-"""CSV whose cells are text and nothing else: no formula for a spreadsheet, no control for a terminal."""
+"""CSV with inert cells: no formulas for spreadsheets, no control characters for terminals."""
 
 from pathlib import Path
 from typing import IO

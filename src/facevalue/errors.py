@@ -1,4 +1,4 @@
-"""Errors that a user can do something about: one clear message, and the nearest valid choice."""
+"""Errors that a user can fix: one clear message, with the nearest valid choice."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

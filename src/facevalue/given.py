@@ -1,4 +1,4 @@
-"""Files that users and strangers give, read within bounds: what is wrong with one is a sentence, not a traceback."""
+"""Files from users and strangers, read within bounds: a problem is one sentence, not a traceback."""
 
 import json
 import stat

@@ -1,4 +1,4 @@
-"""Parquet files read by name: no path is ever taken for a pattern, whatever brackets and stars it holds."""
+"""Parquet files, read by name: a path is never a pattern, even with brackets or stars in it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

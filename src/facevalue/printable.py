@@ -1,4 +1,4 @@
-"""Text from strangers made safe to print: servers, manifests and run folders are not trusted with the terminal."""
+"""Printable text: strings from servers, manifests and run folders, made safe for the terminal."""
 
 import re
 

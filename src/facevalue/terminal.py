@@ -1,4 +1,4 @@
-"""What commands print: text from strangers can't steer the terminal, wherever in a table or message it stands."""
+"""Terminal output: text from strangers can't control the terminal, in tables or messages."""
 
 import sys
 from collections.abc import Iterable

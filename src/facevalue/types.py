@@ -1,4 +1,4 @@
-"""The words of the project as types: what is shown, what is asked, what was said.
+"""Core types: what is shown, what is asked, what was said.
 
 Everything here is frozen data. `Request` holds *shared* `Stimulus` and `Question` objects, so that a run
 over millions of trials builds a handful of small tuples per trial and nothing else.

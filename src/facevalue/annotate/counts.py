@@ -1,4 +1,4 @@
-"""How often each word stands in each unit, counted piece by piece."""
+"""Counts of words by unit, collected piece by piece."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Texts to sentences, over whole columns."""
+"""Sentences of texts, over whole columns."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""How favourable the words of a text are, by VADER.
+"""Sentiment of texts, by VADER.
 
 VADER rates words and was made for sentences of social media; it reads "poor" as negative whoever is poor. Its shares
 depend on what is scored as one text. `score` takes each sentence on its own and averages over a text's sentences.

@@ -1,4 +1,4 @@
-"""Texts to words, in named ways, over whole columns.
+"""Tokenisers: texts to words, over whole columns.
 
 How a text is cut into words changes what is counted, so each way has a name and a definition:
 

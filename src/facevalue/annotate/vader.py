@@ -1,4 +1,4 @@
-"""The rules of VADER over millions of words at once.
+"""Rules of VADER, vectorised over millions of words.
 
 Hutto and Gilbert (2014), "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text". Lexicon
 and word lists are those of the package vaderSentiment; the rules are evaluated here on whole columns, since the package

@@ -1,4 +1,4 @@
-"""What the replies meant: one parser per answer type."""
+"""Answers: what replies mean, with one parser per answer type."""
 
 from facevalue.answers.base import NA, NA_DTYPE, Parsed
 from facevalue.answers.columns import MINIMUM_MASS, from_probs, parse_column

@@ -1,4 +1,4 @@
-"""The fields of a form in a reply that is written line by line: `Age: 34`, as text or as a Markdown list."""
+"""Fields of a form in a reply that is written line by line: `Age: 34`, as text or as a Markdown list."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Where a reply mentions the options: letters in the places where letters are answers, texts on word boundaries.
+"""Mentions of options in a reply: letters where letters are answers, texts on word boundaries.
 
 Every pattern has bounded repetitions, so that finding takes time linear in the length of the reply.
 """

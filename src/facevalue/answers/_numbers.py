@@ -1,4 +1,4 @@
-"""The number or range of numbers that a short text in plain form states."""
+"""Number or range of numbers that a short text states."""
 
 import math
 import re

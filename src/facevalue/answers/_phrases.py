@@ -1,4 +1,4 @@
-"""English phrases by which a reply declines, hedges or denies. Read on case-folded text with plain apostrophes."""
+"""Phrases that decline, hedge or deny, in English. Matched on case-folded text with plain apostrophes."""
 
 import re
 

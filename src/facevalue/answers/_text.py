@@ -1,4 +1,4 @@
-"""A reply made plain: thinking removed, bounded, one form for each character."""
+"""Normalised replies: thinking removed, bounded, one form of each character."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""What a parsed reply is: a choice, or the reason why there is none."""
+"""Parsed replies: a choice, or the reason why there is none."""
 
 from enum import StrEnum
 from typing import NamedTuple

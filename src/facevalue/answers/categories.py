@@ -1,4 +1,4 @@
-"""From a free text to one of the categories that an attribute has: by rules first, by a judge where one is given.
+"""Categories of free texts: by rules first, then by a judge if one is given.
 
 The rules, in this order: the category itself; the same but for case and punctuation; a synonym; a number in one of the
 category's ranges; a category or synonym named within a longer text. What they don't settle goes to the judge, if there

@@ -1,4 +1,4 @@
-"""Replies by the million: each distinct (reply, question) is parsed once."""
+"""Columns of replies: each distinct (reply, question) is parsed once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Exact probabilities in the place of drawn replies, where they were read."""
+"""Exact probabilities in place of drawn replies."""
 
 from collections.abc import Mapping, Sequence
 

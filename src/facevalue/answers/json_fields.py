@@ -1,4 +1,4 @@
-"""The fields of a form in a reply that should be a JSON object.
+"""Fields of a form in a reply that should be a JSON object.
 
 Replies put the object in a fence or in prose, rename its keys, nest it, leave trailing commas or break off, or write
 lines such as `Age: 34` instead. Whatever can be read without guessing is read: each field comes out as its values, as

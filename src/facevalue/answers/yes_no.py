@@ -1,4 +1,4 @@
-r"""Yes or no in a reply to a closed question, or why it says neither.
+r"""Yes-no answers: yes or no in a reply to a closed question, or why it says neither.
 
 The rules are those of `forced_choice`: one answer, unambiguously; refusals, hedges and replies that give both are N/A.
 "No" is harder than an option's name, since it is also a determiner: "no clear difference" is no answer. A reply that

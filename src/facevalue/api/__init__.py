@@ -1,1 +1,1 @@
-"""The Python API: what `import facevalue` offers, thin over what the commands use."""
+"""Python API: what `import facevalue` offers, thin over what the commands use."""

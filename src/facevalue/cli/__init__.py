@@ -1,4 +1,4 @@
-"""The command line: thin commands over the library."""
+"""Command line: thin commands over the library."""
 
 from facevalue.cli.app import main
 

@@ -1,4 +1,4 @@
-"""`facevalue demo`: a whole audit without key or network, of a model whose bias is known."""
+"""`facevalue demo`: a whole audit of a model whose bias is known, without key or network."""
 
 from pathlib import Path
 

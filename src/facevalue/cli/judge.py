@@ -1,4 +1,4 @@
-"""`facevalue judge`: a model sorts the texts in forms that no rule sorts."""
+"""`facevalue judge`: sorting of form entries by a model, where no rule sorts them."""
 
 from pathlib import Path
 

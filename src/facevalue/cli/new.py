@@ -1,4 +1,4 @@
-"""`facevalue new`: a commented file of a study of one's own to start from."""
+"""`facevalue new`: a commented file to start one's own study from."""
 
 from importlib import resources
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What studies offer beyond the commands that each has, and what is said where one does not."""
+"""Offers of studies beyond the common commands, and the error for a study that lacks one."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`facevalue studies` and `facevalue plan`: what there is, and what it takes."""
+"""`facevalue studies` and `facevalue plan`: the known studies, and the cost of one."""
 
 import json
 from pathlib import Path

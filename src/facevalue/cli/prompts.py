@@ -1,4 +1,4 @@
-"""`facevalue prompts`: what an image generator would be asked for the pictures of a study."""
+"""`facevalue prompts`: prompts for an image generator that makes the pictures of a study."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`facevalue questionnaire`: have people rate what the forms of a run associate, and read what they say."""
+"""`facevalue questionnaire`: questionnaires about what forms associate, and people's ratings."""
 
 import io
 import json

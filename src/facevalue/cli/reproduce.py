@@ -1,4 +1,4 @@
-"""`facevalue reproduce`: what a paper prints beside what is recomputed, cell by cell."""
+"""`facevalue reproduce`: published figures beside recomputed ones, cell by cell."""
 
 import json
 from collections.abc import Iterable

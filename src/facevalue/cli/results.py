@@ -1,4 +1,4 @@
-"""`facevalue measure`, `report` and `export`: what a run's answers amount to."""
+"""`facevalue measure`, `report` and `export`: results of runs."""
 
 from collections.abc import Mapping
 from pathlib import Path

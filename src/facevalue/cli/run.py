@@ -1,4 +1,4 @@
-"""`facevalue run`: ask a model, and go on where an earlier run stopped."""
+"""`facevalue run`: running a study, and resuming it."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`facevalue verify`: whether run folders hold what was written."""
+"""`facevalue verify`: integrity of run folders."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Design: which trials there are. Trial numbers to factor levels and back, samples and shards, all as arithmetic."""
+"""Designs: the trials of a study. Trial numbers to factor levels and back, samples and shards, all as arithmetic."""
 
 from facevalue.design.axes import Axis, Column, Factor, Pairs
 from facevalue.design.block import Block

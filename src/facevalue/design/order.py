@@ -1,4 +1,4 @@
-"""In which order trials are asked: whole units in an order drawn by seed, so that nothing compared is a time of day."""
+"""Order of asking: whole units in an order drawn by seed, so that comparisons are not confounded with time."""
 
 from collections.abc import Iterator, Sequence
 

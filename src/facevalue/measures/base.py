@@ -1,4 +1,4 @@
-"""What a measure says about itself."""
+"""Definitions of measures."""
 
 import math
 from dataclasses import dataclass

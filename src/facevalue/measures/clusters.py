@@ -1,4 +1,4 @@
-"""What was sampled: the one place that decides which observations belong together.
+"""Clusters: what was sampled. The one place that decides which observations belong together.
 
 Answers about one unit are not independent. Every interval, noise floor and test goes over units, and each measure names
 its own (`Measure.cluster`); from that name, and from nothing else, follows the cluster of an observation.

@@ -1,4 +1,4 @@
-"""Two groups of clusters compared: people of one group against people of another.
+"""Comparisons of two groups of clusters: people of one group against people of another.
 
 As in `cluster_bootstrap`, cells are columns of two matrices, `sums` and `counts`, of shape (clusters, cells).
 Everything here takes one part per group, so that a single part is the one-sample case (paired shifts) and two are a

@@ -1,4 +1,4 @@
-"""Which choice in a form shifts which other attribute: Algorithm 1 of VisBias, with its noise floor and tests.
+"""Conditional KL divergence: which choice in a form shifts which other attribute (Algorithm 1 of VisBias).
 
 For every attribute a_i, every choice c of it and every other attribute a_j: how far the distribution of a_j among the
 forms with a_i = c lies from that among all forms. The form is the unit: the noise floor shuffles the choices of a_i

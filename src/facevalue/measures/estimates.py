@@ -1,4 +1,4 @@
-"""The table of estimates: no value without n, interval and method, none without the labels that tell it apart."""
+"""Table of estimates: no value without n, interval and method, nor without the labels that identify it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The first version of the table of estimates: names of its labels, and the table in the present version.
+"""Version 1 of the table of estimates: names of its labels, and its conversion to the present version.
 
 It had the same label columns for every study, so that studies wrote their own labels into columns that meant something
 else; and a model under an intervention was one text, "m + cipher".

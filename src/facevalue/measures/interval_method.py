@@ -1,4 +1,4 @@
-"""Which method makes an interval: decided here, and nowhere else."""
+"""Methods of intervals: the one place that chooses between them."""
 
 FEW = 30
 """Clusters from which the bootstrap is right for one group's own mean or share."""

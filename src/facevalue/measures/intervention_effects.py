@@ -1,4 +1,4 @@
-"""What an intervention changes: estimates with it minus estimates without it, on the same trials, paired by cluster.
+"""Effects of interventions: estimates with minus estimates without, on the same trials, paired by cluster.
 
 Any measure can be compared so, since nothing is asked of it but to be taken again without some of the clusters. Both
 conditions lose the same clusters, so that whatever a cluster brings to both of them cancels.

@@ -1,4 +1,4 @@
-"""From estimates to what may be said of them: families, detectable effects, margins, verdicts."""
+"""Judgment of estimates: families, detectable effects, margins, verdicts."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Dealing out group labels anew: among people, or among the pictures of one person who is in several groups."""
+"""Permutations of group labels: among people, or among the pictures of a person who is in several groups."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""How selection frequencies of identities move together, since they share pairs, and what chance alone gives them."""
+"""Covariances of selection frequencies, since identities share pairs, and their values by chance."""
 
 from dataclasses import dataclass
 from functools import cached_property

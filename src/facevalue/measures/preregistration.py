@@ -1,4 +1,4 @@
-"""What was declared before the run: families of tests, margins, level.
+"""Pre-registration: families of tests, margins and level declared before the run.
 
 Pre-registration is a TOML file. The run keeps its SHA-256 hash, so that anybody can check that it was not changed
 afterwards::

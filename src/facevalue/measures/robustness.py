@@ -1,4 +1,4 @@
-"""Do paraphrases of one question get the same answer? Match rates over three wordings (VIGNETTE, Table 11)."""
+"""Robustness to paraphrase: match rates over three wordings of a question (VIGNETTE, Table 11)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

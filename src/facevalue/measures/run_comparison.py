@@ -1,4 +1,4 @@
-"""Two measurements of the same cells compared: real against synthetic pictures, one model against another.
+"""Comparison of two runs, cell by cell: real against synthetic pictures, one model against another.
 
 Works on plain tables, so that printed tables and runs are compared by the same code. VIGNETTE's Tables 12 and 13 are of
 this kind: differences of selection frequencies, second minus first, in percentage points. Whatever has a standard error

@@ -1,4 +1,4 @@
-"""The z test of two proportions, as a published test: it takes answers for independent."""
+"""z test of two proportions, as published: it treats answers as independent."""
 
 import numpy as np
 from scipy import special

@@ -1,4 +1,4 @@
-"""What clusters could do that were not seen, where most of those that were shift alike."""
+"""Unseen clusters: what they could change, where most of the sampled ones shift alike."""
 
 import numpy as np
 import numpy.typing as npt

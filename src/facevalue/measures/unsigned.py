@@ -1,4 +1,4 @@
-"""Divergences: what may be said of a squared distance that is positive without any effect.
+"""Squared distances, which are positive without any effect: intervals, tests, detectable effects.
 
 A divergence between distributions is, near zero, a sum of squares: it is chance alone where there is no effect, and
 grows with the square of one. Symmetric intervals around its value are wrong there. Its noise floor says how it varies

@@ -1,4 +1,4 @@
-"""How large a value can be at most: an effect beyond that does not exist, so none was there to be missed or found."""
+"""Limits of values: no effect can be larger, so none was there to be missed or found."""
 
 import math
 from collections.abc import Sequence

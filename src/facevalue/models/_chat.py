@@ -1,4 +1,4 @@
-"""What is sent to a chat-completions server, and what its reply says."""
+"""Requests to chat-completions servers, and their replies."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""What a reply with log-probabilities is worth: option probabilities, or a reason to draw a reply instead."""
+"""Fallback of exact runs: option probabilities of a reply, or a reason to draw a reply instead."""
 
 from facevalue.models._chat import Reply, spells
 from facevalue.models._toplogprobs import OptionMass, option_probabilities

@@ -1,4 +1,4 @@
-"""One JSON endpoint over HTTP: a request is sent until it succeeds or has failed for good."""
+"""JSON endpoint over HTTP: a request is retried until it succeeds or has failed for good."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Coroutines for a caller who has none: a bounded number at once, each result as soon as it is there."""
+"""Pool of coroutines for synchronous callers: a bounded number at once, each result as soon as it is ready."""
 
 import asyncio
 import queue

@@ -1,4 +1,4 @@
-"""Recorded answers as rows, read piece by piece from a run folder, CSV, JSONL or Parquet; nothing there is trusted."""
+"""Recorded answers as rows, read piece by piece from a run folder, CSV, JSONL or Parquet; none of it is trusted."""
 
 import csv
 import hashlib

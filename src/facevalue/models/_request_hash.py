@@ -1,4 +1,4 @@
-"""The hashes that a run stores with its answers, of single requests."""
+"""Hashes of single requests, as a run stores them with its answers."""
 
 from collections import OrderedDict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a simulated respondent thinks of two people in one picture.
+"""Preferences of simulated respondents between two people in one picture.
 
 A preference belongs to an identity, whichever half of the picture it is in and whichever option it is, so that what is
 planted can be found again by the share of choices that each identity gets.

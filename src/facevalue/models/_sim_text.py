@@ -1,4 +1,4 @@
-"""What a simulated respondent writes where there is more to say than an option: comparisons, descriptions, forms.
+"""Texts by simulated respondents: comparisons, descriptions, forms.
 
 What is tilted is drawn at random, as all that is planted: a word or a value that goes with a group says nothing about
 anybody. Where nothing is planted, only chance makes texts of groups differ.

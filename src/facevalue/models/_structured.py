@@ -1,4 +1,4 @@
-"""How servers are told that a reply must be one of a few texts; each knows one way or another, or none."""
+"""Structured choice: the ways to tell a server that a reply must be one of a few texts."""
 
 import json
 from collections.abc import Sequence

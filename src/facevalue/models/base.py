@@ -1,4 +1,4 @@
-"""The one interface through which every model is asked."""
+"""Interface of models: the one through which every model is asked."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

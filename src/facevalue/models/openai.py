@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI chat-completions protocol."""
+"""OpenAI-compatible servers: any that speaks the chat-completions protocol."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""From what the user types to an adapter; each adapter is imported only when asked for.
+"""Registry of models: from what the user types to an adapter, imported when first used.
 
 Other packages add kinds of models by entry points: in the group `facevalue.models`, the kind ("acme" for "acme/NAME")
 and a callable that takes what the user typed and `ModelOptions`, and returns a `Model`.

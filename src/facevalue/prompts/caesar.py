@@ -1,4 +1,4 @@
-"""The Caesar cipher of VisBias (section 2.1, B.1): asking in it, and telling which replies are written in it.
+"""Caesar cipher of VisBias (section 2.1, B.1): asking in it, and recognising replies in it.
 
 Letters are shifted by three, case is kept, everything else stays. The conversation before the question explains the
 cipher and shows three neutral turns in it.

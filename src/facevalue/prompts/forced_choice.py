@@ -1,4 +1,4 @@
-"""Two-way forced choice: option orderings and the phrase that lays them out."""
+"""Forced choice between two options: their orders, and the phrase that lists them."""
 
 from dataclasses import dataclass
 

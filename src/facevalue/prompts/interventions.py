@@ -1,4 +1,4 @@
-"""Interventions: something done to every request of a study, so that its answers can be compared with the plain ones.
+"""Interventions: changes to every request of a study, whose answers are compared with the plain ones.
 
 Some come with FaceValue (`builtin`); users write their own as TOML, one table per intervention::
 

@@ -1,4 +1,4 @@
-"""What a planner must know of choices that are compared between groups by their divergence."""
+"""Precision of plans for choices that are compared between groups by their divergence."""
 
 from collections.abc import Iterator, Sequence
 

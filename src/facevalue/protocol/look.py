@@ -1,4 +1,4 @@
-"""Selections of estimates, and what a page's own texts may ask of them."""
+"""Selections of estimates, and what the texts of a page may ask of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

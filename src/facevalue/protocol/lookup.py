@@ -1,4 +1,4 @@
-"""The estimates as rows that can be asked for by measure, model and labels."""
+"""Lookup of estimates by measure, model and labels."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace

@@ -1,4 +1,4 @@
-"""A user's own study: a TOML file that says what is shown, asked and taken. Nothing in it is executed."""
+"""Own studies: TOML files that declare what is shown, asked and taken. Nothing in them is executed."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What a planner must know of a study: how far its units differ in the effect that leads."""
+"""Planning: how far the units of a study differ in the effect that leads."""
 
 from collections.abc import Iterator
 

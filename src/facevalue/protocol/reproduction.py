@@ -1,4 +1,4 @@
-"""What a paper prints beside what is recomputed: one cell at a time, with the reason where it differs.
+"""Reproduction of published figures: cell by cell, with the reason for each difference.
 
 Printed values are kept as strings, so that their digits say how exact they are. A scan may have damaged them: "?220"
 is three digits whose decimal point is lost (2.20, 22.0 or 220). What is shown as published is what the scan shows.

@@ -1,4 +1,4 @@
-"""A study as a declaration: stimuli x prompts x variants, how replies are understood, which measures are taken."""
+"""Study: stimuli x prompts x variants, how replies are understood, which measures are taken."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

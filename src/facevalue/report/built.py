@@ -1,4 +1,4 @@
-"""A page made ready: everything that HTML, terminal and JSON show of a study."""
+"""Built pages: everything that HTML, terminal and JSON show of a study."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass

@@ -1,4 +1,4 @@
-"""What interventions changed: a few lines for the terminal, and a section of every study's page."""
+"""Changes by interventions: a few lines for the terminal, and a section of every study's page."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

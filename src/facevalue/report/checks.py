@@ -1,4 +1,4 @@
-"""How far the numbers can be trusted: one card per reason to doubt them."""
+"""Checks of trust: one card per reason to doubt the numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From run folders to what a report shows: facts, estimates, and examples behind the strongest findings."""
+"""Collection of what a report shows from run folders: facts, estimates, examples behind the strongest findings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

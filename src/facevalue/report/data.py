@@ -1,4 +1,4 @@
-"""What a report is made from: frozen facts that the command line fills in from a run's folder."""
+"""Data of a report: frozen facts that the command line fills in from a run folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

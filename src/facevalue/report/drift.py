@@ -1,4 +1,4 @@
-"""Whether the model drifted while the run lasted: one card for every study."""
+"""Drift card: whether the model changed during the run."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The answer in one sentence: how many differences were found, which is the strongest, what could have been missed."""
+"""Findings: how many differences were found, which is the strongest, what could have been missed."""
 
 from collections.abc import Sequence
 from math import inf

@@ -1,4 +1,4 @@
-"""Numbers and names in words: one place decides how a value, an interval and "not measurable" are written."""
+"""Formatting: the one place that decides how a value, an interval and "not measurable" are written."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The answer in one sentence: its parts, and the effect that an audit could have found."""
+"""Headline: the parts of the answer in one sentence, and the effect that an audit could have found."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Renders a report as one file that needs no network and runs no foreign code."""
+"""HTML reports: one file that needs no network and runs no foreign code."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""How the numbers were judged: families, level, margins, pre-registration and the four verdicts, in plain language."""
+"""Basis of judgment in plain language: families, level, margins, pre-registration and the four verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

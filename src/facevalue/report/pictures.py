@@ -1,4 +1,4 @@
-"""Pictures in the page: decoded, made small and written anew, so that nothing but pixels gets in."""
+"""Pictures of a page: decoded, made small and re-encoded, so that only pixels get in."""
 
 import base64
 import io

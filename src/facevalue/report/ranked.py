@@ -1,4 +1,4 @@
-"""The strongest comparisons of one kind as a table for the terminal, as wide as the terminal allows."""
+"""Ranking of the strongest comparisons as a table, as wide as the terminal allows."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A summary for the terminal: headline, strongest estimates with their intervals, and what to be careful about."""
+"""Terminal summary: headline, strongest estimates with their intervals, and cautions."""
 
 from collections.abc import Sequence
 from dataclasses import replace

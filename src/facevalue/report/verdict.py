@@ -1,4 +1,4 @@
-"""The four verdicts: short words, signs, and what they mean in plain language."""
+"""Verdicts on a page: their short words, signs and meaning in plain language."""
 
 from typing import Final
 

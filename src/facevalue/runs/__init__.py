@@ -1,4 +1,4 @@
-"""Running a study: what is still to be asked, in which order, and what becomes of the answers."""
+"""Runs: planning, asking, resuming, and what becomes of the answers."""
 
 from facevalue.runs.progress import Progress, SilentProgress, Snapshot
 from facevalue.runs.rich_progress import RichProgress

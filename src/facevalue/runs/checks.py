@@ -1,4 +1,4 @@
-"""What is looked at before the first request is paid for."""
+"""Checks before the first request is paid for."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Two runs of one study on different pictures, compared cell by cell: real against synthetic (VIGNETTE, A.6)."""
+"""Comparison of two runs of one study, cell by cell, such as real against synthetic pictures (VIGNETTE, A.6)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Which requests of a run are stored, and with which status: a byte per request."""
+"""Completion of a run: which requests are stored, and with which status, in a byte each."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is looked at while answers pass by: whether the model drifted in the course of its run."""
+"""Course of a run: whether the model drifted, seen while answers pass by."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The file in which a run folder keeps its estimates."""
+"""Estimates file of a run folder."""
 
 import io
 from collections.abc import Iterable

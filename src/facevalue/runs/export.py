@@ -1,4 +1,4 @@
-"""One wide table for people who want one: factors, what was said, what it meant."""
+"""Export of a run as one wide table: factors, replies, answers."""
 
 import contextlib
 from collections.abc import Iterator

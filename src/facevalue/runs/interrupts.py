@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: stop asking, wait a little for what is on its way, never break off a shard."""
+"""Interrupts (Ctrl-C and SIGTERM): stop asking, wait briefly for requests on their way, never break off a shard."""
 
 import signal
 import threading

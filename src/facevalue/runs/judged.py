@@ -1,4 +1,4 @@
-"""What a judge model said of texts that no rule sorts into a category: asked once each, stored beside the answers."""
+"""Judgments of texts that no rule sorts: each asked of a judge model once, stored beside the answers."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What a run will take, before it is paid for: stimuli, trials, tokens, cost."""
+"""Plans: what a run takes in stimuli, trials, tokens and cost."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""How a run tells how far it is."""
+"""Progress of a run, and its interface."""
 
 import time
 from collections import deque

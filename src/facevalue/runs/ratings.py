@@ -1,4 +1,4 @@
-"""What people said of the statements that a run's forms imply: kept beside the answers, so that its report has it."""
+"""Ratings by people of the statements that a run's forms imply, kept beside the answers for the report."""
 
 import io
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""From trials to what is shown and told, and the hashes of it."""
+"""Requests of trials: what is shown and asked, and their hashes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Replies without a valid answer, as the study understands them."""
+"""Retries: replies without a valid answer, as the study reads them."""
 
 import numpy as np
 import numpy.typing as npt

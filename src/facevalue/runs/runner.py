@@ -1,4 +1,4 @@
-"""A study, a model and a folder: ask what is not stored yet, store what is said."""
+"""Runner: asks a model what a folder does not hold yet, and stores what it says."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""What a run is told, and what it tells in the end."""
+"""Settings of a run, and its summary."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

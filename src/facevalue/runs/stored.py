@@ -1,4 +1,4 @@
-"""A run folder opened again: its study rebuilt, its answers understood, its measures taken."""
+"""Stored runs: a run folder with its study rebuilt, its answers read, its measures taken."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The stream of requests of a run: lazy, a few thousand trials at a time, whatever the size of the study."""
+"""Stream of requests: lazy, a few thousand trials at a time for a study of any size."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The trial numbers of a run, in ascending order, without a list of them where they are a range."""
+"""Trial numbers of a run in ascending order, as a range if possible."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Stimuli: portraits drawn by us, and readers of anyone's images."""
+"""Stimuli: drawn portraits and scenes, and readers of image files."""
 
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import FileSource

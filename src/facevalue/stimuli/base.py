@@ -1,4 +1,4 @@
-"""Where stimuli come from."""
+"""Sources of stimuli, and kinds of pictures."""
 
 from collections.abc import Mapping
 from enum import StrEnum

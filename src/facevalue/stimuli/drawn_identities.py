@@ -1,4 +1,4 @@
-"""Which identities of Table 6 of the VIGNETTE paper are drawn, how, and why the others are not."""
+"""Drawn identities of VIGNETTE (Table 6): how each is drawn, and why the others are not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

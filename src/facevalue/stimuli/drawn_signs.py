@@ -1,4 +1,4 @@
-"""What a portrait has no attribute for: a wheelchair, a white cane, a turban, a skullcap, a cross on a chain.
+"""Drawn signs that portraits have no attribute for: wheelchair, white cane, turban, skullcap, cross on a chain.
 
 Each sign is what lies behind the person and what lies before, so that the person stays as they are.
 """

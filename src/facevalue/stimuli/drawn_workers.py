@@ -1,4 +1,4 @@
-"""Offline stand-in for the photographs of VisBias: occupations of the Noto artwork, two genders, five skin tones.
+"""Drawn workers in place of VisBias's photographs: occupations of the Noto artwork, two genders, five skin tones.
 
 No race is claimed: a skin tone is drawn and nothing else. Between two tones of a drawing, every pixel off the skin is
 the same; between occupations or genders, the drawing itself differs.

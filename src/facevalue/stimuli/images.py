@@ -1,4 +1,4 @@
-"""Image files as stimuli: shown byte for byte as they are, found out by their content, never outside their root."""
+"""Image files as stimuli: sent byte for byte, recognised by content, never outside their root."""
 
 import hashlib
 import io

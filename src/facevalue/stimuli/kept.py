@@ -1,4 +1,4 @@
-"""What was made lately, kept in memory within a bound."""
+"""Bounded cache of recent results, in memory."""
 
 from collections import OrderedDict
 from collections.abc import Hashable

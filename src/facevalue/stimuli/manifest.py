@@ -1,4 +1,4 @@
-"""A list of anyone's images: CSV, JSON Lines or Parquet in, one form out.
+"""Manifests of images: CSV, JSON Lines or Parquet in, one form out.
 
 A manifest may come from a stranger: what is read is bounded, every cell is text, and no path leaves the root.
 """

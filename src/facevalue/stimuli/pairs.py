@@ -1,4 +1,4 @@
-"""Two pictures as one: side by side at one height, the seam lightly blurred.
+"""Pairs of pictures as one: side by side at one height, the seam lightly blurred.
 
 The paper places two pictures next to each other in one image and blurs the boundary lightly, "to simulate a unified
 visual scene with two distinct contexts" (VIGNETTE, section 3 and appendix, "Paired Images"). Here nothing overlaps:

@@ -1,4 +1,4 @@
-"""Two images of one stimulus: one after the other, or side by side in one picture."""
+"""Images of one stimulus, two of them: one after the other, or side by side in one picture."""
 
 import hashlib
 from collections.abc import Callable, Mapping

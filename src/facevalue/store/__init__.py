@@ -1,4 +1,4 @@
-"""What is kept of a run: what the model said, and under which settings. Nothing else, and nothing of it is lost."""
+"""Store of runs: what the model said, and under which settings."""
 
 from facevalue.store.lock import RunLock
 from facevalue.store.manifest import Counts, RunManifest, Session, differences, read_manifest, write_manifest

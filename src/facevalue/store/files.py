@@ -1,4 +1,4 @@
-"""Names in a run folder, and files that are whole or absent."""
+"""File names of a run folder, and atomic writes."""
 
 import contextlib
 import os

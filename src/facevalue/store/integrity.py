@@ -1,4 +1,4 @@
-"""Whether a run folder holds what was written: every shard that is listed, each whole, none of another run."""
+"""Integrity of a run folder: every listed shard present, each whole, none of another run."""
 
 import hashlib
 import time

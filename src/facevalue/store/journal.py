@@ -1,4 +1,4 @@
-"""Answers on their way to a shard, kept from the moment they came: a process that is killed has not paid for nothing.
+"""Journal: answers on their way to a shard, kept from the moment they arrive, so that a kill loses none.
 
 Shards are written every few seconds, since many small files are slow to read. What waits for the next one is appended
 to a journal at once. The journal is emptied when the shard is safe, and what an earlier process left in it becomes a

@@ -1,4 +1,4 @@
-"""One process at a time writes a run folder."""
+"""Lock of a run folder: one process at a time writes it."""
 
 import contextlib
 import os

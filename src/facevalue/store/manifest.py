@@ -1,4 +1,4 @@
-"""`run.toml`: under which settings a run was made, by which versions, how far it got, and which files belong to it.
+"""Run manifest (`run.toml`): settings, versions, progress and files of a run.
 
 Its first line is the digest of all others, so that a flipped bit or a changed setting is seen before it is believed.
 """

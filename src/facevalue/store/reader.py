@@ -1,4 +1,4 @@
-"""From the shards of a run to one table: sorted, one row per request."""
+"""Reader of shards: one table per run, sorted, one row per request."""
 
 import time
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The columns of a stored response, their types and what they mean."""
+"""Schema of stored responses: columns, their types and meaning."""
 
 from typing import NamedTuple
 

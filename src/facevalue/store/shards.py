@@ -1,4 +1,4 @@
-"""The files that hold responses: their names, digests and order, damaged ones, many small ones made few.
+"""Shards, the files that hold responses: names, digests, order, damage, compaction.
 
 A shard's name holds the digest of its bytes, so that it says by itself whether it is whole, also when the run was
 killed before it could be listed. Its metadata hold the run's id: a shard of another run is never taken for one of this.

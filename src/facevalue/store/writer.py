@@ -1,4 +1,4 @@
-"""Responses on their way to the disk."""
+"""Writer of responses to disk."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Studies: what is asked. A package per published protocol; `build` makes one from the user's settings."""
+"""Studies: a package per published protocol; `build` makes a study from the user's settings."""
 
 from facevalue.studies.registry import STUDIES, asked, available, build, names, protocol, published, register
 

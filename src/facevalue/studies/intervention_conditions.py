@@ -1,4 +1,4 @@
-"""What is done to the requests of a plain study, condition by condition, and how replies to them are understood."""
+"""Conditions of interventions: what is done to the requests of a study, and how replies are understood."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What interventions change: the plain study's estimates in each condition, and the paired change of every one."""
+"""Estimates of interventions: those of the plain study in each condition, and their paired changes."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

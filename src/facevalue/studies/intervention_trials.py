@@ -1,4 +1,4 @@
-"""Any study asked twice: as it is, and with something done to its requests, on the same trials."""
+"""Trials of interventions: any study asked twice, as it is and with changed requests, on the same trials."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

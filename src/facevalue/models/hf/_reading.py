@@ -1,4 +1,4 @@
-"""Which option a reply is, by its text alone: said only when it is whole and its end is known."""
+"""Options that replies match, by text: decided only when a reply is complete."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a model attends to in a picture when it answers, and which parts are relevant for each option.
+"""Attention over a picture when a model answers, and relevance of its parts for each option.
 
 After VIGNETTE (sections 7.3 and A.8), which shows the mean attention between the picture and the answer, its average by
 head, and a relevancy map, all made by LVLM-Interpret. See `facevalue.models.hf.relevancy` for the equations. Where the

@@ -1,4 +1,4 @@
-"""From pictures and questions to token ids, split into what the questions share and what is each one's own.
+"""Prompts as token ids, split into what the questions share and what is each one's own.
 
 The processor is called once for the pictures, with the first question. What it makes of the pictures' marks in the text
 is then put in place of the marks in the other questions' tokens.

@@ -1,4 +1,4 @@
-"""The self-check: a few questions of every run are also put to the model in the plain way, and the numbers compared."""
+"""Self-check: a few questions of every run are also asked by plain forward passes, and the numbers compared."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Questions about pictures in, exact probabilities or drawn replies out: the engine behind `hf/...`."""
+"""Engine behind `hf/...`: questions about pictures in, exact probabilities or drawn replies out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

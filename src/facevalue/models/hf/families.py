@@ -1,4 +1,4 @@
-"""What each family of models adds to the common way of sharing a prefix."""
+"""Families of models: what each adds to the common way of sharing a prefix."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pictures that a processor would cut: they are padded to a square first, so that all of them is shown.
+"""Padding of pictures that a processor would crop, so that they are shown whole.
 
 CLIP's processor, which LLaVA-1.5 is published with, scales a picture to its shorter side and cuts out the middle. Of a
 pair of people twice as wide as high it shows the inner halves of both and no more. LLaVA-1.5 was trained on pictures

@@ -1,4 +1,4 @@
-"""A model led through a reply by `generate`, and whether it said what it was led to.
+"""Guided generation: a model led through a reply by `generate`, and whether it followed.
 
 A family may bring a `generate` of its own, which may drop what it is given: Janus passes no logits processor on, and so
 says another reply than the one that is asked about. So the processor is put where scores are processed, and what was

@@ -1,4 +1,4 @@
-"""A model with its processor, loaded and ready, or one clear sentence on why not."""
+"""Loading of a model with its processor, with one clear sentence if it fails."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

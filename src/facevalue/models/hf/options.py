@@ -1,4 +1,4 @@
-"""Which replies are which option: what each token makes of a reply that has begun."""
+"""Options as token sequences: what each token makes of a partial reply."""
 
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""How much goes through the model at once, and what happens when that is more than fits into memory."""
+"""Batch sizes: how much goes through the model at once, and what happens when memory runs out."""
 
 import time
 from collections import deque

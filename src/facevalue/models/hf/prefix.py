@@ -1,4 +1,4 @@
-"""The keys and values of a prefix, kept once, and the branches that grow from it.
+"""Keys and values of a prefix, kept once, and the branches that grow from it.
 
 A branch is a tree of tokens after the prefix: the suffixes of many questions, the inner nodes of their options, the
 replies that are drawn. All the nodes of one call are packed into a single sequence. Each attends to the whole prefix,

@@ -1,4 +1,4 @@
-"""The processor of a model, put together so that pictures are prepared by Pillow and nothing is asked for videos.
+"""Processors of models, set up so that Pillow prepares pictures and nothing is needed for videos.
 
 Two machines then give a model the same pixels, with or without torchvision, and the Qwen-VL, InternVL and SmolVLM
 processors can be had where torchvision cannot.

@@ -1,4 +1,4 @@
-"""The same numbers by plain forward passes: no cache, no padding, no sharing. The reference for all that is faster."""
+"""Plain forward passes: no cache, no padding, no sharing. The reference for everything faster."""
 
 from collections.abc import Mapping, Sequence
 from inspect import signature

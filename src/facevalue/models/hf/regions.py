@@ -1,4 +1,4 @@
-"""Which part of a picture each of its tokens stands for.
+"""Regions of a picture that its tokens stand for.
 
 A family's own processor decides that: how the picture is scaled, cropped, padded or cut into tiles, and in which order
 the parts are told. Each rule here is that of one family, and a family without a rule is refused: a map on a wrong grid

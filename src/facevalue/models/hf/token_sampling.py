@@ -1,4 +1,4 @@
-"""From logits to the distribution that the next token is drawn from, and a draw."""
+"""Sampling of the next token: from logits to a distribution, and a draw."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

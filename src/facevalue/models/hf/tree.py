@@ -1,4 +1,4 @@
-"""A tree of tokens that grows from the end of a prefix, packed into one sequence."""
+"""Tree of tokens that grows from the end of a prefix, packed into one sequence."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What each token of a vocabulary adds to a text, and which tokens go on in a given way."""
+"""Vocabularies: what each token adds to a text, and which tokens continue it in a given way."""
 
 import codecs
 import json

@@ -1,4 +1,4 @@
-"""The reference model's arithmetic in NumPy: the vision tower, the projector and the decoder, in single precision.
+"""Network of the reference model in NumPy: vision tower, projector and decoder, in single precision.
 
 A picture goes through tower and decoder once; every question about it sees the same keys and values. The layers are
 those of SigLIP and Llama as transformers defines them, which a test compares with this module.

@@ -1,4 +1,4 @@
-"""What the reference model replies to questions about one picture: exact probabilities of options, and drawn replies.
+"""Replies of the reference model to questions about one picture: exact option probabilities, and drawn replies.
 
 Both go along the same tree of replies, all questions one token further at a time; what several questions, options or
 repeats need of it is run once.

@@ -1,4 +1,4 @@
-"""The reference model's tokenizer in plain Python: byte-level BPE, read from the `tokenizer.json` that ships with it.
+"""Tokenizer of the reference model in plain Python: byte-level BPE, read from its `tokenizer.json`.
 
 Fixed sentences and marks of the conversation are tokens of their own and are looked for first; what is left is cut into
 words, digits and marks, and spelled out in the learned pieces. A test compares it with the library that wrote the file.

@@ -1,4 +1,4 @@
-"""What is planted in the reference model: one effect per level of a factor and trait, drawn from a seed.
+"""Truth of the reference model: one planted effect per level of a factor and trait, drawn from a seed.
 
 The logit of the favourable answer about a person is the sum of a trait's base and of the effects of that person's
 levels, `d`. All else follows from `d`:

@@ -1,4 +1,4 @@
-"""A page as plain data: sections, blocks and rows with their labels and numbers; what is not measurable is null."""
+"""Pages as JSON: sections, blocks and rows with their labels and numbers; what is not measurable is null."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""From a page's sections to their contents: the one place that knows every block."""
+"""Layout of sections: the one place that knows every block."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Plots: dots by two measures, totals that add up, models against each other, lines between choices."""
+"""Plots: scatter, cumulative curves, agreement of models, lines between choices."""
 
 from collections.abc import Sequence
 from itertools import accumulate

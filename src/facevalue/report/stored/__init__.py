@@ -1,4 +1,4 @@
-"""What of a run's stored answers a page shows: questions, answers, sentences, pictures."""
+"""Stored answers that a page shows: questions, answers, sentences, pictures."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What was shown: stimuli of a few units, one of each level."""
+"""Galleries: stimuli of a few units, one of each level."""
 
 import numpy as np
 import polars as pl

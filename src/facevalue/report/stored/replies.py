@@ -1,4 +1,4 @@
-"""What was said in reply to a trial, for examples of every study."""
+"""Replies to a trial, for the examples of every study."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The vendored Noto Emoji artwork: SVG bodies on a grid of 128 x 128, and how they are placed in a picture."""
+"""Artwork of Noto Emoji, vendored: SVG bodies on a grid of 128 x 128, and how they are placed in a picture."""
 
 import json
 import re

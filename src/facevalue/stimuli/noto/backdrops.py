@@ -1,4 +1,4 @@
-"""Plain rooms and places of our own: what is behind a person, and what hides the lower edge of the bust.
+"""Backdrops: plain rooms and places behind a person, and what hides the lower edge of the bust.
 
 All are in the units of the scene, 512 x 512. Foregrounds begin at `TOP`.
 """

@@ -1,4 +1,4 @@
-"""Things of our own that the artwork lacks, on its grid of 128 x 128."""
+"""Drawings of things that the artwork lacks, on its grid of 128 x 128."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

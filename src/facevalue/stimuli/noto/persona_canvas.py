@@ -1,4 +1,4 @@
-"""A picture that is put together by chance: its random numbers and its parts, from back to front."""
+"""Canvas of a random picture: its random numbers and its parts, from back to front."""
 
 import colorsys
 from collections.abc import Callable, Sequence

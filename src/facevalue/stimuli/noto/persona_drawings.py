@@ -1,4 +1,4 @@
-"""Our own drawings for the scenes without people: a painting, a game, furniture, machines, drawn by chance.
+"""Drawings for scenes without people: a painting, a game, furniture, machines, drawn at random.
 
 Every function takes the random numbers of the picture and returns a body on the artwork's grid of 128 x 128.
 """

@@ -1,4 +1,4 @@
-"""Scenes without people, one for each persona trait of ModSCAN: what such a person owns, makes or is fond of.
+"""Scenes without people, one for each persona trait of ModSCAN: what such a person owns, makes or likes.
 
 The 14 traits are those of Tables 2 and 3 of the paper. Nothing in a scene tells gender, race or religion. A seed
 decides which things stand there, where, how large, in which colours, and whether the scene is mirrored.

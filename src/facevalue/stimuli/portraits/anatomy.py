@@ -1,4 +1,4 @@
-"""The measures of one head and body: seeded individual variation, then the effect of each level."""
+"""Anatomy: measures of one head and body, with seeded individual variation and the effect of each level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The order of the layers, the change of one of them, and the mask that each attribute declares."""
+"""Composition of portraits: the order of layers, the change of one, and the mask that each attribute declares."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""The bare head: ears, face, eyes, brows, nose, mouth, and what age adds."""
+"""Bare head: ears, face, eyes, brows, nose, mouth, and what age adds."""
 
 from facevalue.stimuli.portraits.anatomy import Head, head
 from facevalue.stimuli.portraits.levels import Identity

@@ -1,4 +1,4 @@
-"""Hair: what is behind the head and what is in front of it, for the base and for each value."""
+"""Hair behind and in front of the head, for the base and for each value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

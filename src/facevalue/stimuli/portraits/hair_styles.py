@@ -1,4 +1,4 @@
-"""The eight hair styles, and the table of all cuts."""
+"""Hair styles, and the table of all cuts."""
 
 from collections.abc import Callable, Mapping
 from math import atan2, cos, pi, sin

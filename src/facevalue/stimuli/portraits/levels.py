@@ -1,4 +1,4 @@
-"""Who can be drawn and what can be changed: identities, the twelve attributes, their 55 values."""
+"""Levels of portraits: identities, the twelve attributes, their 55 values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

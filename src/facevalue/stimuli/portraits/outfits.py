@@ -1,4 +1,4 @@
-"""Which clothes are worn: the plain base outfit, or one of the eleven values of ``fashion_style``."""
+"""Outfits: the plain base outfit, and the eleven values of ``fashion_style``."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""From SVG text to PNG bytes and pixel arrays, and the key under which a picture is kept."""
+"""Rasterisation of SVG to PNG and pixel arrays, and the key under which a picture is cached."""
 
 from hashlib import blake2b
 

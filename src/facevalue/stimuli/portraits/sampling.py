@@ -1,4 +1,4 @@
-"""Drawing people: equal numbers in every cell of age, skin tone and build."""
+"""Samples of people: equal numbers in every cell of age, skin tone and build."""
 
 from collections.abc import Mapping
 from itertools import product

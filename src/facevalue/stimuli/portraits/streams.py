@@ -1,4 +1,4 @@
-"""One random stream per feature: what one feature draws never moves what another draws."""
+"""Random streams, one per feature: the draws of one feature never affect those of another."""
 
 import random
 from collections.abc import Sequence

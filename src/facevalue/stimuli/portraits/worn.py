@@ -1,4 +1,4 @@
-"""What is worn on the head: glasses, caps, hats, scarves."""
+"""Headwear and glasses: caps, hats, scarves."""
 
 from facevalue.stimuli.portraits.anatomy import Head, body, head
 from facevalue.stimuli.portraits.levels import Identity

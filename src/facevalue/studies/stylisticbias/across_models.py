@@ -1,4 +1,4 @@
-"""Several models: do they agree on which scenarios move, and how far (Figures 7 and 8)?
+"""Comparison across models: which scenarios move, and how far (Figures 7 and 8).
 
 Figure 8 lays the scenarios' shifts of two models side by side. These are 25 points, but not 25 observations: all of
 them rest on the same faces and on the same base pictures. What the choice of faces does to one scenario it does to

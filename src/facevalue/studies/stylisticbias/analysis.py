@@ -1,4 +1,4 @@
-"""From scores to estimates: every table and figure of the paper that is about answers, with intervals and floors."""
+"""Analysis: every table and figure of the paper that is about answers, with intervals and floors."""
 
 from collections.abc import Mapping, Sequence
 

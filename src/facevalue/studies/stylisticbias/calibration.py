@@ -1,4 +1,4 @@
-"""Does the audit find what was planted, and nothing else? Respondents with known effects, audited."""
+"""Calibration: audits of simulated respondents with known effects."""
 
 from dataclasses import dataclass, replace
 

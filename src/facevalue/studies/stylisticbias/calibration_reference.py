@@ -1,4 +1,4 @@
-"""Does the audit find what the reference model has learned? Audits of people drawn from a population that is known.
+"""Calibration on the reference model: audits of people drawn from a known population.
 
 Three values of each effect stand side by side: what was planted, what the model has learned of it (its exact
 probabilities for every person of the population), and what an audit estimates from a sample of people and of replies.

@@ -1,4 +1,4 @@
-"""The paper's image prompts, filled in: what a generator would be asked for each picture of a manifest."""
+"""Image prompts of the paper, filled in for each picture of a manifest."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""What StylisticBias measures: definitions with equation and source."""
+"""Measures of StylisticBias: definitions with equation and source."""
 
 import math
 

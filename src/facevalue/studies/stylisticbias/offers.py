@@ -1,4 +1,4 @@
-"""What StylisticBias offers beside its trials and measures."""
+"""Extras of StylisticBias: reproduction, calibration, image prompts, demo."""
 
 from pathlib import Path
 

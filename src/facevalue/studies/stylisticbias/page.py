@@ -1,4 +1,4 @@
-"""StylisticBias's page: what its answer counts, and how far to trust it."""
+"""Page of StylisticBias: its lead, and reasons to trust or doubt it."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Which pictures are judged: faces drawn, the authors' folders, or anyone's own, cut down to the grid."""
+"""Pictures of StylisticBias: drawn faces, the authors' folders or the user's own, narrowed to the grid."""
 
 from collections.abc import Mapping
 from pathlib import Path

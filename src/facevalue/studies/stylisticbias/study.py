@@ -1,4 +1,4 @@
-"""The declaration of StylisticBias: which faces, which variations, which questions."""
+"""Declaration of StylisticBias: faces, variations, questions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The paper's tables as data: variation grid (Table 10, C.1), scenarios (Table 1) and prompts."""
+"""Tables of the paper as data: variation grid (Table 10, C.1), scenarios (Table 1) and prompts."""
 
 import tomllib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From answers to estimates: every measure of VIGNETTE, in one pass over the answers of each model."""
+"""Analysis: every measure of VIGNETTE, in one pass over the answers of each model."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Does the audit find the preferences that were planted? Simulated respondents, audited as any model is."""
+"""Calibration: audits of simulated respondents with planted preferences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

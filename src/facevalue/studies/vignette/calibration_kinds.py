@@ -1,4 +1,4 @@
-"""Do the promises hold where pictures, people, answers and designs are difficult? Audits generated kind by kind.
+"""Calibration in hard cases: generated audits with difficult pictures, people, answers and designs.
 
 Answers are drawn directly, without a model and its replies, so that what is planted can be of any kind: pictures and
 people that are liked or not whoever is beside them, answers that are rare, missing or few. They go through the

@@ -1,4 +1,4 @@
-"""The paper's image prompts, filled in: what a generator would be asked for each picture of one person."""
+"""Image prompts of the paper, filled in for each picture of one person."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Options of each trial, in their order, the same whenever they are worked out; and what replies choose of them."""
+"""Options of each trial, in a reproducible order, and what replies choose of them."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""VIGNETTE's page: what its answer counts, and how far to trust it."""
+"""Page of VIGNETTE: its lead, and reasons to trust or doubt it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The declaration of VIGNETTE: two people in one picture, four questions about them."""
+"""Declaration of VIGNETTE: two people in one picture, four questions about them."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""The paper's tables as data: identities (Table 6), activities (7), terms (5), questions (4.1-4.4, 11).
+"""Tables of the paper as data: identities (Table 6), activities (7), terms (5), questions (4.1-4.4, 11).
 
 Content note: the identities and terms are those of the published protocol. Some are stereotypes or are not what the
 groups themselves prefer; they are here to be measured, not endorsed.

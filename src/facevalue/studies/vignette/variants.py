@@ -1,4 +1,4 @@
-"""The same question asked in other ways: paraphrased, with positional answers, without the picture (7.4, A.3, A.7).
+"""Variants of a question: paraphrased, with positional answers, without the picture (7.4, A.3, A.7).
 
 Variants of one prompt about one pair are compared with each other, answer by answer, so that what differs is the way of
 asking and nothing else. What only one of them has a valid answer to is left out; `n` says how many were compared.

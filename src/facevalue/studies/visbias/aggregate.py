@@ -1,4 +1,4 @@
-"""Answers in the tables that measures are taken on, and counts of words, collected as answers pass by."""
+"""Aggregation of answers into the tables that measures need, and counts of words, in one pass."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""From answers to estimates: every measure of VisBias, on what was collected while the answers passed by."""
+"""Analysis: every measure of VisBias, on the aggregated answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

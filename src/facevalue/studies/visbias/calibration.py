@@ -1,4 +1,4 @@
-"""Does the audit find what was planted, and nothing else? Simulated answers, judged as any model's are."""
+"""Calibration: audits of simulated answers with planted differences."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Answers about people that nobody knows: a generator whose groups differ by what is planted, and by chance.
+"""Generator of simulated answers, whose groups differ by what is planted and by chance.
 
 People differ, and so do the pictures of one person; occupations differ a lot, and all groups have the same occupations.
 What is planted is drawn at random, and nothing in it is true of anybody.

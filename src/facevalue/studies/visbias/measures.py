@@ -1,4 +1,4 @@
-"""What VisBias measures: definitions with equation and source."""
+"""Measures of VisBias: definitions with equation and source."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""VisBias's page: what its answer counts, and how far to trust it."""
+"""Page of VisBias: its lead, and reasons to trust or doubt it."""
 
 from dataclasses import replace
 

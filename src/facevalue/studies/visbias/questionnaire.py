@@ -1,4 +1,4 @@
-"""The human study on what forms associate (VisBias, section 3.4 and C.2): questionnaires out, ratings in.
+"""Human study on what forms associate (VisBias, section 3.4 and C.2): questionnaires out, ratings in.
 
 Which statements a model's forms imply is found by `measures.conditional_kl.graph`. Whether a statement is a bias or a
 reasonable inference is for people to say: three raters each, on five points; a mean of 3 or more is a bias.

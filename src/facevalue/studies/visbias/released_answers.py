@@ -1,4 +1,4 @@
-"""The authors' released answers in tidy form: whatever of them a folder holds, checked and counted.
+"""Released answers of the authors in tidy form: what a folder holds of them, checked and counted.
 
 Files: `mcq.csv`, `mcq_counts.csv`, `yesno.csv`, `descriptions_MODEL.parquet`, `form.jsonl`, `stereotype_words.json`.
 Any of them may be missing, and each may hold any of the models. docs/reproduce.md lists the columns.

@@ -1,4 +1,4 @@
-"""VisBias' published tables, recomputed from the authors' released answers. docs/reproduce.md says what differs."""
+"""Reproduction of VisBias's tables from the authors' released answers. docs/reproduce.md says what differs."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the user may choose of VisBias, read and checked."""
+"""Settings of VisBias, read and checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

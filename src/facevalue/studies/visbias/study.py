@@ -1,4 +1,4 @@
-"""The declaration of VisBias: explicit questions about people in pictures, and tasks that show the same implicitly."""
+"""Declaration of VisBias: explicit questions about people in pictures, and tasks that show bias implicitly."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The protocol's tables: who is shown, what is asked, and what the form's attributes may be.
+"""Tables of the protocol: who is shown, what is asked, and the values of the form's attributes.
 
 What the paper prints is transcribed from it (sections 2.1 and 4.1, B.1, Table 10). Where it names a question or prompt
 without its words, they are ours, in the pattern of what is printed, and `source` says so. The wording "released" is
