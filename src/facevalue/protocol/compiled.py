@@ -21,7 +21,6 @@ from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.definitions import SIDE_SCORE, instrument_measures, margins, measure_name, measures
 from facevalue.protocol.offers import Compared
 from facevalue.protocol.planning import precision
-from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import FIRST, LETTER, Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sets import Sets
@@ -35,13 +34,14 @@ from facevalue.types import OptionValue, Sampling
 if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
     from facevalue.protocol.page import Page
+    from facevalue.protocol.protocol import Protocol
 
 _CARRIED_NOT = ("image", "path", OTHER, "seed")
 _RESERVED = frozenset(FIXED) | frozenset(TYPED)
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
 
 
-def compiled(protocol: Protocol, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
+def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
     """Make the study of a protocol that says what is shown, asked and taken.
 
     Raises
@@ -192,7 +192,7 @@ class Analysis:
         Whether pairs are shown, so that scores are turned round where the base is on the left.
     """
 
-    protocol: Protocol
+    protocol: "Protocol"
     parts: Breakdown
     ask: Ask
     axes: Axes
@@ -232,7 +232,7 @@ class Analysis:
         return analyse(self, read)
 
 
-def _compared(protocol: Protocol, parts: Breakdown, ask: Ask) -> Compared:
+def _compared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> Compared:
     """What is declared, or the first mean of an answer on a scale."""
     declared = protocol.extras.compare
     if declared.measure:
@@ -253,7 +253,7 @@ def _page(analysis: Analysis) -> "Page":
     return taken(analysis.protocol.takes, analysis.parts, analysis.ask.reply.scores)
 
 
-def _declared(protocol: Protocol, parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
+def _declared(protocol: "Protocol", parts: Breakdown, ask: Ask) -> "Callable[[], Preregistration] | None":
     """Confirmatory families and margins of the takes, as what was declared before the run."""
     scores = ask.reply.scores
     limits = margins(protocol.takes, parts, scores)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ from facevalue.errors import UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.planning import variation_spread
-from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.protocol.study import Precision, Spread, Study
@@ -24,7 +22,6 @@ from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.stylisticbias.offers import EXTRAS
 from facevalue.studies.stylisticbias.pictures import located, pictures
 from facevalue.studies.stylisticbias.tables import (
     JUDGMENT,
@@ -36,9 +33,6 @@ from facevalue.studies.stylisticbias.tables import (
     whitelist,
 )
 from facevalue.types import Option, OptionValue, Question, Sampling
-
-if TYPE_CHECKING:
-    from facevalue.protocol.page import Page
 
 NAME = "stylisticbias"
 TITLE = "StylisticBias: one face, one attribute changed. Which cue moves the judgment, and how far?"
@@ -155,15 +149,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         left_out=left_out,
         asked_together=TOGETHER,
     )
-
-
-def _page() -> "Page":
-    from facevalue.studies.stylisticbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
-
-    return PAGE
-
-
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
 
 
 def _scenarios(names: list[str]) -> tuple[Scenario, ...]:

@@ -1,14 +1,20 @@
-"""Extras of StylisticBias: reproduction, calibration, image prompts, demo."""
+"""StylisticBias as a protocol: how its study is built, its page, and what it offers beside its trials and measures."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from facevalue.protocol.offers import Calibrated, Calibration, CalibrationRequest, Demo, Extras, Recomputed
+from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.reproduction import Reproduction
 from facevalue.protocol.study import Study
+from facevalue.studies.stylisticbias.study import NAME, SETTINGS, TITLE, build
 
 _CUE = ("attribute", "variation")
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 
 def _reproduce(_: Path | None) -> Reproduction:
@@ -69,3 +75,12 @@ EXTRAS = Extras(
     image_prompts=_prompts,
     demo=DEMO,
 )
+
+
+def _page() -> "Page":
+    from facevalue.studies.stylisticbias.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
