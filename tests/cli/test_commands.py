@@ -8,7 +8,8 @@ import pytest
 
 from facevalue.cli.run import default_folder
 from facevalue.report import Example, Gallery
-from facevalue.report.stylisticbias.examples import examples
+from facevalue.report.sections import page_of
+from facevalue.report.stored import examples
 from facevalue.run.stored import StoredRun, answers
 from tests.cli.conftest import Command
 
@@ -364,7 +365,7 @@ def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_i
     cues = ("--faces", "2", "--scenarios", "wealthy", "--seeds", "1", "--variations", "formal,sunglasses")
     assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "g", *cues).status == 0
     assert facevalue("measure", "g").status == 0
-    found = examples([StoredRun.open(Path("g"))], pl.read_parquet("g/estimates.parquet"))
+    found = examples(page_of("stylisticbias"), [StoredRun.open(Path("g"))], pl.read_parquet("g/estimates.parquet"))
     shown = {e.title: [caption for caption, _ in e.pictures] for e in found if isinstance(e, Gallery)}
     cues_shown = ["Base face", "Eyewear: Sunglasses", "Full body, plain clothes", "Fashion: Formal / Evening wear"]
     assert shown == {"Male": cues_shown, "Female": cues_shown}

@@ -65,7 +65,7 @@ def test_a_declaration_goes_all_the_way(facevalue) -> None:  # type: ignore[no-u
     assert plan["detection"]["tests"] == 3
     for seed in ("1", "2"):
         facevalue("run", "loan-desk", "--model", f"sim/strong@{seed}", "--out", seed)
-    assert "Clearest: shift" in facevalue("measure", "1", "--to", "estimates.csv")
+    assert "Clearest: cues" in facevalue("measure", "1", "--to", "estimates.csv")
     found = pl.read_parquet("1/estimates.parquet")
     assert {"shift", "gap", "paired_gap", "spread", "mean", "position_bias", "letter_bias", "na_rate"} <= set(
         found["measure"]
