@@ -11,10 +11,10 @@ import pytest
 from facevalue import studies
 from facevalue.design import Order
 from facevalue.models import load
+from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.study import Study
 from facevalue.report.data import RunFacts
 from facevalue.report.drift import drift_card
-from facevalue.protocol.lookup import EstimateIndex
 from facevalue.run import RunSettings, run
 from facevalue.run.joined import estimate
 from facevalue.run.stored import StoredRun
