@@ -12,6 +12,11 @@ from facevalue.measures.intervention_effects import changes, reduced
 from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
 from facevalue.protocol.lookup import EstimateIndex
+from facevalue.protocol.page import Page
+from facevalue.report.blocks.content import Lines
+from facevalue.report.blocks.layout import Builder
+from facevalue.report.blocks.view import View
+from facevalue.report.default import sections_of
 from facevalue.report.formatting import Titles, label_of
 
 GAP = Measure("gap", "Gap", "a - b", "pp", "face", "", comparison=True)
@@ -117,6 +122,10 @@ def test_a_studys_own_label_tells_rows_apart_on_the_page() -> None:
     assert [e["descriptor"] for e in index.all("gap", "m + cipher", "descriptor")] == DESCRIPTORS
     assert [label_of(e, Titles()) for e in index.all("gap", "m", "descriptor")] == ["Old", "Young"]
     assert index.all("gap", "m", "descriptr") == []
+    view = View(index, Titles(), [GAP], "m")
+    (section, _) = sections_of(Page(), view)
+    (lines,) = (one for one in Builder(view).section(section).contents if isinstance(one, Lines))
+    assert [line.labels for line in lines.rows] == [("Old",), ("Young",)]
 
 
 def test_a_model_under_an_intervention_is_a_level_of_its_own_unless_the_family_names_interventions() -> None:

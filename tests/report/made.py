@@ -197,7 +197,7 @@ def answer(study: str, frame: pl.DataFrame, models: Sequence[str] = ()) -> Headl
     """What a study's page says of estimates, in one sentence."""
     page = page_of(study)
     index = EstimateIndex(frame, models, reading(page))
-    return headline(page, View(index, Titles(page.titles), MEASURES_OF[study]))
+    return headline(page, View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions))
 
 
 def picture(size: int = 512) -> bytes:

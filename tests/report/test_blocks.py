@@ -236,3 +236,13 @@ def test_forms_leave_out_parts_of_which_a_label_is_missing() -> None:
     known = {"a": "A", "b": None}
     assert filled("{a}[ of {b}], {b|none}", lambda name, _how: known.get(name)) == "A, none"
     assert filled("{b}", lambda name, _how: known.get(name)) == "–"
+
+
+def test_a_protocol_with_a_page_of_what_it_does_not_take_is_refused() -> None:
+    from dataclasses import replace
+
+    from tests.protocol.test_python_declaration import LOAN
+
+    page = Page(sections=(Section("s", "S", (Strips(of=(Of("shifts"),)),)),))
+    with pytest.raises(DataError, match="shows shifts, which is not measured"):
+        replace(LOAN, page=lambda: page).study()

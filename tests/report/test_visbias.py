@@ -136,7 +136,9 @@ def data(estimates: pl.DataFrame | None = None, examples: tuple[report.PairExamp
 def look(table: pl.DataFrame, models: tuple[str, ...] = ("model-a",)) -> View:
     """What a block sees."""
     page_ = page_of("visbias")
-    return View(EstimateIndex(table, models, reading(page_)), Titles(page_.titles), MEASURES)
+    return View(
+        EstimateIndex(table, models, reading(page_)), Titles(page_.titles), MEASURES, conditions=page_.conditions
+    )
 
 
 def panels_of(table: pl.DataFrame) -> list[tuple[str, list[Panel]]]:

@@ -145,7 +145,7 @@ class Units:
     of: tuple[Of, ...] = ()
     none: str = "Nothing has a valid answer."
     strict: bool = True
-    few: str = "Intervals may be too narrow. Take the results as a trial, not as a finding."
+    few: str = "intervals may be too narrow. Take the results as a trial, not as a finding."
     enough: str = "The unit that was sampled. Intervals are taken over them, not over replies."
     floor: str = "Noise floor"
     floor_note: str = ""

@@ -72,6 +72,10 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     seeds = given.seeds(options)
     axes = Axes(table["image"].to_list(), asked.item_codes, list(asked.reply.orderings), len(seeds), _items(asked))
     analysis = Analysis(protocol, parts, asked, axes, sides)
+    if protocol.page is not None:
+        from facevalue.protocol.page import check_page  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        check_page(protocol.page(), tuple(analysis.measures.values()), (*analysis.labels, *TYPED, "model"))
     scores = asked.reply.scores
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
     stored: dict[str, OptionValue] = {STUDY_TEXT: protocol.text} if protocol.text else {}

@@ -221,6 +221,8 @@ class Page:
         Why nothing can be judged, from a look; empty if that is not known.
     added:
         Measures that join the estimates later, such as what people say of them.
+    conditions:
+        Whether a model under an intervention is shown like a model of its own; changes have a section in any case.
 
     Examples
     --------
@@ -247,6 +249,7 @@ class Page:
     pictures: Mapping[str, str] = field(default_factory=dict)
     missing: Callable[[Look], str] | None = None
     added: tuple[str, ...] = ()
+    conditions: bool = True
 
 
 def selections(part: object) -> Iterator[Of]:

@@ -50,8 +50,8 @@ def built(data: ReportData) -> Built:
     page = data.page or page_of(data.study.name)
     numbers = EstimateIndex(data.estimates, [run.model for run in data.runs], reading(page))
     titles = Titles(page.titles, data.titles)
-    view = View(numbers, titles, data.study.measures)
-    view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view))
+    view = View(numbers, titles, data.study.measures, conditions=page.conditions)
+    view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view), conditions=page.conditions)
     return Built(
         page,
         view,

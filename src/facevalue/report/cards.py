@@ -116,6 +116,9 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
     rows = rows_of(leads[0], view) if leads else []
     floors = [f for f in map(view.numbers.floor, rows) if f is not None]
     if not floors:
+        if any(e.value is not None and e.p is not None for e in rows):
+            note = "Each comparison is judged by its own test, which needs no floor."
+            return Card("floor", title, "None needed", note, Status.NOTE)
         status = Status.PROBLEM if rows else Status.NOTE
         return Card("floor", title, NOT_MEASURABLE, page.units.floor_none, status)
     lead, unit = leads[0], rows[0].unit

@@ -65,22 +65,6 @@ def _fixed(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", MINUS)
 
 
-def points(value: float, *, signed: bool = False) -> str:
-    """Write a probability in points of a hundred.
-
-    Examples
-    --------
-    >>> points(-0.166), points(0.0504, signed=True)
-    ('16.6', '+5.0')
-    """
-    text = _fixed(100 * value, 1)
-    if not value:
-        return text.lstrip(MINUS)
-    if not signed:
-        return text.lstrip(MINUS)
-    return text if text.startswith(MINUS) else f"+{text}"
-
-
 def share_of_chance(value: float | None) -> str:
     """Write a p- or q-value.
 

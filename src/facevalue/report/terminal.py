@@ -53,7 +53,7 @@ def summary(
     """
     page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
     numbers = EstimateIndex(estimates, reading=reading(page))
-    view = View(numbers, Titles(page.titles), measures)
+    view = View(numbers, Titles(page.titles), measures, conditions=page.conditions)
     known = {m.name: m for m in measures}
     answer = headline(page, view)
     parts: list[RenderableType] = [

@@ -42,11 +42,13 @@ class View:
         Labels that a surrounding block fixes.
     sizes:
         Cells of large tables, by model.
+    conditions:
+        Whether models under an intervention are shown like models of their own.
     """
 
     def __init__(
         self, numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], model: str = "",
-        bound: Levels | None = None, sizes: Mapping[str, int] | None = None,
+        bound: Levels | None = None, sizes: Mapping[str, int] | None = None, conditions: bool = True,
     ) -> None:  # fmt: skip
         self.numbers = numbers
         self.titles = titles
@@ -56,7 +58,8 @@ class View:
             "faces" if clusters <= {"identity"} else f"{clusters.pop()}s" if len(clusters) == 1 else "units"
         )
         self.model = model or numbers.primary
-        self.models: Sequence[str] = numbers.plain or numbers.models
+        self.conditions = conditions
+        self.models: Sequence[str] = numbers.models if conditions else numbers.plain or numbers.models
         self.sizes: Mapping[str, int] = sizes or {}
         self._bound = dict(bound or {})
         self._measures = tuple(measures)
@@ -64,8 +67,9 @@ class View:
     def at(self, model: str = "", bound: Levels | None = None) -> "View":
         """The same for another model, or with more labels fixed."""
         return View(
-            self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})}, self.sizes
-        )
+            self.numbers, self.titles, self._measures, model or self.model, {**self._bound, **(bound or {})},
+            self.sizes, self.conditions,
+        )  # fmt: skip
 
     def of_model(self, model: str) -> "View":
         """The same for another model."""
@@ -267,7 +271,7 @@ class View:
         """How a sentence about the model begins."""
         if self.model == POOLED:
             return f"averaged over {len(self.models)} models, "
-        return f"for {self.model}, " if len(self.models) > 1 else ""
+        return f"for {self.model}, " if len(self.numbers.plain) > 1 else ""
 
 
 def beyond(e: Estimate) -> float:

@@ -20,7 +20,9 @@ def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> 
     """Stored answers behind the findings, sentences with marked words, and what was shown."""
     study = runs[0].study
     titles = Titles(page.titles, study.titles)
-    view = View(EstimateIndex(estimates, [run.model for run in runs]), titles, runs[0].measures)
+    view = View(
+        EstimateIndex(estimates, [run.model for run in runs]), titles, runs[0].measures, conditions=page.conditions
+    )
     out: list[AnyExample] = []
     if isinstance(page.examples, Compared):
         out += find_compared(page.examples, runs, view)

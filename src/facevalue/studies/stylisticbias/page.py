@@ -79,6 +79,7 @@ PAGE = Page(
             unfound="did not move the judgment",
             same="no change",
             effect="shift",
+            unit_name="faces",
             strongest=("{row}, raised it by {size}", "{row}, lowered it by {size}"),
             row="{variation:lower} ({attribute:lower})",
             unit="points",

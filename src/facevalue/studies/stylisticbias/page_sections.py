@@ -160,7 +160,7 @@ SECTIONS = (
             Each(
                 of=(Of("sbs_gap", _GAPS.by),), over=(*_GROUP, "other_group"), order="found", fold="first",
                 heading="Gaps between groups", intro=_counted_gaps,
-                title="{dimension}: {group} less {other_group:lower}", note="the 8 largest",
+                title="{dimension}: {group} less {other_group:lower}", note="the largest",
                 blocks=(Strips(of=(_GAPS,), first="Cue", what="Gap", title="Gap in SBS", numbers=""),),
             ),
             Numbers(

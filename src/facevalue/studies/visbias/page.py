@@ -92,6 +92,7 @@ def _kind(
 _FARTHEST = "found ones first, then farthest above their noise floor"
 PAGE = Page(
     together=True,
+    conditions=False,
     lead=(
         _kind("divergences of choices", (divergences(species=False),), _CHOICE, f"{{question}}: {_NAMED}",
               f"Choices: {_FARTHEST}", "nat/1000"),
