@@ -9,7 +9,9 @@ import pytest
 
 from facevalue.protocol.reproduction import Reproduction
 from facevalue.studies.stylisticbias import reproduce as stylisticbias
+from facevalue.studies.stylisticbias import tables as stylisticbias_tables
 from facevalue.studies.vignette import reproduce as vignette
+from facevalue.studies.vignette import tables as vignette_tables
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -70,12 +72,12 @@ def test_stylisticbias_names_its_counts(faces: Reproduction) -> None:
 
 
 def test_the_printed_tables_are_those_that_other_tests_use() -> None:
-    ours = vignette._printed()
+    ours = vignette_tables.read("published.toml")
     theirs = tomllib.loads((DATA / "vignette_pata_tables.toml").read_text(encoding="utf-8"))
     assert {name: ours[name] for name in theirs} == theirs
     with (DATA / "stylisticbias_table12.csv").open(encoding="utf-8") as file:
         header, *rows = csv.reader(file)
-    table = stylisticbias._printed()["table_12"]
+    table = stylisticbias_tables.read("published.toml")["table_12"]
     assert table["groups"] == header[2:]
     assert table["rows"] == {f"{row[0]}/{row[1]}": row[2:] for row in rows}
 

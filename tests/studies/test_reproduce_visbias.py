@@ -15,7 +15,8 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.divergence import js
 from facevalue.protocol.reproduction import Cell, Reproduction
 from facevalue.studies.visbias import released_answers
-from facevalue.studies.visbias.reproduce import _printed, reproduce
+from facevalue.studies.visbias.reproduce import reproduce
+from facevalue.studies.visbias.tables import read
 from tests.reference import reference
 
 HEADER = "model,race,gender,question,choice"
@@ -118,7 +119,7 @@ def test_the_two_rows_whose_counts_sum_to_68_are_named(found: Reproduction) -> N
 
 
 def test_every_table_is_transcribed_for_every_model() -> None:
-    printed = _printed()
+    printed = read("published.toml")
     assert tuple(printed["models"]) == MODELS
     for table, width in (("lengths", 2), ("refusals", 6), ("sentiment", 14), ("stereotypes", 7)):
         assert {model: len(row) for model, row in printed[table].items()} == dict.fromkeys(MODELS, width)

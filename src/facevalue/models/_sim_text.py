@@ -79,14 +79,14 @@ class Writer:
         -------
         Shape (requests, 2).
         """
-        scenarios = list(dict.fromkeys(_scenario(request) for request in requests))
+        scenarios = list(dict.fromkeys(scenario_of(request) for request in requests))
         people = [
             _person(request.stimulus.factors, part)
             for request in requests
             for part in (("2", "1") if request.question.factors.get(ABOUT) == "2" else ("1", "2"))
         ]
         standing = self._utilities(people, scenarios, ("more",))[:, :, 0].reshape(len(requests), 2, len(scenarios))
-        asked = [scenarios.index(_scenario(request)) for request in requests]
+        asked = [scenarios.index(scenario_of(request)) for request in requests]
         own = standing[np.arange(len(requests)), :, asked]
         by_level = np.stack([np.full(len(requests), RELUCTANCE), 2 * (own[:, 0] - own[:, 1])], axis=1)
         order = np.array([[YES_NO.index(option.level) for option in r.question.options] for r in requests])
@@ -160,7 +160,7 @@ class Writer:
             said: dict[str, str | float] = {}
             one = slice(row, row + 1)
             for number, (field, choices) in enumerate(wanted.items()):
-                scenario = f"{_scenario(request)} {field}".strip()
+                scenario = f"{scenario_of(request)} {field}".strip()
                 stream = _STATED_STREAM + number
                 named = [choice for choice in choices if isinstance(choice, str)]
                 if named:
@@ -203,7 +203,8 @@ def _fields(text: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(choices) for name, choices in json.loads(text).items()}
 
 
-def _scenario(request: Request) -> str:
+def scenario_of(request: Request) -> str:
+    """The scenario that is asked about; the prompt where none is named."""
     return request.question.factors.get("scenario") or request.question.prompt
 
 

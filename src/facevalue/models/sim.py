@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from facevalue.design import mix
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models._sim_pairs import Preferences, is_pair
-from facevalue.models._sim_text import Writer, is_comparison, is_form, is_statement
+from facevalue.models._sim_text import Writer, is_comparison, is_form, is_statement, scenario_of
 from facevalue.models.base import Capabilities
 from facevalue.types import Option, Request, Response, Status
 
@@ -298,14 +298,10 @@ class SimModel:
             if place == len(factors):
                 factors.append(request.stimulus.factors)
             at.append(place)
-            asked.append(scenarios.setdefault(_scenario(request), len(scenarios)))
+            asked.append(scenarios.setdefault(scenario_of(request), len(scenarios)))
         utilities = self._respondent.utilities(factors, list(scenarios), levels)
         order = np.array([_order(request.question.options) for request in batch])
         return utilities[np.array(at)[:, None], np.array(asked)[:, None], order]
-
-
-def _scenario(request: Request) -> str:
-    return request.question.factors.get("scenario") or request.question.prompt
 
 
 def _draw(request: Request) -> int:

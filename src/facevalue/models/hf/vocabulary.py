@@ -194,7 +194,7 @@ def _kinds(decoder: Any) -> Iterable[str]:
 
 
 def _byte_level(token: str) -> bytes:
-    values = [_BYTES.get(character) for character in token]
+    values = [BYTES.get(character) for character in token]
     return token.encode() if None in values else bytes(value for value in values if value is not None)
 
 
@@ -210,4 +210,5 @@ def _byte_alphabet() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(0x100 + n): byte for n, byte in enumerate(others)}
 
 
-_BYTES = _byte_alphabet()
+BYTES = _byte_alphabet()
+"""Bytes by the characters that stand for them."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from facevalue.errors import ModelError
+from facevalue.models.hf.vocabulary import BYTES
 
 _WORD = 64
 """Characters of the longest pieces that are remembered."""
@@ -53,7 +54,7 @@ class Tokens:
         self._whole = _any_of(longest)
         self._sentences = _any_of([text for text in longest if self._added[text] not in self._special])
         self._pieces = re.compile(pattern)
-        self._bytes = {byte: character for character, byte in _alphabet().items()}
+        self._bytes = {byte: character for character, byte in BYTES.items()}
         texts = self._ids | self._added
         self._texts = {number: text for text, number in texts.items()}
         self.size = max(texts.values()) + 1
@@ -95,7 +96,7 @@ class Tokens:
             return None
         if text in self._added:
             return text.encode()
-        codes = _alphabet()
+        codes = BYTES
         return bytes(codes[character] for character in text)
 
     def _spelled(self, piece: str) -> tuple[int, ...]:
@@ -116,11 +117,3 @@ class Tokens:
 
 def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
     return re.compile("(" + "|".join(map(re.escape, texts)) + ")")
-
-
-@lru_cache(maxsize=1)
-def _alphabet() -> dict[str, int]:
-    """How byte-level tokenizers write bytes: printable Latin-1 as itself, the others from U+0100 on, in order."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + n): byte for n, byte in enumerate(others)}

@@ -61,7 +61,7 @@ def _dimensions(estimates: pl.DataFrame) -> pl.DataFrame:
     return multiple_testing.apply(declared, estimates)
 
 
-def _signed(
+def add_signed(
     table: EstimateTable,
     cells: Cells,
     estimates: Estimates,
@@ -105,7 +105,7 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
         cells = s.cells(rows, columns)
         bounds = s.bounds(scores, rows, columns) if scores is not None else None
         signed = s.estimates(cells, rows, columns)
-        _signed(table, cells, signed, family, bounds, published=family == "variations")
+        add_signed(table, cells, signed, family, bounds, published=family == "variations")
         _unsigned(table, cells, signed)
         if columns is None:
             _cohens_d(table, cells)
@@ -114,7 +114,7 @@ def _shifts(table: EstimateTable, s: Shifts, scores: Aggregate | None) -> None:
         groups = s.faces.groups(s.faces.varied, dimension)
         for rows, columns in ((groups, None), (groups, s.by_scenario), (attribute * groups, None)):
             cells = s.cells(rows, columns)
-            _signed(table, cells, s.estimates(cells, rows, columns), None)
+            add_signed(table, cells, s.estimates(cells, rows, columns), None)
         by_attribute = s.cells(attribute * groups)
         _over_groups(table, by_attribute, len(attribute), attribute, dimension)
         _reversal(table, s.cells(variation * groups), variation, dimension)
@@ -134,7 +134,7 @@ def _grid(table: EstimateTable, s: Shifts, scores: Aggregate | None, variation: 
         bounds = Bounds(*(np.concatenate([getattr(b, name) for b in own]) for name in Bounds.__slots__))
     family = "variations x groups (Table 12)"
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
-    _signed(table, cells, estimates, family, bounds, published=True)
+    add_signed(table, cells, estimates, family, bounds, published=True)
 
 
 def _cohens_d(table: EstimateTable, cells: Cells) -> None:
@@ -150,10 +150,7 @@ def _over_groups(table: EstimateTable, cells: Cells, size: int, attribute: Slici
     """Table 3: each group weighs the same, whatever its number of faces."""
 
     def statistic(sums: Array, counts: Array) -> Array:
-        by_group = cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], size, -1)
-        seen = np.isfinite(by_group)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(seen, by_group, 0).sum(axis=-1) / seen.sum(axis=-1)
+        return _mean(cluster_bootstrap.ratio(sums, counts).reshape(*sums.shape[:-1], size, -1))
 
     labels = {**attribute.labels, "dimension": [dimension] * size}
     derived(table, m.SBS_GROUPS, labels, cells, statistic, cells.counts.sum(axis=0).reshape(size, -1).sum(axis=1))

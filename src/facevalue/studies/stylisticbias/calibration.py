@@ -258,10 +258,6 @@ def calibrate(
     """Audit `repetitions` respondents, each with its own table of effects and its own faces.
 
     Condition "drift" plants a drift of `DRIFT` logits over the run besides.
-
-    Returns
-    -------
-    The summary, and the first audit for a closer look.
     """
     drift = DRIFT if condition == "drift" else 0.0
     names = [scenario.name for scenario in scenarios()]

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures import multiple_testing
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
@@ -19,6 +18,7 @@ from facevalue.protocol.settings import face_counts
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.aggregate import ALPHA, Faces, Shifts
+from facevalue.studies.stylisticbias.analysis import add_signed
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]
@@ -150,9 +150,7 @@ def judged(s: Shifts, margin: float = MARGIN) -> dict[str, dict[str, Array]]:
         (everything, s.by_scenario, "scenarios"),
     ):
         cells = s.cells(rows, columns)
-        found = s.estimates(cells, rows, columns)
-        p = np.full(found.value.shape, np.nan) if found.p_zero is None else found.p_zero
-        table.add(m.SBS, cells.labels, found, p=p, q=multiple_testing.adjust(p, "bh"), family=family)
+        add_signed(table, cells, s.estimates(cells, rows, columns), family)
     page = judge(table.frame(), m.MEASURES, margins={m.SBS.name: margin}, lead=("variations",))
     return {
         str(name): {column: part[column].to_numpy() for column in ("low", "high", "p", "verdict")}

@@ -343,12 +343,7 @@ class ReferenceCalibration(Calibration):
 def replies(
     population: Population, pictures: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Draw a reply to each question about pictures.
-
-    Returns
-    -------
-    Whether each is the favourable pole, and whether it is a valid answer; shape (pictures, scenarios, orderings).
-    """
+    """Draw replies: which are the favourable pole, and which valid; shape (pictures, scenarios, orderings)."""
     drawn = rng.random((len(pictures), *population.valid.shape[1:]))
     return drawn < population.favourable[pictures], drawn < population.valid[pictures]
 
@@ -376,12 +371,7 @@ def audit(population: Population, faces: int, draw: int) -> Audit:
 
 
 def calibrate(population: Population, faces: int, repetitions: int) -> tuple[ReferenceCalibration, Audit]:
-    """Audit the model repeatedly.
-
-    Returns
-    -------
-    The summary, and the first audit for a closer look.
-    """
+    """Audit the model repeatedly: the summary, and the first audit for a closer look."""
     audits = [audit(population, faces, draw) for draw in range(repetitions)]
     found = np.concatenate([a.found for a in audits])
     flagged = np.concatenate([a.found[a.none] for a in audits])

@@ -9,6 +9,7 @@ from facevalue.measures import cluster_bootstrap, comparison, group_spread, mult
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.table_entries import values
 from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import DEALT, add_spreads
 from facevalue.stimuli.portraits import SKIN_TONES
@@ -93,11 +94,9 @@ def _corrected_strength(
 def _significant(table: EstimateTable, dimension: str, q: Array, clusters: int) -> None:
     tested = np.isfinite(q)
     share = np.array([np.mean(q[tested] < ALPHA) if tested.any() else np.nan])
-    none = np.array([np.nan])
-    method = np.array([f"count of q < {ALPHA:g}; a tally of tests has no interval"], dtype=object)
-    n = np.array([int(tested.sum())])
-    estimates = Estimates(share, none, none, n, np.array([clusters]), method)
-    table.add(m.SIGNIFICANT, {"dimension": [dimension]}, estimates)
+    method = f"count of q < {ALPHA:g}; a tally of tests has no interval"
+    found = values(share, np.array([tested.sum()]), np.array([clusters]), method)
+    table.add(m.SIGNIFICANT, {"dimension": [dimension]}, found)
 
 
 def contrasts(dimension: str, levels: list[str]) -> list[tuple[str, str]]:
@@ -139,8 +138,8 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
             found.append((comparison.compare(cells.sums, cells.counts, code, SEED), both))
             for name, value in (("dimension", dimension), ("group", group), ("other_group", other)):
                 labels[name] += [value] * len(variation)
-            for name, values in variation.labels.items():
-                labels[name] += values
+            for name, levels in variation.labels.items():
+                labels[name] += levels
     if not found:
         return
     gaps = comparison.joined([gap for gap, _ in found])

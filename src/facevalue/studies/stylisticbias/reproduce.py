@@ -3,18 +3,14 @@
 Answers are not released; what can be recomputed are the counts, and tables that summarise Table 12.
 """
 
-import tomllib
 from collections.abc import Iterator, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import shift
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word
-from facevalue.studies.stylisticbias.tables import attribute_titles, categories, grid, scenarios, whitelist
+from facevalue.studies.stylisticbias.tables import attribute_titles, categories, grid, read, scenarios, whitelist
 
 TITLES = {
     "3.2": "Section 3.2 and Appendix B.2: faces",
@@ -49,11 +45,6 @@ _NOT_ONE_MEAN = (
 Array = npt.NDArray[np.float64]
 
 
-@cache
-def _printed() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("published.toml").read_text(encoding="utf-8"))
-
-
 def reproduce() -> Reproduction:
     """Recompute what follows from the paper's own tables and from the design."""
     cells = (*_counts(), *_averages(), *_summaries(), *_turned(), *_pooled())
@@ -67,7 +58,7 @@ def reproduce() -> Reproduction:
 
 
 def _counts() -> Iterator[Cell]:
-    faces = _printed()["faces"]
+    faces = read("published.toml")["faces"]
     for factor, groups in faces.items():
         yield number("3.2", "faces", factor, "500", sum(groups.values()))
     configurations = int(np.prod([len(groups) for groups in faces.values()]))
@@ -95,7 +86,7 @@ def _counts() -> Iterator[Cell]:
     sizes = ("10", "5", "4", "6")
     for (name, title), printed in zip(categories().items(), sizes, strict=True):
         yield number("1", title, "scenarios", printed, sum(s.category == name for s in scenarios()))
-    table = _printed()["table_12"]
+    table = read("published.toml")["table_12"]
     for category, attribute in table["attributes"].items():
         rows = sum(key.startswith(f"{category}/") for key in table["rows"])
         yield number("12", category, "rows", str(rows), sum(v.attribute == attribute for v in whitelist(None)))
@@ -107,21 +98,21 @@ def _counts() -> Iterator[Cell]:
 
 def _cells(groups: Sequence[str], wanted: Sequence[str] | None = None) -> Array:
     """Table 12's values for some groups and categories, shape (rows, groups); NaN for grey cells."""
-    table = _printed()["table_12"]
+    table = read("published.toml")["table_12"]
     places = [table["groups"].index(group) for group in groups]
     rows = [row for key, row in table["rows"].items() if wanted is None or key.partition("/")[0] in wanted]
     return np.array([[float(row[place]) if row[place] else np.nan for place in places] for row in rows])
 
 
 def _one(variation: str, group: str) -> float:
-    table = _printed()["table_12"]
+    table = read("published.toml")["table_12"]
     (row,) = (row for key, row in table["rows"].items() if key.partition("/")[2] == variation)
     return float(row[table["groups"].index(group)])
 
 
 def _averages() -> Iterator[Cell]:
     """Average rows of Tables 2, 7 and 11, from the models' rows."""
-    for table, printed in _printed()["averaged"].items():
+    for table, printed in read("published.toml")["averaged"].items():
         means = np.mean([[float(value) for value in row] for row in printed["models"].values()], axis=0)
         for column, value, mean in zip(printed["columns"], printed["average"], means, strict=True):
             # The models' cells are rounded as their average is; percentages of 25 scenarios are whole.
@@ -131,8 +122,8 @@ def _averages() -> Iterator[Cell]:
 
 def _turned() -> Iterator[Cell]:
     """Variations whose shift is positive in one group and negative in another, by age, gender and body type at once."""
-    faces = _printed()["faces"]
-    names = [key.partition("/")[2] for key in _printed()["table_12"]["rows"]]
+    faces = read("published.toml")["faces"]
+    names = [key.partition("/")[2] for key in read("published.toml")["table_12"]["rows"]]
     least, most = (
         np.array([end(_cells(list(faces[factor])), axis=1) for factor in ("age", "gender", "body")])
         for end in (np.min, np.max)
@@ -146,7 +137,7 @@ def _turned() -> Iterator[Cell]:
 
 def _summaries() -> Iterator[Cell]:
     """Tables 3 to 6 from Table 12."""
-    printed, faces = _printed(), _printed()["faces"]
+    printed, faces = read("published.toml"), read("published.toml")["faces"]
     means: dict[str, list[float]] = {}
     for row, values in printed["table_3"].items():
         for (column, factor), value in zip(DIMENSIONS.items(), values, strict=True):
@@ -175,7 +166,7 @@ def _summaries() -> Iterator[Cell]:
 def _pooled() -> Iterator[Cell]:
     """What all 500 faces' means would be, from each dimension's groups and their sizes."""
     means = {}
-    for factor, groups in _printed()["faces"].items():
+    for factor, groups in read("published.toml")["faces"].items():
         values, sizes = _cells(list(groups)), np.array(list(groups.values()), dtype=np.float64)
         means[factor] = np.nansum(values * sizes, axis=1) / np.where(np.isnan(values), 0, sizes).sum(axis=1)
     for factor, pooled in means.items():

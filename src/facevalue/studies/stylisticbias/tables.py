@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 Fate = Literal["kept", "plausibility", "curation"]
 GENDERS = ("male", "female")
@@ -81,7 +81,9 @@ class Scenario:
     unfavourable: str
 
 
-def _read(name: str) -> dict[str, list[dict[str, object]]]:
+@cache
+def read(name: str) -> dict[str, Any]:
+    """The tables of a file that comes with the study."""
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
@@ -95,11 +97,11 @@ def grid() -> tuple[Variation, ...]:
     55
     """
     out = []
-    for attribute in _read("grid.toml")["attribute"]:
+    for attribute in read("grid.toml")["attribute"]:
         genders = attribute.get("genders", GENDERS)
-        for row in attribute["variations"]:  # type: ignore[attr-defined]
+        for row in attribute["variations"]:
             default = row.get("fate", "kept")
-            fate = {gender: row.get(f"fate_{gender}", default) for gender in genders}  # type: ignore[attr-defined]
+            fate = {gender: row.get(f"fate_{gender}", default) for gender in genders}
             out.append(Variation(str(attribute["name"]), row["name"], row["title"], fate))
     return tuple(out)
 
@@ -124,13 +126,13 @@ def whitelist(gender: str | None) -> tuple[Variation, ...]:
 @cache
 def attribute_titles() -> dict[str, str]:
     """The twelve attribute categories and the paper's wording for them."""
-    return {str(row["name"]): str(row["title"]) for row in _read("grid.toml")["attribute"]}
+    return {str(row["name"]): str(row["title"]) for row in read("grid.toml")["attribute"]}
 
 
 @cache
 def categories() -> dict[str, str]:
     """The four scenario categories and their titles."""
-    return {str(row["name"]): str(row["title"]) for row in _read("scenarios.toml")["category"]}
+    return {str(row["name"]): str(row["title"]) for row in read("scenarios.toml")["category"]}
 
 
 @cache
@@ -144,6 +146,6 @@ def scenarios() -> tuple[Scenario, ...]:
     """
     return tuple(
         Scenario(pair[0].replace(" ", "-"), str(category["name"]), pair[0], pair[1])
-        for category in _read("scenarios.toml")["category"]
-        for pair in category["pairs"]  # type: ignore[attr-defined]
+        for category in read("scenarios.toml")["category"]
+        for pair in category["pairs"]
     )

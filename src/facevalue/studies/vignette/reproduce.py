@@ -4,13 +4,9 @@ Answers are not released, so that selection frequencies cannot be recomputed; wh
 and the summaries of other printed tables (Tables 11 to 13).
 """
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from itertools import groupby
-from typing import Any
 
 import polars as pl
 
@@ -21,7 +17,7 @@ from facevalue.studies.vignette.design import product_layout
 from facevalue.studies.vignette.generation import generation_prompts
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from facevalue.studies.vignette.sources import casts, everyone
-from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, term_pairs
+from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, read, term_pairs
 
 TITLES = {
     "1": "Section 1: size of the benchmark",
@@ -46,11 +42,6 @@ _OPTIONS = "A.3 offers both and none beside the two people, 4.2 the two alone; `
 _KEYS = ["model", "identity", "activity"]
 
 
-@cache
-def _printed() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("tables", "published.toml").read_text(encoding="utf-8"))
-
-
 def reproduce() -> Reproduction:
     """Recompute what follows from the paper's own tables and from the design."""
     cells = (*_counts(), *_pictures(), *_wordings(), *_real_against_synthetic())
@@ -68,7 +59,7 @@ def _counts() -> Iterator[Cell]:
     times = Counter(one.time for one in activities())
     people = {one.name: len(identities(one.name)) for one in dimensions()}
     for table, found, what in (("5", terms, "pairs"), ("6", people, "identities"), ("7", times, "activities")):
-        for row, printed in _printed()[f"table_{table}"].items():
+        for row, printed in read("published.toml")[f"table_{table}"].items():
             yield number(table, row, what, printed, found[row])
     yield number("5", "all", "pairs", "30", sum(terms.values()))
     yield number("6", "all", "identities", "167", sum(people.values()))
@@ -86,7 +77,7 @@ def _pictures() -> Iterator[Cell]:
     single = {(g, d): n for g, d, n in prompts.group_by("gender", "dimension").len().iter_rows()}
     titles = {one.name: one.title for one in dimensions()}
     total = {gender: [0] * len(COLUMNS) for gender in GENDERS}
-    for dimension, printed in _printed()["table_8"].items():
+    for dimension, printed in read("published.toml")["table_8"].items():
         for side, gender in enumerate(GENDERS):
             if dimension == "total":
                 counts = total[gender]
@@ -113,7 +104,7 @@ def _pictures() -> Iterator[Cell]:
 
 def _wordings() -> Iterator[Cell]:
     """Table 11 and what Appendix A.3 says of it."""
-    rows = _printed()["table_11"]
+    rows = read("published.toml")["table_11"]
     impossible = chance([0.5, 0.5]).different
     for row in rows:
         yield number("11", row["question"], "sum of the row", "100", sum(map(int, row["shares"])))
@@ -130,7 +121,7 @@ def _real_against_synthetic() -> Iterator[Cell]:
     """Tables 12 and 13, from Tables 15 to 19. Their statistics are printed with four decimals at most."""
     rows = [
         {"model": table["model"], "identity": identity, "activity": activity, "side": side, "value": float(value)}
-        for table in _printed()["tables_15_to_19"]
+        for table in read("published.toml")["tables_15_to_19"]
         for identity, *values in table["rows"]
         for (activity, side), value in zip(
             [("Programming", 0), ("Programming", 1), ("Cooking", 0), ("Cooking", 1)], values, strict=True
@@ -140,12 +131,12 @@ def _real_against_synthetic() -> Iterator[Cell]:
     real, synthetic = (frame.filter(pl.col("side") == side) for side in (0, 1))
     matched = match(real, synthetic, _KEYS)
     overall = summarise(matched, ["model", "identity"])
-    whole = _printed()["table_12"]
+    whole = read("published.toml")["table_12"]
     yield number("12", "all", "n_points", whole["n_points"], int(overall["n"][0]))
     for name, value in overall.select("statistic", "value").iter_rows():
         yield _four_decimals("12", "all", name, whole[name], value)
     by = summarise(matched, ["identity"], ["model", "activity"])
-    for row in _printed()["table_13"]:
+    for row in read("published.toml")["table_13"]:
         own = by.filter((pl.col("model") == row["model"]) & (pl.col("activity") == row["task"]))
         place = f"{row['model']}/{row['task']}"
         yield number("13", place, "n_descriptors", row["n_descriptors"], int(own["n"][0]))

@@ -96,7 +96,9 @@ class Question:
     """What the authors' code asks instead of wording 1, by contrast, where it differs."""
 
 
-def _read(name: str) -> dict[str, list[dict[str, Any]]]:
+@cache
+def read(name: str) -> dict[str, Any]:
+    """The tables of a file that comes with the study."""
     return tomllib.loads(files(__package__).joinpath("tables", name).read_text(encoding="utf-8"))
 
 
@@ -109,13 +111,13 @@ def dimensions() -> tuple[Dimension, ...]:
     >>> [dimension.name for dimension in dimensions()][:5]
     ['ability', 'age', 'gender', 'nationality', 'physical traits']
     """
-    return tuple(Dimension(row["name"], row["title"], row["axis"]) for row in _read("identities.toml")["dimension"])
+    return tuple(Dimension(row["name"], row["title"], row["axis"]) for row in read("identities.toml")["dimension"])
 
 
 @cache
 def _table_6() -> Mapping[str, tuple[Identity, ...]]:
     table = {}
-    for row in _read("identities.toml")["dimension"]:
+    for row in read("identities.toml")["dimension"]:
         dimension = row["name"]
         table[dimension] = tuple(
             Identity(one["name"], dimension, one.get("male"), one.get("female"), tuple(one.get("aliases", ())))
@@ -199,14 +201,14 @@ def activities() -> tuple[Activity, ...]:
     (75, Activity(name='cooking', time='necessary'))
     """
     return tuple(
-        Activity(name, time["name"]) for time in _read("activities.toml")["time"] for name in time["activities"]
+        Activity(name, time["name"]) for time in read("activities.toml")["time"] for name in time["activities"]
     )
 
 
 @cache
 def times() -> Mapping[str, str]:
     """The four kinds of time and their titles, in the order of Table 7."""
-    return MappingProxyType({time["name"]: time["title"] for time in _read("activities.toml")["time"]})
+    return MappingProxyType({time["name"]: time["title"] for time in read("activities.toml")["time"]})
 
 
 @cache
@@ -220,7 +222,7 @@ def term_pairs() -> tuple[TermPair, ...]:
     """
     return tuple(
         TermPair(high, low, trait["name"], trait.get("valenced", True))
-        for trait in _read("terms.toml")["trait"]
+        for trait in read("terms.toml")["trait"]
         for high, low in trait["pairs"]
     )
 
@@ -258,7 +260,7 @@ def _questions() -> tuple[Question, ...]:
             MatchRates(*row["match"]) if "match" in row else None,
             MappingProxyType(row.get("released", {})),
         )
-        for row in _read("questions.toml")["question"]
+        for row in read("questions.toml")["question"]
     )
 
 
@@ -273,7 +275,7 @@ def overlaps(dimension: str) -> frozenset[frozenset[str]]:
     """
     if dimension not in _table_6():
         raise UnknownNameError("dimension", dimension, _table_6())
-    rows = _read("overlaps.toml")["identities"]
+    rows = read("overlaps.toml")["identities"]
     return frozenset(frozenset(row["pair"]) for row in rows if row["dimension"] == dimension)
 
 
@@ -288,4 +290,4 @@ def similar_activities() -> frozenset[frozenset[str]]:
     >>> frozenset({"cycling", "riding a bike"}) in similar_activities()
     True
     """
-    return frozenset(frozenset(row["pair"]) for row in _read("overlaps.toml")["activities"])
+    return frozenset(frozenset(row["pair"]) for row in read("overlaps.toml")["activities"])

@@ -1,12 +1,9 @@
 """Reproduction of VisBias's tables from the authors' released answers. docs/reproduce.md says what differs."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,7 +18,7 @@ from facevalue.protocol.released_tables import of_models
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word, words
 from facevalue.studies.visbias import analysis
 from facevalue.studies.visbias import released_answers as released
-from facevalue.studies.visbias.tables import attributes, choice_questions
+from facevalue.studies.visbias.tables import attributes, choice_questions, read
 
 DESCRIPTIONS, PAIRS, FORMS, ANSWERS = 11_200, 70, 400, 2_800
 """What the paper divides by, or says there is of each model (sections 3.1 to 3.4)."""
@@ -62,11 +59,6 @@ _QUESTIONS = {"Income": "income", "Education": "education", "Political Leaning":
 _RELEASED_NAMES = {"hispanic": "latino", "middle eastern": "ME"}  # of groups, in the released answers
 
 T = TypeVar("T")
-
-
-@cache
-def _printed() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("tables", "published.toml").read_text(encoding="utf-8"))
 
 
 def reproduce(folder: Path) -> Reproduction:
@@ -121,7 +113,7 @@ class _Reproducer:
         yield from self._refused()
 
     def _named(self, found: Mapping[str, T], where: str) -> dict[str, T]:
-        own, said = of_models(found, _printed()["models"], where)
+        own, said = of_models(found, read("published.toml")["models"], where)
         self.notices += said
         return own
 
@@ -135,7 +127,7 @@ class _Reproducer:
         for model, own in self._answered.items():
             asked = int(own["count"].sum())
             yield number("3.1", "responses", model, f"{ANSWERS:,}", asked, note="the release has another number")
-            printed = _printed()["jsd"].get(model)
+            printed = read("published.toml")["jsd"].get(model)
             if printed is None:
                 continue
             for column, question in enumerate(released.QUESTIONS):
@@ -149,7 +141,7 @@ class _Reproducer:
 
     def _differing(self) -> Iterator[Cell]:
         for model, own in self._compared.items():
-            printed = _printed()["yes_no"].get(model)
+            printed = read("published.toml")["yes_no"].get(model)
             if printed is None:
                 continue
             places = [(attribute, cipher) for attribute in ("income", "education") for cipher in ("no", "yes")]
@@ -209,18 +201,18 @@ class _Reproducer:
             said = "the release has another number of forms"
             yield number("3.4", "forms", model, str(FORMS), len(found), note=said)
             forms = weighed[model] = _gathered(found)
-            yield from _associations(model, forms, _printed()["association"])
-            yield from _strongest(model, forms, _printed()["strongest"].get(model, []))
+            yield from _associations(model, forms, read("published.toml")["association"])
+            yield from _strongest(model, forms, read("published.toml")["strongest"].get(model, []))
         if self._forms:
             yield number("3.4", "attribute pairs with KL > 1", "all models", "370", None, note=_NO_FORMS_CODE)
-        for model, factors in _printed()["implicit_explicit"].items():
+        for model, factors in read("published.toml")["implicit_explicit"].items():
             if model in weighed or model in self._answered:
                 yield from _implicit_explicit(model, weighed.get(model), self._answered.get(model), factors)
 
     def _refused(self) -> Iterator[Cell]:
         """Table 3: the release holds the conditions in which a model answered, and no others."""
         columns = ("MCQ w/o J", "MCQ w/ J", "Yes-No w/o J", "Yes-No w/ J", "Description", "Form")
-        for model, printed in _printed()["refusals"].items():
+        for model, printed in read("published.toml")["refusals"].items():
             choices = _share_refused(self._answered.get(model))
             plain, cipher = (_share_answered(self._compared.get(model), name) for name in ("no", "yes"))
             texts, forms = (
@@ -264,7 +256,7 @@ def _divergences(own: pl.DataFrame, question: str, factor: str, groups: Sequence
 
 
 def _lengths(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
-    characters, count = _printed()["lengths"][model]
+    characters, count = read("published.toml")["lengths"][model]
     yield number("1", "Char", model, characters, int(frame["text"].str.len_chars().sum()) / DESCRIPTIONS, digits=4)
     found = int(tokens.lengths(frame, "text")["tokens"].sum()) / DESCRIPTIONS
     near = abs(found / float(count) - 1) < _TOKENS_APART
@@ -278,20 +270,20 @@ def _marked(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
     counter = WordCounter(cells.height, Tokeniser.MARKED)
     counter.add(frame, "text", unit.to_numpy().astype(np.int64))
     counts = counter.counts()
-    doubtful = _printed()["marked_in_doubt"].get(model, [])
+    doubtful = read("published.toml")["marked_in_doubt"].get(model, [])
     for column, unmarked in (("gender", "male"), ("race", "white")):
         if unmarked not in cells[column] or cells[column].n_unique() < 2:
             continue
         found = marked_words.published(counts, cells[column].to_list(), unmarked)
         for group in cells[column].unique(maintain_order=True):
-            printed = _printed()["marked"][model][group].split()
+            printed = read("published.toml")["marked"][model][group].split()
             scan = "the lists of neighbouring columns run together in the scan" if group in doubtful else None
             ranked = found.filter(pl.col("group") == group)["word"].to_list()
             yield words("1", f"marked words: {group}", model, printed, ranked, scan)
 
 
 def _sentiment(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
-    values = _printed()["sentiment"][model]
+    values = read("published.toml")["sentiment"][model]
     for column in ("gender", "race"):
         scores = sentiment.concatenated(frame, "text", column)
         for row in scores.iter_rows(named=True):
@@ -305,7 +297,7 @@ def _sentiment(model: str, frame: pl.DataFrame) -> Iterator[Cell]:
 
 def _stereotyped(model: str, frame: pl.DataFrame, lists: lexicon.Lexicon) -> Iterator[Cell]:
     counted = frame.hstack(lexicon.count(frame, "text", lists, Tokeniser.STEREOTYPE))
-    for group, printed in zip(GROUPS, _printed()["stereotypes"][model], strict=True):
+    for group, printed in zip(GROUPS, read("published.toml")["stereotypes"][model], strict=True):
         own = counted.filter(pl.col("gender" if group in released.GENDERS else "race") == group)
         total = int(own["tokens"].sum())
         value = 1000 * int(own[group].sum()) / total if total else None
