@@ -18,7 +18,7 @@ class Plugin:
     point:
         As installed.
     refused:
-        Why it is not to be had, whatever it holds; empty if nothing is in the way.
+        Why it is unavailable; empty if it is available.
     """
 
     def __init__(self, point: EntryPoint, refused: str = "") -> None:

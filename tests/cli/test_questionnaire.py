@@ -140,12 +140,12 @@ def test_mistakes_are_one_message(asked: Command) -> None:
     alike = rated("alike.csv", rows, [3, 3])
     empty = rated("empty.csv", rows, ["", ""])
     for given, status, says in (
-        (("--ratings", strange), 1, "'q-0000000000' is no item"),
+        (("--ratings", strange), 1, "'q-0000000000' is not an item"),
         (("--ratings", twice), 1, "'twice' has rated"),
         (("--ratings", alike), 1, "No rating counts. Left out, as published: alike, who rated all alike."),
         (("--ratings", empty), 1, "empty.csv: holds no rating"),
         (("--ratings", "none.csv"), 1, "There is no file none.csv"),
-        (("--ratings", alike, "--to", "judged.html"), 1, "judged.html is no .csv file"),
+        (("--ratings", alike, "--to", "judged.html"), 1, "judged.html is not a .csv file"),
         (("--ratings", alike, "--most", "3"), 2, "leave them out with --ratings"),
         (("--to", "asked.pdf"), 1, "neither .html nor .csv"),
         (("--to", "asked.csv", "--json"), 2, "give --ratings"),

@@ -43,7 +43,7 @@ ANSWER = '[answer]\nkind = "yes-no"'
         (TAKE, '[[take]]\nmeasure = "mean"\nmargin = -1', "The margin of the mean is -1: it must be above zero."),
         (TAKE, '[[take]]\nmeasure = "mean"\nscores = ["x"]', "Unknown score 'x'"),
         (TAKE, '[[take]]\nmeasure = "preference"', "A preference is one of pairs side by side"),
-        (TAKE, '[[take]]\nmeasure = "spread"\nof = "first"', "'first' is no factor in which units differ"),
+        (TAKE, '[[take]]\nmeasure = "spread"\nof = "first"', "'first' is not a factor in which units differ"),
         (TAKE, f"{TAKE}\nmargin = 0.1\n{TAKE}\nmargin = 0.2", "The measure 'shift' has two margins: 0.1 and 0.2."),
     ],
 )  # fmt: skip

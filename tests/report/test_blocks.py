@@ -209,8 +209,11 @@ def test_a_terminal_shows_the_lead() -> None:
     ("of", "said"),
     [
         (Of("gaps", ("hair",)), "The page's section s shows gaps, which is not measured. Did you mean gap?"),
-        (Of("gap", ("hare",)), "breaks gap down by hare, which is no label of the study. Did you mean hair?"),
-        (Of("gap", ("hair",), without={"colour": "x"}), "breaks gap down by colour, which is no label of the study."),
+        (Of("gap", ("hare",)), "breaks gap down by hare, which is not a label of the study. Did you mean hair?"),
+        (
+            Of("gap", ("hair",), without={"colour": "x"}),
+            "breaks gap down by colour, which is not a label of the study.",
+        ),
     ],
 )
 def test_a_block_of_what_is_not_taken_is_refused(of: Of, said: str) -> None:

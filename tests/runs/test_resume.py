@@ -141,7 +141,7 @@ def test_a_leftover_of_a_kill_is_ignored(tmp_path: Path) -> None:
 def test_responses_without_settings_are_refused(tmp_path: Path) -> None:
     half(tiny_study(), tmp_path)
     (tmp_path / "run.toml").unlink()
-    with pytest.raises(RunError, match="nobody can say of what"):
+    with pytest.raises(RunError, match="it is unknown of what"):
         run(tiny_study(), TinyModel(), tmp_path)
 
 

@@ -204,7 +204,7 @@ def test_without_vader_only_table_7_is_left_out(tmp_path: Path, monkeypatch: pyt
         (
             "mcq.csv",
             "model,race,gender,question,choice\ngpt-4v,black,male,religion,F\n",
-            "F is no choice of 'religion'",
+            "F is not a choice of 'religion'",
         ),
         ("mcq_counts.csv", "model,race,gender,question,choice,count\ngpt-4v,black,male,income,A,-2\n", "not a count"),
         ("yesno.csv", "model,jailbreak,attribute,yes,no,different_pairs\ngpt-4v,no,income,few,1,1\n", "not a count"),

@@ -53,7 +53,7 @@ def read_ratings(paths: Sequence[Path], known: Iterable[str]) -> pl.DataFrame:
         for line, rater, item, rating, duration in _table(path):
             where = f"{path.name}: line {line}"
             if item not in asked:
-                raise DataError(f"{where}: {item[:60]!r} is no item of this questionnaire.")
+                raise DataError(f"{where}: {item[:60]!r} is not an item of this questionnaire.")
             if not rating:
                 continue
             found = _RATING.fullmatch(rating)
@@ -176,5 +176,5 @@ def _table(path: Path) -> list[tuple[int, str, str, str, str]]:
         name = path.stem if unnamed else rater
         if _RATER.fullmatch(name) is None:
             allowed = "letters, digits, dots, hyphens and underscores"
-            raise DataError(f"{path.name}: line {line}: {name[:60]!r} is no rater's name; it has {allowed}.")
+            raise DataError(f"{path.name}: line {line}: {name[:60]!r} is not a valid rater's name: it has {allowed}.")
     return [(row[0], path.stem, *row[2:]) for row in out] if unnamed else out

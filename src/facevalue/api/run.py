@@ -191,7 +191,7 @@ class Run:
         Parameters
         ----------
         path:
-            Where; report.html in the run folder by default.
+            Where to write; report.html in the run folder by default.
         margins, others:
             As `estimates` takes them.
 

@@ -10,22 +10,22 @@ from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.printable import printable
 
 _COMMANDS = {
-    "studies": ("facevalue.cli.plan:studies", "List the studies that can be run."),
-    "new": ("facevalue.cli.new:new", "Write a file of a study of your own to start from."),
-    "plan": ("facevalue.cli.plan:plan", "Say what a study takes before anything is spent."),
+    "studies": ("facevalue.cli.plan:studies", "List the studies."),
+    "new": ("facevalue.cli.new:new", "Write a file to start your own study from."),
+    "plan": ("facevalue.cli.plan:plan", "Show what a study costs before anything is spent."),
     "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
     "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
     "verify": ("facevalue.cli.verify:verify", "Check that run folders hold what was written."),
     "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
-    "compare": ("facevalue.cli.compare:compare", "Compare two runs cell by cell: real and synthetic pictures."),
+    "compare": ("facevalue.cli.compare:compare", "Compare two runs of a study cell by cell."),
     "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit models whose bias is known."),
     "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
     "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),
-    "judge": ("facevalue.cli.judge:judge", "Have a model sort what forms say and no rule sorts."),
-    "reproduce": ("facevalue.cli.reproduce:reproduce", "Recompute what a paper prints, cell by cell."),
-    "demo": ("facevalue.cli.demo:demo", "A whole audit without key or network."),
+    "judge": ("facevalue.cli.judge:judge", "Have a model sort form entries that no rule sorts."),
+    "reproduce": ("facevalue.cli.reproduce:reproduce", "Recompute published figures, cell by cell."),
+    "demo": ("facevalue.cli.demo:demo", "Run a whole audit without key or network."),
 }
 
 

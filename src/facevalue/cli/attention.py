@@ -85,12 +85,12 @@ class _Map:
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--trials", required=True, metavar="12,40", help="Trial numbers, as `facevalue export` has them.")
-@click.option("--model", metavar="hf/PATH", help="Another local model than the run asked.")
+@click.option("--trials", required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`.")
+@click.option("--model", metavar="hf/PATH", help="Another local model than that of the run.")
 @click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to write.")
 @PICTURES
 def attention(run: Path, trials: str, model: str | None, folder: Path, pictures: Path | None) -> None:
-    """Say what a local model looks at in the pictures of some trials of RUN when it answers.
+    """Show where a local model looks in the pictures of some trials of RUN.
 
     For each trial: the mean attention from the answer to the picture, how much of it each head gives, and for each
     option a map of what is relevant for it, as arrays (.npz) and as pictures; for pairs also the share of each side.

@@ -33,7 +33,7 @@ def _help() -> str:
     "--model",
     default="sim",
     show_default=True,
-    help="Whom: sim, reference or reference/VARIANT (a name, a folder).",
+    help="Model to audit: sim, reference or reference/VARIANT (a name or folder).",
 )
 @click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="Audits per condition.")
 @click.option("--sizes", "--faces", "sizes", help=_help())

@@ -44,7 +44,7 @@ def compare(real: Path, synthetic: Path, as_json: bool, out: Path | None) -> Non
     Mean absolute error, RMSE and largest delta are above zero even if nothing differs: `chance` says how large.
     """
     if out is not None and out.suffix != ".csv":
-        raise click.UsageError(f"{out.name} is no .csv file.")
+        raise click.UsageError(f"{out.name} is not a .csv file.")
     found = compare_runs(StoredRun.open(real), StoredRun.open(synthetic))
     if out is not None:
         buffer = io.BytesIO()

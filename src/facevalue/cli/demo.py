@@ -26,7 +26,7 @@ SHOWN = 8
 
 @click.command()
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default="demo", show_default=True, help="Where it goes."
+    "--out", type=click.Path(path_type=Path, file_okay=False), default="demo", show_default=True, help="Where to write."
 )
 def demo(out: Path) -> int:
     """Draw portraits, ask the reference model, whose bias is planted, and report what the audit finds."""
@@ -49,7 +49,7 @@ def demo(out: Path) -> int:
     console.print()
     console.print(_found(study, offer, read_estimates(out / "run" / ESTIMATES, study, [offer.model])))
     console.print(
-        "\nThat model says nothing about anybody. For a real one, on any OpenAI-compatible server:\n"
+        "\nThat model says nothing about real people. To audit a real model, on any OpenAI-compatible server:\n"
         f"  facevalue run {study.name} --model http://127.0.0.1:8000/v1#NAME --sample 20000",
         highlight=False,
         markup=False,

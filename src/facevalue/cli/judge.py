@@ -16,15 +16,15 @@ from facevalue.terminal import say
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
-    "--model", required=True, metavar="MODEL", help="Who judges: http://HOST/v1#NAME, openai/NAME or sim/NAME."
+    "--model", required=True, metavar="MODEL", help="Model that judges: http://HOST/v1#NAME, openai/NAME or sim/NAME."
 )
 @click.option("--concurrency", type=click.IntRange(1, 1024), default=16, show_default=True,
-              help="Most requests in flight at once.")  # fmt: skip
+              help="Maximum number of requests in flight.")  # fmt: skip
 def judge(run: Path, model: str, concurrency: int) -> int:
     """Have MODEL sort the texts in the forms of RUN that no rule sorts into a category, each different text once.
 
-    What it says is kept in RUN, and counts in `measure`, `report` and all that follows; field_share says how many
-    fields it settled. What failed is asked again by the same command.
+    Its verdicts are kept in RUN and used by `measure`, `report` and other commands; field_share tells how many
+    fields it settled. The same command retries failures.
     """
     doubts = Doubts()
     opened = StoredRun.open(run, doubts.judge)

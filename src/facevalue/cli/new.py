@@ -19,10 +19,10 @@ EXAMPLES = ("hiring-screen", "caption-assistant")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--like", default=EXAMPLES[0], show_default=True, metavar="NAME",
-    help=f"What to start from: {', '.join(EXAMPLES)}, or a published study with settings of your own.",
+    help=f"What to start from: {', '.join(EXAMPLES)}, or a published study, to choose its settings.",
 )  # fmt: skip
 def new(file: Path, like: str) -> None:
-    """Write FILE, a study of your own with comments, to be changed and run.
+    """Write FILE, a commented study to edit and run.
 
     \b
     facevalue new my-study.toml
@@ -30,9 +30,9 @@ def new(file: Path, like: str) -> None:
     facevalue run my-study.toml --model http://127.0.0.1:8000/v1#NAME
     """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
     if file.suffix != ".toml":
-        raise DataError(f"{file.name} does not end in .toml, by which a study's file is told from a study's name.")
+        raise DataError(f"{file.name} does not end in .toml, which tells the file of a study from the name of one.")
     if file.exists():
-        raise DataError(f"{file} is there already: name another file.")
+        raise DataError(f"{file} already exists: name another file.")
     if like in EXAMPLES:
         text = example(like).replace(f'name = "{like}"', f'name = "{file.stem}"').replace(f"{like}.toml", file.name)
     elif like in STUDIES:
@@ -40,7 +40,7 @@ def new(file: Path, like: str) -> None:
     else:
         raise UnknownNameError("study to start from", like, [*EXAMPLES, *STUDIES])
     write_whole(file, text.encode())
-    say(f"{file}: change it, then say what it takes with facevalue plan {file}")
+    say(f"{file}: edit it, then plan it with facevalue plan {file}")
 
 
 def example(name: str) -> str:

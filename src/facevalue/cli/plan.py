@@ -22,8 +22,8 @@ from facevalue.types import OptionValue
 if TYPE_CHECKING:
     from facevalue.runs.power import Detection
 
-SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask only about this many requests; all by default.")
-SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Which sample.")
+SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask about this many requests only; all by default.")
+SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Seed of the sample.")
 EXACT = click.Option(
     ["--exact"], is_flag=True, help="Read option probabilities instead of sampling; each prompt is asked once."
 )
@@ -31,8 +31,8 @@ WITH = click.Option(
     ["--with", "interventions"],
     multiple=True,
     metavar="NAME|FILE.toml",
-    help="Ask everything a second time with this done to it, and report the change: no-image, blank-image, cipher, sr, "
-    "debiasing, or your own from a file. May be given several times.",
+    help="Ask everything a second time with this intervention, and report the change: no-image, blank-image, cipher, "
+    "sr, debiasing, or your own from a file. May be given several times.",
 )
 PRICES = (
     click.Option(["--price-in"], type=click.FloatRange(0), help="Price per million prompt tokens."),
@@ -43,7 +43,7 @@ PRICES = (
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def studies(as_json: bool) -> None:
-    """List the studies that can be run, and what each offers beside plan, run, measure, report and compare."""
+    """List the studies, and what each offers besides plan, run, measure, report and compare."""
     found, missing = available()
     if as_json:
         listed = [{"name": one.name, "title": one.title, "offers": list(one.extras.commands)} for one in found.values()]
@@ -95,7 +95,10 @@ def _show_detection(found: "Detection", precision: Precision) -> None:
     console = terminal()
     items = f"{found.items:,.0f}" if found.items >= 100 else f"{found.items:.3g}"
     per = f"{found.clusters:,} {precision.cluster} with {items} {precision.item} each"
-    console.print(f"\nWith {per}, this detects {found.what} {_from(found.detectable)}.", highlight=False)
+    detects = f"this detects {found.what} {_from(found.detectable)}"
+    if found.detectable is None:
+        detects = f"this may miss {found.what} of any size"
+    console.print(f"\nWith {per}, {detects}.", highlight=False)
     if len(found.reaches) > 1:
         for part in found.reaches:
             rest = "rests" if part.tests == 1 else "rest"
@@ -126,7 +129,7 @@ def _show_detection(found: "Detection", precision: Precision) -> None:
 
 
 def _from(effect: float | None) -> str:
-    return "of no size for sure" if effect is None else f"of {effect:.3f} or more"
+    return "may be missed at any size" if effect is None else f"of {effect:.3f} or more"
 
 
 def show(made: Plan, sampled: bool) -> None:
@@ -179,10 +182,10 @@ plan = StudyGroup(
                      help="Tokens that the model spends on one picture."),
         *PRICES,
         click.Option(["--detect"], type=float, metavar="SHIFT",
-                     help="Also say how many units detect this shift with 80% power."),
+                     help="Also show how many units detect this shift with 80% power."),
         click.Option(["--pilot"], type=click.Path(path_type=Path, file_okay=False),
                      help="A run to take the spread from, instead of a stated default."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the plan as JSON."),
     ),
-    help="Say what a study takes before anything is spent.",
+    help="Show what a study costs before anything is spent.",
 )  # fmt: skip

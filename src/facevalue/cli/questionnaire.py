@@ -30,7 +30,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--to", type=_FILE, help="The questionnaire (.html or .csv); with --ratings, the judged pairs (.csv).")
 @click.option("--least-kl", type=float, help="Ask about pairs with a greater divergence, in nats; 1, as published.")
-@click.option("--most", type=click.IntRange(min=1), help="Ask about so many pairs at most, the strongest.")
+@click.option("--most", type=click.IntRange(min=1), help="Ask about at most this many pairs, the strongest.")
 @click.option("--ratings", multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each.")
 @click.option("--json", "as_json", is_flag=True, help="With --ratings: print everything as JSON.")
 def questionnaire(
@@ -49,7 +49,7 @@ def questionnaire(
         if least_kl is not None or most is not None:
             raise click.UsageError("--least-kl and --most choose what is asked; leave them out with --ratings.")
         if to is not None and to.suffix != ".csv":
-            raise RunError(f"{to.name} is no .csv file.")
+            raise RunError(f"{to.name} is not a .csv file.")
         _read(run, ratings, to, as_json)
         return
     if to is None:

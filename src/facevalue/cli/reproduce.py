@@ -31,7 +31,7 @@ def _released() -> str:
 @click.option("--data", type=click.Path(path_type=Path), help=f"Folder of the released answers ({_released()}).")
 @click.option("--json", "as_json", is_flag=True, help="Print cells as JSON.")
 def reproduce(study: str, data: Path | None, as_json: bool) -> int:
-    """Recompute what a paper prints."""
+    """Recompute published figures."""
     paper = offered(study, "reproduce", "paper to recompute").extras.reproduce
     assert paper is not None
     if paper.released and data is None:

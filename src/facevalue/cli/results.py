@@ -20,7 +20,7 @@ _MARGIN = click.option(
 
 PICTURES = click.option(
     "--pictures", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="FOLDER",
-    help="The folder with your own pictures. A run folder may come from a stranger: the one it names is not read.",
+    help="Folder with your own pictures; the path stored in the run folder is not trusted.",
 )  # fmt: skip
 
 
@@ -29,7 +29,7 @@ PICTURES = click.option(
 @click.option(
     "--to", type=click.Path(path_type=Path, dir_okay=False), help="Also write the estimates here (.csv, .parquet)."
 )
-@click.option("--explain", metavar="MEASURE", help="Say what a measure is: equation, unit, source.")
+@click.option("--explain", metavar="MEASURE", help="Explain a measure: equation, unit, source.")
 @_MARGIN
 def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin: tuple[str, ...]) -> int:
     """Estimate from the answers in RUNS: every measure with n, interval and method.
@@ -82,7 +82,9 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=_FOLDER)
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where; report.html in the run folder by default."
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write; report.html in the run folder by default.",
 )
 @click.option("--json", "data", type=click.Path(path_type=Path, dir_okay=False), help="Also write the page as JSON.")
 @_MARGIN
@@ -93,10 +95,10 @@ def report(
     """Write the report of RUNS as one HTML file that needs no network.
 
     With several runs of one study, models are compared. Runs of one model that ask different parts of it are put
-    together. What people said of statements (`facevalue questionnaire`) stands beside what these are about.
+    together. Ratings of statements (`facevalue questionnaire`) are shown beside what they are about.
     """
     if len(runs) > 1 and out is None:
-        raise click.UsageError("Several runs have no folder in common: say where with --out FILE.")
+        raise click.UsageError("Several runs have no common folder: use --out FILE.")
     opened = [StoredRun.open(folder, pictures=pictures) for folder in runs]
     return write_report(opened, out or runs[0] / "report.html", _margins(margin), data)
 

@@ -37,7 +37,7 @@ class StudyGroup(click.Group):
         return study_names()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List studies with their titles, and why one is not to be had."""
+        """List studies with their titles, and why one is unavailable."""
         found, missing = available()
         lines = [(name, one.title) for name, one in found.items()]
         with formatter.section("Studies"):

@@ -76,7 +76,7 @@ def sample_equally(
     size:
         Requests wanted.
     seed:
-        Which sample.
+        Seed of the sample.
     repeats:
         Requests per trial.
 

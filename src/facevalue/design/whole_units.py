@@ -50,7 +50,7 @@ class Layout:
         size:
             Requests wanted.
         seed:
-            Which sample.
+            Seed of the sample.
         repeats:
             Requests per trial.
 

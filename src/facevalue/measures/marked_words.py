@@ -285,7 +285,7 @@ def _sides(counts: WordCounts, groups: Labels, unmarked: str) -> tuple[list[str]
         raise UnknownNameError("group", unmarked, names)
     others = [name for name in names if name != unmarked]
     if not others:
-        raise DataError(f"Marked words need a group besides {unmarked!r}; all texts are about that one.")
+        raise DataError(f"Marked words need a group other than {unmarked!r}; all texts are about that one.")
     sides = {
         name: _Side(_total(counts.tokens[label == name]), _total(counts.documents[label == name])) for name in names
     }

@@ -209,7 +209,7 @@ def of_items(
     place = {item: at for at, item in enumerate(items)}
     strange = sorted(set(ratings["item"]) - place.keys())
     if strange:
-        raise DataError(f"{len(strange):,} rated items are no pair of these forms, such as {strange[0]}.")
+        raise DataError(f"{len(strange):,} rated items are not pairs of these forms, such as {strange[0]}.")
     people = {rater: at for at, rater in enumerate(ratings["rater"].unique(maintain_order=True))}
     table = np.full((max(len(people), 1), len(place)), np.nan)
     of, about = ([known[name] for name in ratings[column]] for column, known in (("rater", people), ("item", place)))

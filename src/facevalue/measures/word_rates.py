@@ -131,7 +131,7 @@ def differences(
         raise UnknownNameError("group", reference, cells.groups)
     if cells.shared is not None:
         raise DataError(
-            f"{cluster} {cells.shared!r} belongs to more than one {group}; their groups are no two samples."
+            f"{cluster} {cells.shared!r} belongs to more than one {group}; their groups are not two samples."
         )
     rows = []
     for at, measure in enumerate(values):

@@ -182,7 +182,7 @@ def read(payload: Mapping[str, object]) -> Reply:
         raise ValueError("a choice without a message")
     text, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
     if not isinstance(text, str | None) or not isinstance(refusal, str | None) or not isinstance(finish, str | None):
-        raise ValueError("content, refusal or finish_reason is no text")
+        raise ValueError("content, refusal or finish_reason is not text")
     ended = (finish or "stop").lower()
     if ended not in _WHOLE | _CUT | _WITHHELD:
         raise ValueError(f"the reply was broken off (finish_reason {ended[:40]!r})")

@@ -110,7 +110,7 @@ def recording(path: Path) -> Recording:
     others = tuple(name for name in columns if name not in RESERVED)
     if "trial" not in columns and not others:
         raise DataError(
-            f"{path.name} has no column 'trial' and no factors, so nobody can say what its answers are about. "
+            f"{path.name} has no column 'trial' and no factors, so it is unknown what its answers are about. "
             f"{_columns(columns)}"
         )
 
@@ -287,7 +287,7 @@ def _text(cell: Any, where: str) -> str | None:
         try:
             cell.encode()
         except UnicodeEncodeError:
-            raise DataError(f"{where}: a text that is no valid Unicode.") from None
+            raise DataError(f"{where}: a text that is not valid Unicode.") from None
     return cell
 
 
@@ -321,5 +321,5 @@ def _probabilities(cell: Any, where: str) -> tuple[float, ...] | None:
     except (TypeError, ValueError):
         values = (math.nan,)
     if not all(0 <= value <= 1 + 1e-6 for value in values) or sum(values) > 1 + 1e-3:
-        raise DataError(f"{where}: probs {str(cell)[:60]!r} are no probabilities.")
+        raise DataError(f"{where}: probs {str(cell)[:60]!r} are not probabilities.")
     return values

@@ -65,7 +65,7 @@ def read_positions(logprobs: object) -> list[Position] | None:
     if not content:
         return None
     if not isinstance(content, list):
-        raise ValueError("logprobs.content is no list")
+        raise ValueError("logprobs.content is not a list")
     read = [_position(entry) for entry in content]
     return read if all(position.top for position in read) else None
 
@@ -74,13 +74,13 @@ def _position(entry: object) -> Position:
     token, logprob = _pair(entry)
     top = entry.get("top_logprobs") if isinstance(entry, Mapping) else None
     if top is not None and not isinstance(top, list):
-        raise ValueError("top_logprobs is no list")
+        raise ValueError("top_logprobs is not a list")
     return Position(token, logprob, tuple(_pair(each) for each in top or ()))
 
 
 def _pair(entry: object) -> tuple[str, float]:
     if not isinstance(entry, Mapping):
-        raise ValueError("a token of the logprobs is no object")
+        raise ValueError("a token of the logprobs is not an object")
     token, logprob = entry.get("token"), entry.get("logprob")
     if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
         raise ValueError("a token of the logprobs has no text or no number")

@@ -103,11 +103,11 @@ class ModelOptions:
     Attributes
     ----------
     concurrency:
-        Most requests in flight at once.
+        Maximum number of requests in flight.
     timeout:
-        Seconds until a request counts as hung.
+        Seconds until a request times out.
     retries:
-        How often a failed request is sent again.
+        Maximum number of retries of a failed request.
     rpm, tpm:
         Budget of requests and tokens a minute; None for no budget.
     dtype:

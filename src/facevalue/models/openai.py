@@ -368,7 +368,7 @@ def _target(spec: str) -> _Target:
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https"):
-        raise ModelError(f"{shown} is no web address: write {example}, such as http://localhost:8000/v1.")
+        raise ModelError(f"{shown} is not a web address: write {example}, such as http://localhost:8000/v1.")
     if "@" in parts.netloc:
         raise ModelError(f"{shown} holds a user name or password. Put the key into {variable} instead.")
     if parts.query:

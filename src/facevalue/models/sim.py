@@ -212,7 +212,7 @@ class SimModel:
         if preset not in PRESETS:
             raise UnknownNameError("simulated model", f"sim/{preset}", (f"sim/{known}" for known in PRESETS))
         if seed and not seed.isdigit():
-            raise ModelError(f"The seed in 'sim/{name}' is no whole number: write sim/{preset}@7.")
+            raise ModelError(f"The seed in 'sim/{name}' is not a whole number: write sim/{preset}@7.")
         self.name = f"sim/{name}"
         self.planted = replace(PRESETS[preset], seed=int(seed or 0))
         self._respondent = Respondent(self.planted)

@@ -250,7 +250,7 @@ def stored(texts: Iterable[str]) -> tuple[Intervention, ...]:
         except (ValueError, RecursionError) as error:
             raise DataError(f"A stored intervention cannot be read: {error}.") from error
         if not isinstance(table, dict):
-            raise DataError("A stored intervention is no table.")
+            raise DataError("A stored intervention is not a table.")
         tables.append(table)
     return checked(_parsed(table, "the stored interventions") for table in tables)
 

@@ -290,7 +290,7 @@ def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -
             for label in (*of.labels, *of.without):
                 if label not in labels:
                     raise DataError(
-                        f"The page's {place} breaks {of.measures[0]} down by {label}, which is no label of the "
+                        f"The page's {place} breaks {of.measures[0]} down by {label}, which is not a label of the "
                         f"study.{_nearest(label, labels)}"
                     )
 

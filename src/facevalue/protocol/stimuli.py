@@ -211,7 +211,7 @@ class Folder(Listed):
         """A row per picture; its level is the file's name."""
         folder = Path(str(options["folder"]))
         if not options["folder"] or not folder.is_dir():
-            raise DataError(f"There is no folder {str(folder)!r} of counterfactual sets: say where with --folder.")
+            raise DataError(f"There is no folder {str(folder)!r} of counterfactual sets: name it with --folder.")
         rows = []
         for each in sorted(os.scandir(folder), key=lambda entry: entry.name):
             if not each.is_dir() or each.name.startswith("."):

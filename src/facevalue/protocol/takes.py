@@ -143,7 +143,7 @@ class Breakdown:
             if take.of in self.sets.cue:
                 raise DataError(f"Shifts are those of {take.of!r}: break them down by it, or compare scores.")
         if take.measure == SPREAD and take.of not in self.sets.dimensions:
-            raise DataError(f"A spread is between groups of units; {take.of!r} is no factor in which units differ.")
+            raise DataError(f"A spread is between groups of units; {take.of!r} is not a factor in which units differ.")
         if take.measure == SPREAD and set(take.by) not in (set(), set(self.asked)):
             raise DataError("A spread is over all questions, or by all factors of the prompt.")
         if take.versus and take.versus not in self.levels(take.of):

@@ -133,11 +133,11 @@ def read_judgments(folder: Path) -> Judgments | None:
             check_shard(path)
             frames.append(read_table(path, _SCHEMA.names()).cast(_SCHEMA))
         except (OSError, DataError, pl.exceptions.PolarsError) as error:
-            raise RunError(f"{path} cannot be read: {error}. Without it, its texts are judged anew.") from error
+            raise RunError(f"{path} cannot be read: {error}. Without it, its texts are judged again.") from error
     rows = pl.concat(frames)
     names = rows["judge"].unique().to_list()
     if len(names) != 1 or not rows["verdict"].is_in([v.value for v in ReplyKind]).all():
-        raise RunError(f"{folder / FOLDER} holds no judgments of one judge. Remove it, and judge anew.")
+        raise RunError(f"{folder / FOLDER} holds no judgments of one judge. Remove it and judge again.")
     known = {
         (attribute, text): Judgment(ReplyKind(verdict), category, reply)
         for _, attribute, text, verdict, category, reply in rows.iter_rows()

@@ -137,7 +137,7 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
     )
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
-            raise RunError(f"{folder} holds responses but no {MANIFEST}: nobody can say of what. Name another folder.")
+            raise RunError(f"{folder} holds responses but no {MANIFEST}: it is unknown of what. Name another folder.")
         make_folder(folder)
         table = _table(study)
         write_whole(folder / STIMULI, table)

@@ -364,7 +364,7 @@ def changed(folder: Path, file: str, change: Callable[[bytes], bytes]) -> Path:
     ("file", "change", "said"),
     [
         ("model.safetensors", lambda data: data[:-100], "not fully covered"),
-        ("model.safetensors", lambda data: b"\xff" * 7 + b"\x7f" + data[8:], "no file of weights"),
+        ("model.safetensors", lambda data: b"\xff" * 7 + b"\x7f" + data[8:], "has no weights"),
         ("model.safetensors", lambda data: data.replace(b'"F16"', b'"I16"', 1), "of type I16"),
         (
             "model.safetensors",
@@ -372,8 +372,8 @@ def changed(folder: Path, file: str, change: Callable[[bytes], bytes]) -> Path:
             "no weights and settings",
         ),
         ("model.safetensors", lambda data: data[:-2] + b"\xff\x7f", "no finite numbers"),
-        ("config.json", lambda data: b"{", "config.json is no configuration"),
-        ("config.json", lambda data: b"[1]", "config.json is no configuration"),
+        ("config.json", lambda data: b"{", "config.json is not a configuration"),
+        ("config.json", lambda data: b"[1]", "config.json is not a configuration"),
         ("config.json", lambda data: b"{}", "no weights and settings"),
         ("config.json", lambda data: data.replace(b'"num_hidden_layers": 4', b'"num_hidden_layers": 5'), "no weights"),
         ("config.json", lambda data: data.replace(b'"num_attention_heads": 4', b'"num_attention_heads": 0'), "no wei"),

@@ -176,7 +176,7 @@ def test_marks_in_what_people_write_are_text(text: str) -> None:
 def test_damaged_weights_are_a_clear_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(data)
-    with pytest.raises(ModelError, match=r"model\.safetensors is no file of weights"):
+    with pytest.raises(ModelError, match=r"model\.safetensors has no weights"):
         read_weights(path)
 
 
@@ -201,5 +201,5 @@ def test_weights_beyond_the_bound_are_not_read(tmp_path: Path) -> None:
 def test_a_damaged_tokenizer_is_a_clear_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(text)
-    with pytest.raises(ModelError, match=r"tokenizer\.json is no tokenizer"):
+    with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
         Tokens(path)

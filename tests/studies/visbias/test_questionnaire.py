@@ -193,7 +193,7 @@ ITEM, OTHER = IDS["Singing"], IDS["Creative roles"]
 @pytest.mark.parametrize(
     ("header", "rows", "says"),
     [
-        ("rater,item,rating", [("a", "q-0", 3)], "line 2: 'q-0' is no item"),
+        ("rater,item,rating", [("a", "q-0", 3)], "line 2: 'q-0' is not an item"),
         ("rater,item,rating", [("a", ITEM, 6)], "line 2: a rating is 1, 2, 3, 4, 5 or empty, not '6'"),
         ("rater,item,rating", [("a", ITEM, 0)], "not '0'"),
         ("rater,item,rating", [("a", ITEM, 2.5)], "not '2.5'"),
@@ -208,8 +208,8 @@ ITEM, OTHER = IDS["Singing"], IDS["Creative roles"]
             "line 3: 'a' took 7 seconds, and 9 before",
         ),
         ("rater,item,rating", [("a", ITEM, 3, 4)], "line 2 has 4 cells; the header has 3"),
-        ("rater,item,rating", [("a", ITEM, 3), ("", ITEM, 3)], "'' is no rater's name"),
-        ("rater,item,rating", [("=1+1", ITEM, 3)], "'=1\\+1' is no rater's name"),
+        ("rater,item,rating", [("a", ITEM, 3), ("", ITEM, 3)], "'' is not a valid rater's name"),
+        ("rater,item,rating", [("=1+1", ITEM, 3)], "'=1\\+1' is not a valid rater's name"),
         ("rater,item", [("a", ITEM)], "needs one column 'rating'"),
         ("rater,item,rating,rating", [("a", ITEM, 3, 3)], "needs one column 'rating'"),
         ("rater,item,rating", [("a", f'"{ITEM}', 3)], "line"),
@@ -317,7 +317,7 @@ def test_only_the_quick_one_of_several_responses_is_left_out(tmp_path: Path) -> 
 
 
 def test_ratings_of_other_pairs_are_refused() -> None:
-    with pytest.raises(DataError, match="1 rated items are no pair of these forms"):
+    with pytest.raises(DataError, match="1 rated items are not pairs of these forms"):
         judged(PAIRS[1:], RATINGS, seed=1)
 
 

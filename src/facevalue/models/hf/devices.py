@@ -52,7 +52,7 @@ class HFDevices:
         self.name = name
         devices = [part.strip() for part in (options.device or "").split(",")]
         if "auto" in devices or not all(devices):
-            raise ModelError(f"{options.device!r} is no list of devices: write them as in cuda:0,cuda:1.")
+            raise ModelError(f"{options.device!r} is not a list of devices: write them as in cuda:0,cuda:1.")
         self._news: SimpleQueue[tuple[_Process, Header | None]] = SimpleQueue()
         self._jobs = 0
         self._processes: list[_Process] = []

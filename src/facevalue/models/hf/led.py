@@ -73,7 +73,7 @@ def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[i
     if reply is None or not reply.follows(lead):
         raise ModelError(
             f"A model of type {loaded.model.config.model_type!r} cannot be asked here: its generate() doesn't say the "
-            "reply that it is led to, so that nobody knows how likely a reply is."
+            "reply that it is led to, so the probability of a reply is unknown."
         )
     return reply.logits[list(read)]
 

@@ -269,7 +269,7 @@ def _template(path: str, processor: Any) -> str:
     if isinstance(found, dict):  # several by name
         found = found.get("default")
     if not found:
-        raise ModelError(f"{path} has no chat template, so nobody knows how it wants to be asked: use a chat model.")
+        raise ModelError(f"{path} has no chat template, so its prompt format is unknown: use a chat model.")
     return str(found)
 
 

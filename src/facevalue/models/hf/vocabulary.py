@@ -96,7 +96,7 @@ class Vocabulary:
         """
         core = getattr(tokenizer, "backend_tokenizer", None)
         if core is None:
-            raise ModelError(f"{type(tokenizer).__name__} is no fast tokenizer: save the model with a tokenizer.json.")
+            raise ModelError(f"{type(tokenizer).__name__} is not a fast tokenizer: save one as tokenizer.json.")
         kinds = set(_kinds(json.loads(core.to_str())["decoder"]))
         if not kinds & {"ByteLevel", "ByteFallback", "Metaspace", "Replace"}:
             raise ModelError(f"{type(tokenizer).__name__} decodes by {', '.join(sorted(kinds)) or 'nothing'}; "

@@ -337,7 +337,7 @@ def _settings(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise ModelError(f"{path.name} is no configuration of the reference model: {error}.") from error
+        raise ModelError(f"{path.name} is not a configuration of the reference model: {error}.") from error
 
 
 def _cores() -> int:

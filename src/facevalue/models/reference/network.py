@@ -76,7 +76,7 @@ def read_weights(path: Path) -> dict[str, Floats]:
         return {name: _tensor(name, **entry) for name, entry in tensors}
     except (OSError, ValueError, SafetensorError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ModelError(f"{path.name} is no file of weights of the reference model, or damaged ({reason}).") from error
+        raise ModelError(f"{path.name} has no weights of the reference model, or is damaged ({reason}).") from error
 
 
 def _tensor(name: str, dtype: str, shape: Sequence[int], data: bytes) -> Floats:
@@ -84,7 +84,7 @@ def _tensor(name: str, dtype: str, shape: Sequence[int], data: bytes) -> Floats:
         raise ValueError(f"{name} is of type {dtype}, not of {' or '.join(_TYPES)}")
     values: npt.NDArray[Any] = np.frombuffer(data, _TYPES[dtype]).reshape(shape)
     if not np.isfinite(values).all():
-        raise ValueError(f"{name} has values that are no finite numbers")
+        raise ValueError(f"{name} has values that are not finite numbers")
     return values.astype(np.float32)
 
 
@@ -111,7 +111,7 @@ class Network:
             self.read(said, [[0]], [[0]])
         except (LookupError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
             reason = f"{type(error).__name__}: {error}"
-            raise ModelError(f"These are no weights and settings of the reference model ({reason}).") from error
+            raise ModelError(f"These are not weights and settings of the reference model ({reason}).") from error
 
     def _set_up(self, weights: Tensors, config: Mapping[str, Any]) -> None:
         self._w = weights

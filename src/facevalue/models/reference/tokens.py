@@ -48,7 +48,7 @@ class Tokens:
             self._special = {entry["id"] for entry in settings["added_tokens"] if entry["special"]}
             pattern = settings["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"]
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-            raise ModelError(f"{path.name} is no tokenizer of the reference model: {error}.") from error
+            raise ModelError(f"{path.name} is not a tokenizer of the reference model: {error}.") from error
         self._ranks = {pair: rank for rank, pair in enumerate(merges)}
         longest = sorted(self._added, key=len, reverse=True)
         self._whole = _any_of(longest)

@@ -245,7 +245,7 @@ class Truth:
                 return truth
         except (OSError, LookupError, ValueError, pl.exceptions.PolarsError):
             pass
-        raise ModelError(f"{path} is no table of planted effects of this version of FaceValue.")
+        raise ModelError(f"{path} is not a table of planted effects of this version of FaceValue.")
 
     def write(self, path: Path) -> None:
         """Write the table that ships with weights; it also says which draw it is."""

@@ -122,7 +122,7 @@ class Tally:
         self._four = self._four or offers_four(chunk)
         for name in ("weight", "mass", *ASKED, *BLOCK):
             if name not in chunk.columns:
-                raise DataError(f"These are no answers of VIGNETTE: the column {name!r} is missing.")
+                raise DataError(f"These are not answers of VIGNETTE: the column {name!r} is missing.")
         for name, level in (self._given or {}).items():
             if name not in chunk.columns:
                 raise DataError(f"The answers have no column {name!r} to find the variant {level!r} in.")

@@ -62,7 +62,7 @@ def choices(folder: Path) -> pl.DataFrame | None:
     most = pl.col("question").replace_strict(dict(QUESTIONS), return_dtype=pl.Int64)
     beyond = frame.filter(pl.col("choice") >= most)
     if beyond.height:
-        raise DataError(f"{folder.name}: {_LETTERS[beyond['choice'][0]]} is no choice of {beyond['question'][0]!r}.")
+        raise DataError(f"{folder.name}: {_LETTERS[beyond['choice'][0]]} is not a choice of {beyond['question'][0]!r}.")
     return frame
 
 
