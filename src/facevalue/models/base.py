@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import Literal, Protocol, runtime_checkable
 
 from facevalue.types import Request, Response
@@ -164,3 +165,10 @@ class Closing(Protocol):
     def close(self) -> None:
         """Release them; nothing more is asked for."""
         ...
+
+
+def neighbours(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
+    """Cut a stream into requests about one stimulus, so many of them at most."""
+    for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
+        while batch := list(islice(run, most)):
+            yield batch

@@ -1,6 +1,6 @@
 """Planning: how far the units of a study differ in the effect that leads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,17 @@ def pooled_spread(parts: list[Array], source: str, growth: float = 0.0) -> Sprea
     return Spread(mean, within, float(np.mean(items)), source, growth)
 
 
+def units_asked(design: Design, keys: list[str]) -> Callable[[Codes], tuple[int, float]]:
+    """From trial numbers to how many units they are about, and items of each; `keys` name a unit, then its items."""
+
+    def units(numbers: Codes) -> tuple[int, float]:
+        asked = design.trials(numbers, keys).unique(keys)
+        many = asked[keys[0]].n_unique()
+        return many, asked.height / many
+
+    return units
+
+
 def precision(
     takes: tuple[Take, ...], parts: Breakdown, design: Design, axes: Axes, scores: tuple[Score, ...]
 ) -> Precision | None:
@@ -77,12 +88,6 @@ def precision(
     cells = parts.rows(sets.varied if take.measure == SHIFT else parts.shown(take), take.by)
     tests = len(cells) * len(parts.columns(take.by)) * (len(parts.contrasts(take)) if take.of else 1)
     items = len(parts.columns(parts.asked))
-
-    def units(numbers: Codes) -> tuple[int, float]:
-        keys = [sets.key, *parts.asked]
-        asked = design.trials(numbers, keys).unique(keys)
-        many = asked[keys[0]].n_unique()
-        return many, asked.height / many
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         phi = collect(chunks, axes, [score.name], np.float64)[score.name].phi
@@ -98,7 +103,7 @@ def precision(
         items=float(items),
         cluster=NOUNS[sets.unit],
         item="questions",
-        units=units,
+        units=units_asked(design, [sets.key, *parts.asked]),
         spread=spread,
         default=Spread(factor * SHARE * score.span, np.nan, 1.0, assumed),
         largest=score.span,

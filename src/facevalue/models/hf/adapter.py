@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from importlib.metadata import version
-from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead
 from facevalue.models._pictures import picture
-from facevalue.models.base import Capabilities, ModelOptions
+from facevalue.models.base import Capabilities, ModelOptions, neighbours
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
 from facevalue.models.hf.framing import cuts
@@ -108,18 +107,17 @@ class HFModel:
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer one stimulus after the other, each request of it as soon as it is done."""
-        for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
-            while batch := list(islice(run, MOST_NEIGHBOURS)):
-                reason, answered = None, False
-                for response in self._answer(batch):
-                    reason, answered = response.error or reason, answered or response.status is not Status.ERROR
-                    yield response
-                if answered:
-                    self._failing.clear()
-                else:
-                    self._failing.add(batch[0].stimulus.key)
-                if len(self._failing) >= _MOST_FAILURES:
-                    raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
+        for batch in neighbours(requests, MOST_NEIGHBOURS):
+            reason, answered = None, False
+            for response in self._answer(batch):
+                reason, answered = response.error or reason, answered or response.status is not Status.ERROR
+                yield response
+            if answered:
+                self._failing.clear()
+            else:
+                self._failing.add(batch[0].stimulus.key)
+            if len(self._failing) >= _MOST_FAILURES:
+                raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
 
     def close(self) -> None:
         """Let go of the model."""

@@ -13,12 +13,11 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, astuple, replace
-from itertools import groupby, islice
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from facevalue.errors import DataError, FaceValueError, ModelError
-from facevalue.models.base import ModelOptions
+from facevalue.models.base import ModelOptions, neighbours
 from facevalue.models.hf.adapter import CAPABILITIES, MOST_NEIGHBOURS, HFModel
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -91,7 +90,7 @@ class HFDevices:
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer requests, those about one stimulus in one process; in any order."""
-        batches = _batches(requests)
+        batches = neighbours(requests, MOST_NEIGHBOURS)  # as one process would take them
         mine: set[int] = set()
         batch = next(batches, None)
         while batch or mine:
@@ -223,13 +222,6 @@ def _take(process: _Process, header: Header | None) -> Header:
         process.settings, process.notes = header["settings"], tuple(header["notes"])
     process.jobs -= "done" in header
     return header
-
-
-def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
-    """Yield neighbours about one stimulus together, as one process would take them."""
-    for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
-        while batch := list(islice(run, MOST_NEIGHBOURS)):
-            yield batch
 
 
 def _written(question: Question) -> Header:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain, groupby, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models._fallback import MOST_UNSEEN, instead
 from facevalue.models._pictures import picture
-from facevalue.models.base import Capabilities
+from facevalue.models.base import Capabilities, neighbours
 from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import Vocabulary
@@ -152,7 +152,7 @@ class ReferenceModel:
         running: deque[tuple[str, Future[tuple[list[Response], float]]]] = deque()
         with ONE_THREAD, ThreadPoolExecutor(self._threads, "facevalue-reference") as pool:
             try:
-                for batch in _batches(requests):
+                for batch in neighbours(requests, _NEIGHBOURS):
                     running.append((batch[0].stimulus.key, pool.submit(self._answer, batch, _loaded(batch))))
                     if len(running) > self._threads:
                         yield from self._done(*running.popleft())
@@ -316,13 +316,6 @@ class ReferenceModel:
         """Decode a picture and reduce it to what the model sees, as its processor does."""
         side = self._network.side
         return np.asarray(picture(image, "the image").resize((side, side), PIL.Image.Resampling.BICUBIC))
-
-
-def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
-    """Cut a stream into requests about one stimulus, `_NEIGHBOURS` of them at most."""
-    for _, run in groupby(requests, key=lambda request: (request.stimulus.key, request.stimulus.digest)):
-        while batch := list(islice(run, _NEIGHBOURS)):
-            yield batch
 
 
 def _loaded(batch: Sequence[Request]) -> Sequence[Image] | Exception:

@@ -13,7 +13,7 @@ from facevalue.design import Block, Design, Factor
 from facevalue.errors import UnknownNameError
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
-from facevalue.protocol.planning import variation_spread
+from facevalue.protocol.planning import units_asked, variation_spread
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
 from facevalue.protocol.study import Precision, Spread, Study
@@ -235,11 +235,6 @@ def _precision(design: Design, faces: Faces, names: list[str], orderings: list[s
     rows = faces.slicing(faces.varied, "attribute", "variation")
     shown = [np.unique(faces.identity[faces.varied][rows.codes == code]).size for code in range(len(rows))]
 
-    def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
-        asked = design.trials(numbers, ["identity", "scenario"]).unique(["identity", "scenario"])
-        people = asked["identity"].n_unique()
-        return people, asked.height / people
-
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> Spread:
         phi = collect(chunks, faces, names, orderings, repeats).phi
         return variation_spread(phi, faces, source, SPREAD.growth)
@@ -251,7 +246,7 @@ def _precision(design: Design, faces: Faces, names: list[str], orderings: list[s
         items=len(names),
         cluster="faces",
         item="scenarios",
-        units=units,
+        units=units_asked(design, ["identity", "scenario"]),
         spread=spread,
         default=SPREAD,
         shares=tuple(_share(count, len(faces.identities)) for count in shown),
