@@ -63,4 +63,4 @@ class DependencyError(FaceValueError):
 
 
 class PluginError(FaceValueError):
-    """A study or model of another package that cannot be had: not importable, or of a name that is taken."""
+    """Unavailable study or model of another package: not importable, or its name is taken."""

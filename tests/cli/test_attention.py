@@ -108,7 +108,7 @@ def test_a_model_that_looks_beside_the_text_has_maps_of_the_layers_that_look(
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        (["--trials", "0"], 1, "asked sim/strong, whose attention cannot be had from here: name a local model with"),
+        (["--trials", "0"], 1, "asked sim/strong, whose attention cannot be read here: name a local model with"),
         (["--trials", "0", "--model", "openai/gpt"], 2, "local models: hf/PATH"),
         (["--trials", "0", "--model", "hf/"], 2, "local models: hf/PATH"),
         (["--trials", "one", "--model", "hf/x"], 2, "write numbers, such as 12,40"),

@@ -146,7 +146,7 @@ def _path(model: str | None, run: StoredRun) -> str:
     if model is not None:
         raise click.BadParameter(f"{model!r}: attention can be had of local models: hf/PATH", param_hint="--model")
     raise RunError(
-        f"{run.folder} asked {run.model}, whose attention cannot be had from here: name a local model with "
+        f"{run.folder} asked {run.model}, whose attention cannot be read here: name a local model with "
         "--model hf/PATH. The maps are then that model's."
     )
 

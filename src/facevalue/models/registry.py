@@ -46,7 +46,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     DataError
         Recorded answers are not there, or damaged.
     PluginError
-        It is of another package, and cannot be had.
+        It is of another package, and is unavailable.
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")

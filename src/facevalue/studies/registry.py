@@ -23,7 +23,7 @@ def names() -> list[str]:
 
 
 def available() -> tuple[dict[str, Protocol], dict[str, str]]:
-    """All studies by name, and of those that cannot be had why not."""
+    """All studies by name, and the reasons why others are unavailable."""
     found, missing = dict(STUDIES), {}
     for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
         try:
@@ -72,7 +72,7 @@ def published(name: str) -> Protocol:
     UnknownNameError
         There is none; the nearest names are suggested.
     PluginError
-        It is of another package, and cannot be had.
+        It is of another package, and is unavailable.
     """
     if name in STUDIES:
         return STUDIES[name]
@@ -111,7 +111,7 @@ def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame 
     UnknownNameError
         No such study, or it has no such setting.
     PluginError
-        It is of another package, and cannot be had.
+        It is of another package, and is unavailable.
     """
     rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
     return asked(name, options).study(rest, manifest)
