@@ -1,12 +1,13 @@
 """The reference model from the command line: audited, shown, compared with what was planted."""
 
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
 
-from facevalue.cli import demo
 from facevalue.measures.estimates import label_columns
+from facevalue.studies.stylisticbias.protocol import DEMO
 from tests.cli.conftest import Command
 
 FEW = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1", "--model", "reference")
@@ -22,7 +23,10 @@ def test_the_reference_model_is_audited_without_anything_installed(facevalue: Co
 
 
 def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "OPTIONS", {"faces": "3M,3F", "seeds": ["1"], "attributes": ["eyewear", "fashion_style"]})
+    options = cast("dict[str, object]", DEMO.options)
+    monkeypatch.delitem(options, "fashion_base")
+    for name, value in {"faces": "3M,3F", "attributes": ["eyewear", "fashion_style"]}.items():
+        monkeypatch.setitem(options, name, value)
     outcome = facevalue("demo")
     assert outcome.status == 0, outcome.err
     assert "Planted and found" in outcome.err
