@@ -367,7 +367,7 @@ def test_verdicts_of_people_stand_beside_associations() -> None:
 
 def test_a_rating_of_another_study_is_refused() -> None:
     strange = pl.DataFrame({"rater": ["a"], "item": ["q-0000000000"], "rating": [3]})
-    with pytest.raises(DataError, match="no pair of these forms"):
+    with pytest.raises(DataError, match="not pairs of these forms"):
         with_ratings(frame(), strange)
 
 
