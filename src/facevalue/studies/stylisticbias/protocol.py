@@ -9,6 +9,7 @@ from facevalue.protocol.offers import Calibrated, Calibration, CalibrationReques
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.reproduction import Reproduction
 from facevalue.protocol.study import Study
+from facevalue.stimuli.drawn import CONTROL
 from facevalue.studies.stylisticbias.study import NAME, SETTINGS, TITLE, build
 
 _CUE = ("attribute", "variation")
@@ -51,7 +52,7 @@ def _planted(study: Study) -> pl.DataFrame:
     phi = planted_scores(study.manifest, list(SCENARIOS), study.sampling.temperature).mean(axis=1)
     frame = study.manifest.select("identity", *_CUE).with_columns(phi=pl.Series(phi))
     base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
-    changed = frame.filter(pl.col("attribute").is_not_null()).join(base, on="identity")
+    changed = frame.filter(pl.col("attribute") != CONTROL[0]).join(base, on="identity")
     means = changed.group_by(_CUE).agg(planted=(pl.col("phi") - pl.col("base")).mean())
     attributes, names = attribute_titles(), {(v.attribute, v.name): v.title for v in grid()}
     titles = [f"{names[cue].lower()} ({attributes[cue[0]].lower()})" for cue in means.select(_CUE).iter_rows()]
