@@ -31,21 +31,21 @@ _NAMED = 5
 
 
 @click.command()
-@click.argument("real", type=_FOLDER)
-@click.argument("synthetic", type=_FOLDER)
+@click.argument("first", type=_FOLDER)
+@click.argument("second", type=_FOLDER)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, every cell included.")
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write every cell here, as a .csv file."
 )
-def compare(real: Path, synthetic: Path, as_json: bool, out: Path | None) -> None:
-    """Compare two runs cell by cell: SYNTHETIC minus REAL, by the measure that their study declares.
+def compare(first: Path, second: Path, as_json: bool, out: Path | None) -> None:
+    """Compare two runs cell by cell: SECOND minus FIRST, by the measure that their study declares.
 
     The runs are of one study; their pictures may differ (photographs and drawn or generated pictures), or their models.
     Mean absolute error, RMSE and largest delta are above zero even if nothing differs: `chance` says how large.
     """
     if out is not None and out.suffix != ".csv":
         raise click.UsageError(f"{out.name} is not a .csv file.")
-    found = compare_runs(StoredRun.open(real), StoredRun.open(synthetic))
+    found = compare_runs(StoredRun.open(first), StoredRun.open(second))
     if out is not None:
         buffer = io.BytesIO()
         write_csv(found.matched.cells, buffer)
@@ -53,7 +53,7 @@ def compare(real: Path, synthetic: Path, as_json: bool, out: Path | None) -> Non
     if as_json:
         click.echo(json.dumps(found.json(), indent=2))
         return
-    show(found, terminal(), (real.name, synthetic.name))
+    show(found, terminal(), (first.name, second.name))
 
 
 def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:

@@ -52,7 +52,8 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
     from facevalue.report.sections import page_of  # noqa: PLC0415
 
-    terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study)))
+    exact = any(run.facts.exact for run in opened)
+    terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study), exact=exact))
     return _status(tallies)
 
 

@@ -201,6 +201,9 @@ def _stimuli(table: Table, folder: Path) -> Stimuli:
         if kind == "portraits":
             table.known("kind", "people", "cues")
             cues = table.table("cues", needed=False)
+            for name in cues:
+                with cues.at(name):  # so that what is wrong with a cue has its line
+                    Portraits({name: cues.names(name)})
             return Portraits({name: cues.names(name) for name in cues}, table.text("people", "20"))
         unit = table.text("unit", "identity" if kind in ("manifest", "none") else "set")
         if unit not in UNITS:

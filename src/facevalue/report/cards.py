@@ -9,19 +9,20 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks.view import View
 from facevalue.report.checks import FEW, Card, Status, kind_card, of_runs, worst
-from facevalue.report.data import ReportData, RunFacts
+from facevalue.report.data import ReportData
 from facevalue.report.findings import leading, row, rows_of, sized
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number, worst_case
 
 
 def cards(page: Page, data: ReportData, view: View) -> list[Card]:
     """All cards of a page, in the order in which they are shown."""
-    return [*of_estimates(page, view, data.runs), kind_card(data.kind, page.pictures), *of_runs(data.runs, data.kind)]
+    exact = any(run.exact for run in data.runs)
+    return [*of_estimates(page, view, exact=exact), kind_card(data.kind, page.pictures), *of_runs(data.runs, data.kind)]
 
 
-def of_estimates(page: Page, view: View, runs: Sequence[RunFacts] = ()) -> list[Card]:
+def of_estimates(page: Page, view: View, *, exact: bool) -> list[Card]:
     """Cards that need nothing but the estimates."""
-    rates = (_rate(rate, view, runs) for rate in page.rates)
+    rates = (_rate(rate, view, exact=exact) for rate in page.rates)
     stated = (_stated(one(view) if callable(one) else one, view) for one in page.stated)
     leads = leading(page, view)
     return [
@@ -33,9 +34,9 @@ def of_estimates(page: Page, view: View, runs: Sequence[RunFacts] = ()) -> list[
     ]
 
 
-def warnings(page: Page, view: View) -> list[str]:
+def warnings(page: Page, view: View, *, exact: bool) -> list[str]:
     """What to be careful about, for the terminal: cards that are no more than cautions."""
-    grave = [c for c in of_estimates(page, view) if c.status in (Status.CAUTION, Status.PROBLEM)]
+    grave = [c for c in of_estimates(page, view, exact=exact) if c.status in (Status.CAUTION, Status.PROBLEM)]
     return [f"{card.title}: {'; '.join(card.lines) or card.value}. {card.note}".replace("..", ".") for card in grave]
 
 
@@ -44,7 +45,7 @@ def _judged(rate: Rate, e: Estimate) -> Status:
     return Status.OK if away < rate.fine else Status.CAUTION if away < rate.problem else Status.PROBLEM
 
 
-def _rate(rate: Rate, view: View, runs: Sequence[RunFacts]) -> Card | None:
+def _rate(rate: Rate, view: View, *, exact: bool) -> Card | None:
     """The number farthest from where it should be, of each model."""
     name = rate.name or rate.of.measures[0]
     every = {model: view.at(model).rows(rate.of) for model in view.models}
@@ -55,7 +56,7 @@ def _rate(rate: Rate, view: View, runs: Sequence[RunFacts]) -> Card | None:
     if not known:
         if not rate.missing and not any(every.values()):
             return None
-        if rate.exact and any(run.exact for run in runs):
+        if rate.exact and exact:
             return Card(name, rate.title, NOT_MEASURABLE, rate.exact, Status.NOTE)
         status = Status(rate.missing) if rate.missing else Status.PROBLEM
         return Card(name, rate.title, rate.unmeasured, rate.unmeasured_note or rate.note, status)
@@ -74,7 +75,7 @@ def _rate(rate: Rate, view: View, runs: Sequence[RunFacts]) -> Card | None:
     lost = len(known) < len(view.models) and rate.missing != "note"
     status = worst([_judged(rate, e) for e in known.values()] + [Status.PROBLEM] * lost)
     note = rate.note
-    if rate.exact and status is Status.PROBLEM and any(run.exact for run in runs):
+    if rate.exact and status is Status.PROBLEM and exact:
         note, status = rate.exact, Status.CAUTION
     return Card(name, rate.title, text(gravest) + (" at worst" if many else ""), note, status, lines)
 

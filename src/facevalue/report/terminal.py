@@ -31,7 +31,12 @@ from facevalue.report.sections import page_of
 
 
 def summary(
-    estimates: pl.DataFrame, measures: Sequence[Measure], *, strongest: int = 10, page: Page | None = None
+    estimates: pl.DataFrame,
+    measures: Sequence[Measure],
+    *,
+    strongest: int = 10,
+    page: Page | None = None,
+    exact: bool = False,
 ) -> Group:
     """Summarise the estimates of one study.
 
@@ -46,6 +51,8 @@ def summary(
         kind where there are several kinds of comparison.
     page:
         What the study's report shows; looked up by its name by default.
+    exact:
+        Whether probabilities were read, so that some rates cannot be told.
 
     Returns
     -------
@@ -75,7 +82,7 @@ def summary(
     lines = change_lines(numbers, view.titles, measures)
     if lines:
         parts += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, lines)]
-    notes = warnings(page, view)
+    notes = warnings(page, view, exact=exact)
     if notes:
         parts += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
     return Group(*parts)
