@@ -13,8 +13,10 @@
 """
 
 from facevalue.protocol.asks import Ask
+from facevalue.protocol.charts import Strips
+from facevalue.protocol.look import Of
 from facevalue.protocol.offers import Extras
-from facevalue.protocol.page import Page
+from facevalue.protocol.page import Findings, Notes, Page, Section
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import choice, rating, yes_or_no
 from facevalue.protocol.settings import Setting
@@ -30,18 +32,23 @@ __all__ = [
     "Extras",
     "Field",
     "Fields",
+    "Findings",
     "Folder",
     "LeftOut",
     "Listed",
+    "Notes",
+    "Of",
     "Page",
     "Pairs",
     "Portraits",
     "Precision",
     "Protocol",
     "Rows",
+    "Section",
     "Setting",
     "Spread",
     "Stimuli",
+    "Strips",
     "Study",
     "Take",
     "Text",

@@ -54,6 +54,11 @@ class Strips(AnyChart):
         Label whose kind sets shape and colour, and the table of titles that says which kind a level has.
     key:
         Whether it is said what dots, bars and shades mean.
+
+    Examples
+    --------
+    >>> Strips(of=(Of("shift", ("variation",)),), first="Cue", title="Shifts by cue").first
+    'Cue'
     """
 
     of: tuple[Of, ...]

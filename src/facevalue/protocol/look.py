@@ -37,6 +37,12 @@ class Of:
         Those under an intervention instead of those of the requests as they are.
     crossed:
         Whether levels that cross two dimensions ("race x gender") are among them.
+
+    Examples
+    --------
+    >>> of = Of("shift", ("variation",), order="size", most=10)
+    >>> of.measures
+    ('shift',)
     """
 
     measure: str | tuple[str, ...]

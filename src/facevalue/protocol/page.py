@@ -67,6 +67,11 @@ class Findings:
         Title of the list in the terminal, of its values, and form of a row there.
     unit_name:
         What was sampled, in the plural; from the measures by default.
+
+    Examples
+    --------
+    >>> Findings(of=(Of("shift", ("variation",)),), noun=("cue", "cues"), found=("moves it", "move it")).effect
+    'difference'
     """
 
     of: tuple[Of, ...]
@@ -144,6 +149,11 @@ class Section:
         A paragraph above the parts.
     large:
         Whether its tables may be too large for the page, so that only the first model's are shown.
+
+    Examples
+    --------
+    >>> Section("cues", "Cues", ("Which cue moves the answer.",)).blocks
+    ('Which cue moves the answer.',)
     """
 
     id: str
@@ -168,6 +178,11 @@ class Notes:
         How intervals, tests and noise floors are made.
     limits:
         What the numbers don't say.
+
+    Examples
+    --------
+    >>> Notes(unit="A point is one percent of the answers.").unit
+    'A point is one percent of the answers.'
     """
 
     unit: str = "Every number has its unit beside it; the measures are defined at the end of the page."
