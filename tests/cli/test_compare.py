@@ -106,7 +106,7 @@ def test_json_and_csv_have_every_cell(facevalue: Command) -> None:
 def test_another_ending_than_csv_is_wrong_usage(facevalue: Command) -> None:
     status, _, err = facevalue("compare", "real", "drawn", "--out", "cells.xlsx")
     assert status == 2
-    assert "no .csv" in err
+    assert "not a .csv file" in err
 
 
 def test_what_is_no_run_is_one_message(facevalue: Command) -> None:

@@ -123,7 +123,7 @@ def test_a_published_study_is_narrowed(written: Command) -> None:
 
 def test_a_file_is_never_overwritten(written: Command) -> None:
     assert written("new", "hiring-screen.toml").status == 1
-    assert "is there already" in written("new", "hiring-screen.toml").err
+    assert "already exists" in written("new", "hiring-screen.toml").err
     assert written("new", "study.txt").status == 1
     assert "Did you mean 'stylisticbias'" in written("new", "x.toml", "--like", "stylisticbia").err
 

@@ -13,7 +13,7 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.multiple_testing import Family, apply
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
-from facevalue.report.blocks.content import Lines
+from facevalue.report.blocks.content import Lines, Part
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
 from facevalue.report.default import sections_of
@@ -124,8 +124,11 @@ def test_a_studys_own_label_tells_rows_apart_on_the_page() -> None:
     assert index.all("gap", "m", "descriptr") == []
     view = View(index, Titles(), [GAP], "m")
     (section, _) = sections_of(Page(), view)
-    (lines,) = (one for one in Builder(view).section(section).contents if isinstance(one, Lines))
-    assert [line.labels for line in lines.rows] == [("Old",), ("Young",)]
+    parts = [one for one in Builder(view).section(section).contents if isinstance(one, Part)]
+    assert [part.title for part in parts] == ["m", "m + cipher"]
+    for part in parts:
+        (lines,) = (one for one in part.contents if isinstance(one, Lines))
+        assert [line.labels for line in lines.rows] == [("Old",), ("Young",)]
 
 
 def test_a_model_under_an_intervention_is_a_level_of_its_own_unless_the_family_names_interventions() -> None:

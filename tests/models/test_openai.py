@@ -228,8 +228,8 @@ UNUSABLE: dict[str, tuple[Behaviour, str]] = {
     "an error with 200": (raw(b'{"error": {"message": "overloaded"}}'), "overloaded"),
     "choice without message": (raw(b'{"choices": [{"text": "(a)"}]}'), "without a message"),
     "choices of a wrong type": (raw(b'{"choices": [7]}'), "without a message"),
-    "content of a wrong type": (say(["(a)"]), "no text"),  # type: ignore[arg-type]
-    "finish of a wrong type": (say("(a)", 7), "no text"),
+    "content of a wrong type": (say(["(a)"]), "not text"),  # type: ignore[arg-type]
+    "finish of a wrong type": (say("(a)", 7), "not text"),
     "broken off": (say("(a", "error"), "broken off"),
     "logprobs of a wrong type": (say("(a)", logprobs={"content": 3}), "logprobs"),
     "huge": (lambda e: e.flood(), "larger than 8 MiB"),
@@ -971,9 +971,9 @@ def test_openai(monkeypatch: pytest.MonkeyPatch) -> None:
         ("https://127.0.0.1/v1?key=hunter2#m", "holds a query"),
         ("http://127.0.0.1/v1", "No model is named"),
         ("http://127.0.0.1/v1#", "No model is named"),
-        ("http://#m", "no web address"),
-        ("http://127.0.0.1:port/v1#m", "no web address"),
-        ("http://[::1/v1#m", "no web address"),
+        ("http://#m", "not a web address"),
+        ("http://127.0.0.1:port/v1#m", "not a web address"),
+        ("http://[::1/v1#m", "not a web address"),
     ],
 )
 def test_addresses_that_cannot_be(spec: str, message: str) -> None:

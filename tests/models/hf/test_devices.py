@@ -134,7 +134,7 @@ def test_a_process_that_dies_ends_the_run_and_what_came_is_kept(two: Any) -> Non
 
 @pytest.mark.parametrize(
     ("device", "says"),
-    [("cpu,", "no list of devices"), ("cpu,auto", "no list"), ("cpu,cuda:77", "cuda:77: torch sees")],
+    [("cpu,", "is not a list of devices"), ("cpu,auto", "not a list"), ("cpu,cuda:77", "cuda:77: torch sees")],
 )
 def test_devices_that_cannot_be_are_one_message(folder: Path, device: str, says: str) -> None:
     with pytest.raises(ModelError, match=says):
