@@ -277,3 +277,9 @@ def test_the_command_starts_without_heavy_libraries() -> None:
     code = "import sys, facevalue.cli; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & (HEAVY | {"statsmodels", "pandas", "matplotlib"})
+
+
+def test_planning_and_asking_start_without_scipy_stats() -> None:
+    code = "import sys, facevalue.cli.plan, facevalue.cli.run; print('scipy.stats' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False", "it takes a second to import: let only what measures import it"

@@ -10,8 +10,9 @@ import pytest
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import across_models
-from facevalue.studies.stylisticbias.aggregate import Faces, Shifts
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.measures import LABELS
+from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import scenarios
 
 Array = npt.NDArray[np.float64]

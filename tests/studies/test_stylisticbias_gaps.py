@@ -7,9 +7,10 @@ from scipy import stats
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias.aggregate import Faces, Shifts
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.group_differences import FAMILY, OTHERS, compare_groups, contrasts
 from facevalue.studies.stylisticbias.measures import LABELS
+from facevalue.studies.stylisticbias.shifts import Shifts
 
 CUES = {"male": [("eyewear", "sunglasses"), ("facial_hair", "full-beard")], "female": [("eyewear", "sunglasses")]}
 

@@ -7,9 +7,10 @@ import pytest
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias.aggregate import Faces, Shifts
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.analysis import judge_concentration, judge_sizes
 from facevalue.studies.stylisticbias.measures import LABELS
+from facevalue.studies.stylisticbias.shifts import Shifts
 
 Array = npt.NDArray[np.float64]
 SCENARIOS = ["competent", "loyal", "wealthy", "stylish"]

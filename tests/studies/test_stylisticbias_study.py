@@ -17,9 +17,10 @@ from facevalue.protocol.study import Study
 from facevalue.runs.plan import plan
 from facevalue.stimuli.drawn import PortraitSource
 from facevalue.stimuli.portraits import png, svg
-from facevalue.studies.stylisticbias.aggregate import Faces, Shifts
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.group_differences import judge_framing
 from facevalue.studies.stylisticbias.measures import LABELS
+from facevalue.studies.stylisticbias.shifts import Shifts
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 
 Make = Callable[..., Study]

@@ -12,19 +12,66 @@
 8
 """
 
-from facevalue.protocol.asks import Ask
-from facevalue.protocol.charts import Strips
-from facevalue.protocol.look import Of
-from facevalue.protocol.offers import Extras
-from facevalue.protocol.page import Findings, Notes, Page, Section
-from facevalue.protocol.protocol import Protocol
-from facevalue.protocol.replies import choice, rating, yes_or_no
-from facevalue.protocol.settings import Setting
-from facevalue.protocol.side_by_side import Pairs
-from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
-from facevalue.protocol.study import LeftOut, Precision, Spread, Study
-from facevalue.protocol.takes import Take
-from facevalue.protocol.written import Amount, Field, Fields, Text
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from facevalue.protocol.asks import Ask
+    from facevalue.protocol.charts import Strips
+    from facevalue.protocol.look import Of
+    from facevalue.protocol.offers import Extras
+    from facevalue.protocol.page import Findings, Notes, Page, Section
+    from facevalue.protocol.protocol import Protocol
+    from facevalue.protocol.replies import choice, rating, yes_or_no
+    from facevalue.protocol.settings import Setting
+    from facevalue.protocol.side_by_side import Pairs
+    from facevalue.protocol.stimuli import Folder, Listed, Portraits, Rows, Stimuli
+    from facevalue.protocol.study import LeftOut, Precision, Spread, Study
+    from facevalue.protocol.takes import Take
+    from facevalue.protocol.written import Amount, Field, Fields, Text
+
+_PARTS = {
+    "asks": ("Ask",),
+    "charts": ("Strips",),
+    "look": ("Of",),
+    "offers": ("Extras",),
+    "page": (
+        "Findings",
+        "Notes",
+        "Page",
+        "Section",
+    ),
+    "protocol": ("Protocol",),
+    "replies": (
+        "choice",
+        "rating",
+        "yes_or_no",
+    ),
+    "settings": ("Setting",),
+    "side_by_side": ("Pairs",),
+    "stimuli": (
+        "Folder",
+        "Listed",
+        "Portraits",
+        "Rows",
+        "Stimuli",
+    ),
+    "study": (
+        "LeftOut",
+        "Precision",
+        "Spread",
+        "Study",
+    ),
+    "takes": ("Take",),
+    "written": (
+        "Amount",
+        "Field",
+        "Fields",
+        "Text",
+    ),
+}
+"""Names by the module they are in, imported when asked for: a command that plans needs no page, and no SciPy."""
+_MODULES = {name: module for module, names in _PARTS.items() for name in names}
 
 __all__ = [
     "Amount",
@@ -56,3 +103,13 @@ __all__ = [
     "rating",
     "yes_or_no",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

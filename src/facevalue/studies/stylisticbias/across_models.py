@@ -25,7 +25,7 @@ from facevalue.measures.intervention_effects import deal
 from facevalue.measures.slicing import Labels
 from facevalue.protocol.shifts import SEED, derived
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.aggregate import ALPHA, Shifts
+from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
 
 LEAST = 3
 """Scenarios from which there is a correlation."""

@@ -1,24 +1,19 @@
-"""Faces, answers and shifts as arrays."""
+"""Faces and answers as arrays."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.slicing import Slicing
-from facevalue.protocol import aggregate, shifts
+from facevalue.protocol import aggregate
 from facevalue.protocol.aggregate import Aggregate, Axes, level_codes
 from facevalue.protocol.sets import Sets
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
 from facevalue.stimuli.stylisticbias_folders import known_attribute
 from facevalue.studies.stylisticbias.measures import UNIT
-from facevalue.studies.stylisticbias.tables import scenarios as table_1
-
-STUDY = "stylisticbias"
-ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -52,34 +47,3 @@ def collect(
 
     axes = Axes(faces.manifest["image"].to_list(), items, orderings, repeats, len(scenarios))
     return aggregate.collect(chunks, axes)["weight"]
-
-
-@dataclass(frozen=True)
-class Shifts(shifts.Shifts):
-    """Base scores and shifts of one model, or their mean over models.
-
-    Attributes
-    ----------
-    scenarios:
-        Names of the scenarios asked.
-    """
-
-    scenarios: list[str] = field(default_factory=list)
-
-    @property
-    def faces(self) -> Faces:
-        """The manifest."""
-        assert isinstance(self.sets, Faces)
-        return self.sets
-
-    @cached_property
-    def by_scenario(self) -> Slicing:
-        """Partition the scenarios one by one."""
-        return Slicing(np.arange(len(self.scenarios)), {"scenario": list(self.scenarios)})
-
-    @cached_property
-    def by_category(self) -> Slicing:
-        """Partition the scenarios by category."""
-        category = {s.name: s.category for s in table_1()}
-        names = list(dict.fromkeys(category[s] for s in self.scenarios))
-        return Slicing(np.array([names.index(category[s]) for s in self.scenarios]), {"category": names})

@@ -17,8 +17,9 @@ from facevalue.protocol.instrument import add_missing, add_overall
 from facevalue.protocol.shifts import POOLED, SEED, add_levels, derived
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.across_models import compare_models
-from facevalue.studies.stylisticbias.aggregate import ALPHA, STUDY, Faces, Shifts
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.group_differences import compare_groups, judge_faces, judge_framing
+from facevalue.studies.stylisticbias.shifts import ALPHA, STUDY, Shifts
 
 
 def analyse(scores: Mapping[str, Aggregate], faces: Faces, scenarios: list[str], orderings: list[str]) -> pl.DataFrame:

@@ -16,7 +16,8 @@ from facevalue.protocol.settings import face_counts
 from facevalue.protocol.shifts import SEED
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.stimuli.portraits import AGES, BUILDS, SKIN_TONES
-from facevalue.studies.stylisticbias.aggregate import ALPHA, Faces
+from facevalue.studies.stylisticbias.aggregate import Faces
+from facevalue.studies.stylisticbias.shifts import ALPHA
 from facevalue.studies.stylisticbias.study import TOGETHER, designed
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 

@@ -17,8 +17,9 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.settings import face_counts
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.aggregate import ALPHA, Faces, Shifts
+from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.analysis import add_signed
+from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
 Array = npt.NDArray[np.float64]

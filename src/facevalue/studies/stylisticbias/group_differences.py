@@ -14,7 +14,7 @@ from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import DEALT, add_spreads
 from facevalue.stimuli.portraits import SKIN_TONES
 from facevalue.studies.stylisticbias import measures as m
-from facevalue.studies.stylisticbias.aggregate import ALPHA, Shifts
+from facevalue.studies.stylisticbias.shifts import ALPHA, Shifts
 
 FAMILY = "gaps between groups (Tables 4 to 6)"
 OTHERS = "(others)"
