@@ -215,11 +215,13 @@ def _noisy(names: tuple[str, str], null: Array, found: Array) -> str:
     return f"shifts of {' and of '.join(within)} are within what chance shows" if within else ""
 
 
+@np.errstate(invalid="ignore", divide="ignore")  # shifts that are all alike have none: NaN
 def _slope(means: Array) -> Array:
     y, x = np.moveaxis(means - means.mean(axis=-1, keepdims=True), -2, 0)
     return np.asarray((x * y).sum(axis=-1) / (x * x).sum(axis=-1))
 
 
+@np.errstate(invalid="ignore", divide="ignore")  # shifts that are all alike have none: NaN
 def _correlation(means: Array) -> Array:
     y, x = np.moveaxis(means - means.mean(axis=-1, keepdims=True), -2, 0)
     return np.asarray((x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1)))
