@@ -167,6 +167,7 @@ def named_studies(source: str) -> list[str]:
 
 def test_nothing_below_studies_knows_one_by_name() -> None:
     below = [path for path in MODULES if LAYER.get(layer(path), len(ORDER)) < LAYER["studies"]]
+    assert not [path.name for path in below if path.stem.startswith(STUDIES)]
     found = {str(path.relative_to(ROOT)): named_studies(path.read_text()) for path in below}
     assert {name: lines for name, lines in found.items() if lines} == {}
     assert named_studies("x = 'vignette'") == ["line 1: vignette"]

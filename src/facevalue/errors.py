@@ -39,6 +39,10 @@ class DataError(FaceValueError):
     """A file, manifest or image of the user's that cannot be used as it is."""
 
 
+class SettingError(DataError):
+    """Settings that do not go together."""
+
+
 class RunError(FaceValueError):
     """A run folder that cannot be used as asked: other settings, another version, not writable."""
 

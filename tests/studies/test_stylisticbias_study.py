@@ -162,7 +162,7 @@ def test_numbers_of_faces_that_make_no_sense_are_refused(text: str) -> None:
         ({"seeds": ["one"]}, "whole numbers"),
         ({"seeds": ["1", "1"]}, "different"),
         ({"facs": "3"}, "faces"),
-        ({"manifest": "a.csv", "folders": "b"}, "not both"),
+        ({"manifest": "a.csv", "folders": "b"}, "--folders has no effect beside --manifest"),
     ],
 )
 def test_wrong_settings_are_named_with_the_nearest_choice(make: Make, options: dict[str, object], message: str) -> None:

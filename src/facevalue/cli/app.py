@@ -6,7 +6,7 @@ from importlib import import_module
 import click
 
 from facevalue import __version__
-from facevalue.errors import FaceValueError, UnknownNameError
+from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.printable import printable
 
 _COMMANDS = {
@@ -63,7 +63,7 @@ def main() -> None:
     """Run the command line; exit 0 if all went well, 1 for a problem with the data or model, 2 for wrong usage."""
     try:
         status = app(standalone_mode=False)
-    except UnknownNameError as error:
+    except (UnknownNameError, SettingError) as error:
         _fail(str(error), 2)
     except FaceValueError as error:
         _fail(str(error), 1)

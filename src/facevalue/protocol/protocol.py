@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.offers import Extras
-from facevalue.protocol.settings import Setting, seed_setting, temperature_setting
+from facevalue.protocol.settings import Setting, check_together, seed_setting, temperature_setting
 from facevalue.protocol.stimuli import Stimuli
 from facevalue.protocol.study import Study
 from facevalue.protocol.takes import Take
@@ -128,9 +128,11 @@ class Protocol:
         UnknownNameError
             There is no such setting.
         DataError
-            The pictures or settings don't make a study.
+            The pictures or settings don't make a study, or one of these has no effect beside the others.
         """
         options = self.options(given or {})
+        if manifest is None:
+            check_together(self.settings, options)
         if self.build is not None:
             return replace(self.build(options, manifest), extras=self.extras, page=self.page)
         from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module

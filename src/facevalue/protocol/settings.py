@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.types import OptionValue
 
 Options = Mapping[str, OptionValue]
@@ -28,17 +28,73 @@ class Setting:
         Its type is the setting's type.
     choices:
         Allowed values, if they are few.
+    needs:
+        Settings without any of which it would have no effect: "manifest", or "task=form" for one value of one. A list
+        that is empty stands for all values.
+    excludes:
+        Settings beside which it would have no effect, written alike.
 
     Examples
     --------
-    >>> Setting("people", "Faces to draw.", "20").default
-    '20'
+    >>> Setting("root", "The folder of the pictures.", "", needs=("manifest",)).default
+    ''
     """
 
     name: str
     help: str
     default: OptionValue
     choices: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """As on the command line."""
+        return _option(self.name)
+
+
+def check_together(settings: Sequence[Setting], options: Options) -> None:
+    """Refuse settings that would be ignored beside the others.
+
+    Raises
+    ------
+    SettingError
+        Names the setting, and what it goes with.
+
+    Examples
+    --------
+    >>> root = Setting("root", "The folder of the pictures.", "", needs=("manifest",))
+    >>> check_together([root, Setting("manifest", "The list.", "")], {"root": "pictures", "manifest": ""})
+    Traceback (most recent call last):
+    facevalue.errors.SettingError: --root has no effect without --manifest: give it too, or leave out --root.
+    """
+    for setting in settings:
+        if options[setting.name] == setting.default:
+            continue
+        option = setting.option
+        for other in setting.excludes:
+            if _is(options, other):
+                raise SettingError(f"{option} has no effect beside {_option(other)}: leave out one of the two.")
+        if setting.needs and not any(_is(options, other) for other in setting.needs):
+            *others, last = [_option(other) for other in setting.needs]
+            what = f"{', '.join(others)} or {last}" if others else last
+            raise SettingError(
+                f"{option} has no effect without {what}: give {'one' if others else 'it'} too, or leave out {option}."
+            )
+
+
+def _is(options: Options, other: str) -> bool:
+    name, _, value = other.partition("=")
+    found = options[name]
+    if not value:
+        return bool(found)
+    listed = found if isinstance(found, list) else [str(found)]
+    return not listed or folded(value) in map(folded, listed)
+
+
+def _option(other: str) -> str:
+    name, _, value = other.partition("=")
+    return f"--{name.replace('_', '-')}{' ' if value else ''}{value}"
 
 
 def seed_setting(*default: int) -> Setting:
@@ -155,7 +211,9 @@ def face_counts(text: str) -> dict[str, int]:
     ({'male': 274, 'female': 226}, {'male': 3, 'female': 2})
     """
     text = text.replace(" ", "")
-    if text.isdigit() and len(text) <= 6:
+    if any(len(digits) > 6 for digits in re.findall(r"\d+", text)):
+        raise DataError(f"{text[:40]} is too many faces: at most 999,999 are drawn, such as 60, or 274M,226F.")
+    if text.isdigit():
         counts = {"male": (int(text) + 1) // 2, "female": int(text) // 2}
     else:
         match = _FACES.fullmatch(text)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -204,7 +204,8 @@ class Folder(Listed):
         """Where they are, and what they are."""
         return (
             Setting("folder", "The folder with a folder per set, and in it a picture per level.", self.path),
-            *super().settings[1:],
+            replace(_FILES[1], excludes=("folder",)),
+            super().settings[2],
         )
 
     def table(self, options: Options) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from facevalue.protocol import aggregate
 from facevalue.protocol.aggregate import Aggregate, Axes, level_codes
 from facevalue.protocol.sets import Sets
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY
-from facevalue.stimuli.stylisticbias_folders import known_attribute
+from facevalue.studies.stylisticbias.folders import known_attribute
 from facevalue.studies.stylisticbias.measures import UNIT
 
 

@@ -19,7 +19,7 @@ from facevalue.protocol.blocks import (
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Section
 from facevalue.stimuli.drawn import FULL_BODY
-from facevalue.stimuli.stylisticbias_folders import known_attribute
+from facevalue.studies.stylisticbias.folders import known_attribute
 
 CUE = ("attribute", "variation")
 _GROUP = ("dimension", "group")

@@ -11,7 +11,7 @@ from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.stylisticbias_folders import (
+from facevalue.studies.stylisticbias.folders import (
     known_attribute,
     known_gender,
     known_variation,
@@ -30,8 +30,6 @@ _WHY = {
 def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The manifest that the settings ask for, and what of the pictures at hand its grid leaves out."""
     attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
-    if options["manifest"] and options["folders"]:
-        raise DataError("Give either a manifest or the authors' folders, not both.")
     if options["manifest"]:
         root = Path(str(options["root"])) if options["root"] else None
         frame = read_manifest(Path(str(options["manifest"])), root=root, required=("identity",))

@@ -53,13 +53,22 @@ TOGETHER = ("identity",)
 """A base and its variations are compared, so that all pictures of a face are asked together."""
 WHOLE = "one face in one scenario, with all its variations"
 
+OWN = ("manifest", "folders")
+"""Settings that show pictures which are not drawn."""
 SETTINGS = (
-    Setting("faces", "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.", "274M,226F"),
+    Setting(
+        "faces",
+        "Base faces to draw: 274M,226F as in the paper, or a number to split evenly.",
+        "274M,226F",
+        excludes=OWN,
+    ),
     Setting("manifest", "Judge your own images instead: a CSV, JSONL or Parquet manifest.", ""),
-    Setting("folders", "Judge the authors' images: the folder with their *_metadata.json files.", ""),
-    Setting("root", "The folder that image paths are relative to; the manifest's own by default.", ""),
-    Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind)),
-    Setting("faces_seed", "Which faces are drawn.", 1),
+    Setting(
+        "folders", "Judge the authors' images: the folder with their *_metadata.json files.", "", excludes=("manifest",)
+    ),
+    Setting("root", "The folder that image paths are relative to; the manifest's own by default.", "", needs=OWN),
+    Setting("kind", "What your own images are.", "unstated", tuple(k.value for k in Kind), needs=OWN),
+    Setting("faces_seed", "Which faces are drawn.", 1, excludes=OWN),
     Setting(
         "grid",
         "Variations to judge: the 34 that the paper keeps, or all 55 it lists (Table 10). Cues of your own are "

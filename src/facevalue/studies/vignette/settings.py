@@ -15,6 +15,8 @@ PROMPTS = ("paper", "two-options", "released")
 PAPER, TWO, RELEASED = PROMPTS
 """Whose questions and options: the paper's by A.3, the paper's by 4.2, those of the authors' code."""
 
+OWN = ("manifest", "folder", "pata")
+"""Settings that show pictures which are not drawn."""
 SETTINGS = (
     Setting("paradigm", "Only these paradigms (factuality,perception,stereotype,decision).", []),
     Setting("dimension", "Only these dimensions (ability,age,gender,nationality,race,religion ...).", []),
@@ -27,20 +29,36 @@ SETTINGS = (
         "What is shown: the part of the study that FaceValue can draw, or nothing (plans, text, simulated models).",
         "drawn",
         ("drawn", "none"),
+        excludes=OWN,
     ),
-    Setting("people", "How many different people are drawn as each identity, 1 to 5.", 4),
+    Setting(
+        "people",
+        "How many different people are drawn as each identity, 1 to 5.",
+        4,
+        excludes=(*OWN, "pictures=none"),
+    ),
     Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", ""),
-    Setting("folder", "Show the authors' pictures: the folder with individual_images, or with paired pictures.", ""),
-    Setting("pata", "Show PATA's photographs: its list of scene_race_gender_age|URL lines.", ""),
-    Setting("root", "The folder that image paths are relative to; that of the file by default.", ""),
-    Setting("kind", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind)),
-    Setting("pairs", "Most picture pairs of two identities where there are several pictures of each.", 20),
+    Setting(
+        "folder",
+        "Show the authors' pictures: the folder with individual_images, or with paired pictures.",
+        "",
+        excludes=OWN[:1],
+    ),
+    Setting("pata", "Show PATA's photographs: its list of scene_race_gender_age|URL lines.", "", excludes=OWN[:2]),
+    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=OWN),
+    Setting("kind", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=OWN),
+    Setting("pairs", "Most picture pairs of two identities where there are several pictures of each.", 20, needs=OWN),
     Setting(
         "reference", "What options name: the identities, left and right (position), or both in turn.", ["identity"]
     ),
     Setting("wording", "Wordings of the questions: 1 is the paper's, 2 and 3 its paraphrases (Table 11).", ["1"]),
     Setting("shown", "Ask about the picture (image), without it (text), or both in turn.", ["image"]),
-    Setting("roles", "The authors' role questions (a JSON file) instead of FaceValue's own.", ""),
+    Setting(
+        "roles",
+        "The authors' role questions (a JSON file) instead of FaceValue's own.",
+        "",
+        needs=("paradigm=decision",),
+    ),
     Setting("overlaps", "Pairs of overlapping identities (beautiful, attractive).", "keep", ("keep", "drop")),
     Setting(
         "prompts",

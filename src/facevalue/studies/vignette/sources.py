@@ -18,9 +18,9 @@ from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
 from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
-from facevalue.stimuli.vignette_files import CONTRASTS, Names, read_individuals, read_pairs
 from facevalue.studies.vignette.design import Cast
-from facevalue.studies.vignette.settings import RELEASED, Selection, selection
+from facevalue.studies.vignette.folders import CONTRASTS, Names, read_individuals, read_pairs
+from facevalue.studies.vignette.settings import OWN, RELEASED, Selection, selection
 from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, released_word, wording
 from facevalue.types import OptionValue
 
@@ -30,7 +30,6 @@ PATA_ACTIVITIES = ("cooking", "programming")
 """What PATA is asked about unless activities are named, as in the paper (A.6)."""
 UNSTATED = "unstated"
 """Gender of pictures whose manifest doesn't say."""
-_OWN = ("manifest", "folder", "pata")
 _COLUMNS = ("image", "gender", "dimension", "identity", "activity")
 _SHOWN = 5
 _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."
@@ -74,9 +73,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     UnknownNameError
         A name that there isn't.
     """
-    given = [name for name in _OWN if options[name]]
-    if len(given) > 1:
-        raise DataError(f"Give one of --{given[0]} and --{given[1]}, not both.")
+    given = [name for name in OWN if options[name]]
     if not given:
         return _ours(options, manifest)
     frame = manifest
@@ -111,7 +108,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
 def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int) -> Source:
     """Where the stimuli come from."""
     size = RELEASED_SIZE if options["prompts"] == RELEASED else None
-    if not any(options[name] for name in _OWN):
+    if not any(options[name] for name in OWN):
         if options["pictures"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
             return NoPicture()
         return PairSource(DrawnPeople(default_cache()), _named, shuffle, size)
@@ -134,7 +131,7 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
 
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """The options with the pictures' folder spelled out, so that the study can be built again from anywhere."""
-    if options["root"] or not any(options[name] for name in _OWN):
+    if options["root"] or not any(options[name] for name in OWN):
         return dict(options)
     folder = Path(str(options["folder"] or "")) if options["folder"] else None
     root = folder or Path(str(options["manifest"] or options["pata"])).parent

@@ -15,9 +15,9 @@ from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.mixed import MixedSource
-from facevalue.stimuli.visbias_folders import read_visbias_folders
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
+from facevalue.studies.visbias.folders import read_visbias_folders
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
 from facevalue.types import OptionValue
 
@@ -55,8 +55,6 @@ def read_pictures(
     UnknownNameError
         A level or group that there isn't.
     """
-    if options["folder"] and options["manifest"]:
-        raise DataError("Give one of --folder and --manifest, not both.")
     drawn = not (options["folder"] or options["manifest"])
     left_out = _NOT_DRAWN if drawn else ()
     if manifest is not None:

@@ -8,7 +8,7 @@ import pytest
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.images import ImageFiles
 from facevalue.stimuli.manifest import read_manifest, write_manifest
-from facevalue.stimuli.visbias_folders import groups, read_visbias_folders
+from facevalue.studies.visbias.folders import groups, read_visbias_folders
 from facevalue.studies.visbias.tables import Level, genders, occupations, races
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.stylisticbias_folders import GRID, PEOPLE, read_stylisticbias_folders
+from facevalue.studies.stylisticbias.folders import GRID, PEOPLE, read_stylisticbias_folders
 
 PERSON = {"age": "young adult", "gender": "female", "ethnicity": "Middle Eastern", "body": "normal"}
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli import vignette_files as module
-from facevalue.stimuli.vignette_files import Names, missing_pictures, read_individuals, read_pairs
+from facevalue.studies.vignette import folders as module
+from facevalue.studies.vignette.folders import Names, missing_pictures, read_individuals, read_pairs
 
 AGE = {"little boy": "little", "male adolescent": "adolescent", "old man": "old", "middle-aged man": "middle aged"}
 LOOKS = "physical traits"
