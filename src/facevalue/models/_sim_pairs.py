@@ -23,18 +23,9 @@ ABSTAIN = 1.5
 
 
 class Preferences:
-    """Planted preferences for identities and activities.
+    """Planted preferences for identities and activities; see `sim.Planted` for their sizes.
 
-    Parameters
-    ----------
-    effect, none:
-        SD of an identity's preference on the logit scale, and the share of identities without any.
-    image:
-        SD between picture pairs, half of it common to all questions about a pair.
-    knowledge:
-        How much more the right answer weighs, where there is one.
-    normal, uniform:
-        Draws by key.
+    Half of what differs between picture pairs (`image`) is common to all questions about a pair.
     """
 
     def __init__(self, effect: float, none: float, image: float, knowledge: float, normal: Draw, uniform: Draw) -> None:
@@ -47,17 +38,7 @@ class Preferences:
         self._known: dict[tuple[str, ...], float] = {}
 
     def preference(self, group: str, level: str, scenario: str, activity: str) -> float:
-        """How much a level is preferred in a scenario: half of it whatever the activity.
-
-        Parameters
-        ----------
-        group:
-            Dimension of an identity, or "activity".
-        level:
-            The identity or activity.
-        scenario, activity:
-            What is asked, and about what.
-        """
+        """How much a level is preferred in a scenario: half of it whatever the activity."""
         key = (group, level, scenario, activity)
         if key not in self._known:
             if self._effect == 0 or self._uniform("pair none", group, level) < self._none:

@@ -54,15 +54,7 @@ _OPEN = "to be filled in later"
 
 
 class Writer:
-    """Writes comparisons, descriptions and forms.
-
-    Parameters
-    ----------
-    utilities:
-        What is planted, with what is random between people and pictures.
-    uniforms:
-        Draws that depend on trial and repeat alone.
-    """
+    """Writes comparisons, descriptions and forms. `uniforms` are draws that depend on trial and repeat alone."""
 
     def __init__(self, utilities: Utilities, uniforms: Uniforms) -> None:
         self._utilities = utilities
@@ -70,14 +62,10 @@ class Writer:
         self._form = lru_cache(maxsize=8)(_fields)
 
     def leaning(self, requests: Sequence[Request]) -> Array:
-        """Utilities of the answers to comparisons, in the order in which each question lists them.
+        """Utilities of the answers to comparisons, (requests, 2), in the order in which each question lists them.
 
         Each of two people has a standing of their own in what is asked. The one who is asked about is shown first; the
         question's factor `asked_about` says whether that is the one whose factors end in `_1` or in `_2`.
-
-        Returns
-        -------
-        Shape (requests, 2).
         """
         scenarios = list(dict.fromkeys(scenario_of(request) for request in requests))
         people = [

@@ -36,24 +36,10 @@ _REFUSED, _GIBBERISH = -1, -2
 class Planted:
     """What is planted in a respondent. Standard deviations and biases are on the logit scale.
 
-    Attributes
-    ----------
-    seed:
-        Which table of effects, and which replies.
-    effect:
-        SD of a level's effect on a scenario, for levels that have one.
-    none:
-        Share of factor levels without any effect.
-    identity:
-        SD between people, per scenario.
-    image:
-        SD between pictures of one person, per scenario: what makes an effect differ from face to face.
-    position, letter:
-        Preference for the option shown first, and for the one labelled (a).
-    refusal, gibberish:
-        Share of replies that refuse, or mean nothing.
-    knowledge:
-        How much more the right answer weighs than each other one, where a question has a right answer.
+    `effect` is the SD of a level's effect on a scenario; a share `none` of levels has none. `identity` is the SD
+    between people, and `image` between pictures of one person, per scenario: it makes an effect differ from face to
+    face. `position` and `letter` prefer the option shown first, and the one labelled (a). `refusal` and `gibberish` are
+    shares of replies. `knowledge` is how much more the right answer weighs than each other one, where there is one.
     """
 
     seed: int = 0
@@ -79,13 +65,7 @@ PRESETS: dict[str, Planted] = {
 
 
 class Respondent:
-    """Turns planted effects into utilities and utilities into replies, vectorised.
-
-    Parameters
-    ----------
-    planted:
-        What is planted.
-    """
+    """Turns planted effects into utilities and utilities into replies, vectorised."""
 
     def __init__(self, planted: Planted) -> None:
         self.planted = planted
@@ -103,11 +83,9 @@ class Respondent:
     def effects(
         self, factors: Sequence[Mapping[str, str | None]], scenarios: Sequence[str], options: Sequence[str]
     ) -> Array:
-        """Planted utilities of options, without what is random between people and pictures.
+        """Planted utilities, (stimuli, scenarios, options), without what is random between people and pictures.
 
-        Returns
-        -------
-        Shape (stimuli, scenarios, options). A difference of two utilities is a logit.
+        A difference of two utilities is a logit.
         """
         out = np.zeros((len(factors), len(scenarios), len(options)))
         for name in {name for f in factors for name in f if name not in _NO_EFFECT}:
@@ -123,12 +101,7 @@ class Respondent:
     def utilities(
         self, factors: Sequence[Mapping[str, str | None]], scenarios: Sequence[str], options: Sequence[str]
     ) -> Array:
-        """Utilities of options for stimuli and scenarios: planted effects, person and picture.
-
-        Returns
-        -------
-        Shape (stimuli, scenarios, options).
-        """
+        """Utilities of options, shape (stimuli, scenarios, options): planted effects, person and picture."""
         p = self.planted
         out = self.effects(factors, scenarios, options)
         for sd, key in ((p.identity, "identity"), (p.image, "image")):
@@ -148,15 +121,7 @@ class Respondent:
         return Preferences(p.effect, p.none, p.image, p.knowledge, normal, uniform)
 
     def probabilities(self, utilities: Array, letter: npt.NDArray[np.int64]) -> Array:
-        """Chance of each option, given a valid answer.
-
-        Parameters
-        ----------
-        utilities:
-            Shape (n, options), in the order shown.
-        letter:
-            Shape (n,): which of the options is labelled (a); -1 for none.
-        """
+        """Chance of each option as shown, (n, options), given a valid answer; `letter` is the place of (a), or -1."""
         u = utilities.copy()
         u[:, 0] += self.planted.position
         has = letter >= 0
@@ -199,13 +164,7 @@ class Respondent:
 
 
 class SimModel:
-    """`sim/NAME`: a simulated respondent as a model.
-
-    Parameters
-    ----------
-    name:
-        One of `PRESETS`, with `@SEED` for another table of effects: "default", "null@7".
-    """
+    """`sim/NAME`: a simulated respondent as a model, one of `PRESETS`, with `@SEED` for other effects ("null@7")."""
 
     def __init__(self, name: str) -> None:
         preset, _, seed = name.partition("@")

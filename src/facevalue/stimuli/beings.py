@@ -14,14 +14,7 @@ DARK = "#2b211d"
 class Look(NamedTuple):
     """What changes from one drawing of a species to the next.
 
-    Attributes
-    ----------
-    skin, shade:
-        Of the face, and of ears, nose and neck.
-    hair, cloth, trim:
-        Colours of hair (or fins), clothes, and what is on them.
-    cut:
-        Which of two ways hair, headgear and face are drawn.
+    `shade` is of ears, nose and neck; `hair` may be fins; `cut` is one of two ways to draw hair, headgear and face.
     """
 
     skin: str
@@ -252,13 +245,7 @@ def _looks(species: str) -> list[Look]:
 
 
 def presentations(species: str) -> tuple[str | None, ...]:
-    """How a species is drawn.
-
-    Examples
-    --------
-    >>> presentations("orc"), presentations("murloc")
-    (('woman', 'man'), (None,))
-    """
+    """How a species is drawn."""
     return (None,) if species == "murloc" else (WOMAN, MAN)
 
 

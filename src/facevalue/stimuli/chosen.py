@@ -8,8 +8,6 @@ import polars as pl
 def levels(frame: pl.DataFrame, column: str) -> list[str]:
     """Levels of a column and, of pairs, of the same column on either side, in the order in which they come.
 
-    Examples
-    --------
     >>> levels(pl.DataFrame({"identity_1": ["old", "sick"], "identity_2": ["young", "old"]}), "identity")
     ['old', 'sick', 'young']
     """
@@ -22,8 +20,6 @@ def levels(frame: pl.DataFrame, column: str) -> list[str]:
 def narrowed(frame: pl.DataFrame, chosen: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """The rows with these levels, where any are chosen; of pairs those of which both sides have them.
 
-    Examples
-    --------
     >>> pairs = pl.DataFrame({"identity_1": ["old", "sick"], "identity_2": ["young", "old"]})
     >>> narrowed(pairs, {"identity": ["old", "young"], "activity": []}).rows()
     [('old', 'young')]

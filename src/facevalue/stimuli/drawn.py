@@ -25,21 +25,11 @@ COLUMNS = ("image", "identity", "set", "attribute", "variation", "gender", "age"
 def portrait_manifest(
     identities: Sequence[Identity], variations: Mapping[str, Sequence[tuple[str, str]]], *, control: bool = False
 ) -> pl.DataFrame:
-    """Describe a counterfactual set for each identity: the base face, and one image per variation.
+    """Describe a counterfactual set for each identity: the base face, and one image per variation of its gender.
 
-    Parameters
-    ----------
-    identities:
-        Who is drawn.
-    variations:
-        Per gender the (attribute, value) changes to draw.
-    control:
-        Whether those with a change that is shown full-body are drawn full-body in plain clothes, too (`CONTROL`).
-
-    Returns
-    -------
     One row per image with the columns `COLUMNS`; base faces have null `attribute` and `variation`. Base faces come
-    first, then attribute by attribute, so that the rows of a design's block are neighbours; controls come last.
+    first, then attribute by attribute, so that the rows of a design's block are neighbours. With `control`, those with
+    a change that is shown full-body come last, full-body in plain clothes (`CONTROL`).
     """
     rows: list[tuple[Identity, str | None, str | None]] = [(who, None, None) for who in identities]
     for change in dict.fromkeys(change for changes in variations.values() for change in changes):
@@ -63,15 +53,7 @@ def draw_identities(counts: Mapping[str, int], seed: int) -> list[Identity]:
 
 
 class PortraitSource:
-    """Draws the portraits of a manifest.
-
-    Parameters
-    ----------
-    manifest:
-        As made by `portrait_manifest`.
-    folder:
-        Where finished PNGs are kept; None keeps only the last few, in memory.
-    """
+    """Draws the portraits of a `portrait_manifest`; keeps PNGs in a folder, without one the last few in memory."""
 
     kind = Kind.ILLUSTRATED
 
@@ -122,9 +104,7 @@ def _shown(attribute: str | None, variation: str | None) -> tuple[tuple[str, str
 def draw_all(manifest: pl.DataFrame, folder: Path) -> Iterator[int]:
     """Draw every portrait of a manifest into a folder, one process per core; those already there are left alone.
 
-    Yields
-    ------
-    How many were drawn, as they are.
+    Yields 1 for each, as it is drawn.
     """
     source = PortraitSource(manifest)
     rows = manifest.iter_rows(named=True)

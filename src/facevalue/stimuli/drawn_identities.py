@@ -13,20 +13,9 @@ GENDERS: tuple[str, ...] = ("male", "female")
 class Look:
     """How an identity differs from the base person of its gender.
 
-    Parameters
-    ----------
-    change:
-        An attribute of a portrait and its value.
-    age, skin_tone, build:
-        Levels of the portraits where they are not the base person's.
-    gender:
-        The gender drawn, where the identity is one.
-    sign:
-        A name in `drawn_signs.SIGNS`.
-    occupation:
-        One of the Noto artwork; then nothing else is set.
-    genders:
-        For whom it is drawn.
+    `change` is an attribute of a portrait and its value; `gender` the one drawn, where the identity is one; `sign` a
+    name in `drawn_signs.SIGNS`; `occupation` one of the Noto artwork, and then nothing else is set. Drawn for `genders`
+    only.
     """
 
     change: tuple[str, str] | None = None
@@ -185,42 +174,16 @@ _MALE_ONLY = ("handsome", "bearded", "clean-shaven")
 
 
 def drawable(gender: str, dimension: str) -> tuple[str, ...]:
-    """Return the identities that are drawn.
+    """Return the identities of a dimension that are drawn.
 
-    Parameters
-    ----------
-    gender:
-        "male" or "female". Both identities of the dimension gender stand under "male", as in Table 8.
-    dimension:
-        A key of `LOOKS`.
-
-    Raises
-    ------
-    UnknownNameError
-        No such gender or dimension.
-
-    Examples
-    --------
-    >>> drawable("male", "age"), drawable("female", "religion")
-    (('old', 'young', 'middle aged'), ('muslim', 'christian'))
+    Both identities of the dimension gender stand under "male", as in Table 8.
     """
     _known(gender, dimension)
     return tuple(name for name, look in LOOKS[dimension].items() if gender in look.genders)
 
 
 def left_out(gender: str, dimension: str) -> Mapping[str, str]:
-    """Return the identities of Table 6 that are not drawn, each with a sentence that says why.
-
-    Raises
-    ------
-    UnknownNameError
-        No such gender or dimension.
-
-    Examples
-    --------
-    >>> left_out("male", "physical traits")["obese"]
-    "Would be the same drawing as 'fat'."
-    """
+    """Return the identities of Table 6 that are not drawn, each with a sentence that says why."""
     drawn = drawable(gender, dimension)
     return {
         name: reason

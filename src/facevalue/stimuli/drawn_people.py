@@ -72,20 +72,9 @@ class DrawnPeople:
 
     A picture is named "gender|dimension|identity|activity", with "|2" to "|5" behind it where it is not of the first of
     `PEOPLE`; no activity means a portrait. Within a dimension all are drawn in one style, and portraits of one number
-    are of one and the same person but for the identity's own mark.
+    are of one and the same person but for the identity's own mark. PNGs are kept in a folder, named by content
+    (`drawn.default_cache()`); without one the last few stay in memory.
 
-    Parameters
-    ----------
-    folder:
-        Where finished PNGs are kept, named by content (`drawn.default_cache()`); None keeps the last few in memory.
-
-    Raises
-    ------
-    DataError
-        The folder cannot be made.
-
-    Examples
-    --------
     >>> people = DrawnPeople()
     >>> people.pixels("female|age|old|cooking").shape
     (512, 512, 3)
@@ -119,36 +108,16 @@ class DrawnPeople:
         return NOT_DRAWN
 
     def digest(self, picture: str) -> str:
-        """Return a hash of all that the picture depends on, without drawing it.
-
-        Raises
-        ------
-        DataError, UnknownNameError
-            As `check`.
-        """
+        """Return a hash of all that the picture depends on, without drawing it."""
         _split(picture)
         return blake2b(f"{_tables()}|{picture}".encode(), digest_size=20).hexdigest()
 
     def pixels(self, picture: str) -> npt.NDArray[np.uint8]:
-        """Return a picture as an array of shape (512, 512, 3), red green blue, that cannot be written to.
-
-        Raises
-        ------
-        DataError, UnknownNameError
-            As `check`; or the folder cannot be written.
-        """
+        """Return a picture as an array of shape (512, 512, 3), red green blue, that cannot be written to."""
         return self._pixels(picture)
 
     def check(self, pictures: Iterable[str]) -> None:
-        """Raise for the first picture that is not drawn.
-
-        Raises
-        ------
-        UnknownNameError
-            A gender, dimension, identity or activity that does not exist.
-        DataError
-            An identity or activity that is left out, with its reason; or a name that has other parts.
-        """
+        """Raise for the first picture that is not drawn: its name is unknown, or it is left out, with the reason."""
         for picture in dict.fromkeys(pictures):
             _split(picture)
 
@@ -161,13 +130,7 @@ class DrawnPeople:
 
 
 def picture_svg(picture: str) -> str:
-    """Return a picture as an SVG document.
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        As `DrawnPeople.check`.
-    """
+    """Return a picture as an SVG document."""
     gender, dimension, identity, activity, number = _split(picture)
     look = LOOKS[dimension][identity]
     if look.occupation:
@@ -183,14 +146,7 @@ def picture_svg(picture: str) -> str:
 def draw(pictures: Sequence[str], folder: Path) -> Iterator[int]:
     """Draw pictures into a folder, one process per core; those already there are left alone.
 
-    Yields
-    ------
-    How many were looked at, as they are.
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        As `DrawnPeople.check`, before anything is drawn; or the folder cannot be written.
+    Yields how many were looked at, as they are. All names are checked before anything is drawn.
     """
     wanted = list(dict.fromkeys(pictures))
     DrawnPeople().check(wanted)

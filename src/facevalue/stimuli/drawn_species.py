@@ -18,20 +18,7 @@ SPECIES = ("orc", "murloc", "goblin", "dwarf", "elf")
 
 
 def species_svg(species: str, presentation: str | None, variant: int) -> str:
-    """Return a being as an SVG document, on white.
-
-    Parameters
-    ----------
-    species, presentation:
-        As in the manifest.
-    variant:
-        Which drawing, from 0.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such being, or none in this presentation.
-    """
+    """Return a being of the manifest as an SVG document, on white; variants count from 0."""
     if species not in SPECIES:
         raise UnknownNameError("drawn species", species, SPECIES)
     if presentation not in presentations(species):
@@ -42,15 +29,8 @@ def species_svg(species: str, presentation: str | None, variant: int) -> str:
 def species_manifest() -> pl.DataFrame:
     """List the drawn beings.
 
-    Returns
-    -------
     One row per image, text columns: `image` ("elf/woman/1", "murloc/3"), `identity` (the image), `set` (null),
     `species`, `presentation` ("woman", "man"; null for murlocs).
-
-    Examples
-    --------
-    >>> species_manifest().height
-    40
     """
     rows = [(image, image, None, species, how) for image, (species, how, _) in _listed()]
     columns = ("image", "identity", "set", "species", "presentation")

@@ -90,13 +90,7 @@ _KEEP = 64  # pictures that stay in memory: some 40 kB each
 
 
 class DrawnImages:
-    """Pictures that are drawn when they are looked at, on white, 512 pixels wide and high.
-
-    Parameters
-    ----------
-    svgs:
-        For each image id, what returns its SVG document.
-    """
+    """Pictures that are drawn when they are looked at, on white, 512 pixels wide and high."""
 
     kind = Kind.ILLUSTRATED
 
@@ -106,27 +100,13 @@ class DrawnImages:
         self._digest = lru_cache(maxsize=None)(self._hash)
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        """Return the image `levels["image"]`; nothing is drawn before it is looked at.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such image.
-        """
+        """Return the image `levels["image"]`; nothing is drawn before it is looked at."""
         image = self._known(levels.get("image"))
         factors = {name: level for name, level in levels.items() if name not in ("trial", "block")}
         return Stimulus(str(number), self._digest(image), factors, partial(self._image, image))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Drawings cannot be missing; only the names are looked at.
-
-        Raises
-        ------
-        DataError
-            There are no images to check.
-        UnknownNameError
-            There is no such image.
-        """
+        """Drawings cannot be missing; only the names are looked at."""
         if not levels.get("image"):
             raise DataError("No images to check: the stimuli have no column 'image'.")
         for image in dict.fromkeys(levels["image"]):
@@ -155,18 +135,7 @@ def on_white(svg: str) -> str:
 
 
 def worker_svg(occupation: str, gender: str, tone: str) -> str:
-    """Return a person of an occupation as an SVG document, on white.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such occupation, gender or skin tone.
-
-    Examples
-    --------
-    >>> worker_svg("lawyer", "female", "dark") == worker_svg("lawyer", "female", "light")
-    False
-    """
+    """Return a person of an occupation as an SVG document, on white."""
     if occupation not in OCCUPATIONS:
         raise UnknownNameError("drawn occupation", occupation, OCCUPATIONS)
     if gender not in GENDERS:
@@ -183,15 +152,8 @@ def worker_svg(occupation: str, gender: str, tone: str) -> str:
 def worker_manifest() -> pl.DataFrame:
     """List the drawn workers.
 
-    Returns
-    -------
     One row per image, text columns: `image` ("cook/female/dark"), `identity` and `set` ("cook/female": the tones of a
     drawing are one counterfactual set), `occupation`, `gender`, `skin_tone`.
-
-    Examples
-    --------
-    >>> worker_manifest().height == 7 * 2 * 5
-    True
     """
     rows = [
         (f"{occupation}/{gender}/{tone}", *[f"{occupation}/{gender}"] * 2, occupation, gender, tone)

@@ -45,25 +45,8 @@ _KEEP = 32  # pictures that stay in memory: some 80 kB each
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form, some fields filled in.
+    """A form: its labels as printed, from top to bottom, and what is filled in, by label.
 
-    Attributes
-    ----------
-    order:
-        The fields' labels as printed, from top to bottom.
-    filled:
-        What is filled in, by label.
-
-    Raises
-    ------
-    DataError
-        No field or too many, a field that is there twice or without a label, an empty value, or a text that is not
-        printable.
-    UnknownNameError
-        A value for a field that the form doesn't have.
-
-    Examples
-    --------
     >>> print(text_form(Form(("Age", "Gender"), {"Gender": "Female"})))
     PERSONAL INFORMATION FORM
     Draft. Please complete all fields.
@@ -102,29 +85,10 @@ def forms(
 ) -> tuple[Form, ...]:
     """Draw up forms as the paper does: `count` of them, each in every cyclic order of its fields.
 
-    Parameters
-    ----------
-    attributes:
-        The choices of each field, by its label, in the order of the first cyclic order.
-    count:
-        Forms that are drawn up.
-    seed:
-        Of what is filled in. The first forms are the same whatever the count.
-    filled:
-        Fields of each that are filled in, drawn at random without replacement, each with one of its choices.
+    `attributes` are the choices of each field, by its label. Fields to be `filled` are drawn at random without
+    replacement, each with one of its choices. Form number f n + k is form f, its n fields beginning with field k; all
+    orders of a form have the same values. The first forms of a seed are the same whatever the count.
 
-    Returns
-    -------
-    `count` x `len(attributes)` forms: number f n + k is form f, its n fields beginning with field k. All orders of a
-    form have the same values.
-
-    Raises
-    ------
-    DataError
-        A number out of bounds, or an attribute without choices.
-
-    Examples
-    --------
     >>> choices = {"Age": ["young", "old"], "Children": ["Yes", "No"], "Hobby": ["Art", "Chess"]}
     >>> made = forms(choices, 2, seed=1, filled=1)
     >>> [form.order[0] for form in made], made[0].filled == made[2].filled
@@ -155,13 +119,6 @@ def cyclic_forms(attributes: tuple[tuple[str, tuple[str, ...]], ...], count: int
     """Draw forms up, `count` for each cyclic order of the fields (section 3.4), each filled in anew.
 
     Forms that shared what is filled in would not be independent, and 400 of them would count as 20.
-
-    Examples
-    --------
-    >>> choices = ("Age", ("young", "old")), ("Children", ("Yes", "No")), ("Hobby", ("Art", "Chess")),
-    >>> made = cyclic_forms((*choices, ("Pet", ("Cat", "Dog")), ("Food", ("Rice", "Bread"))), 2, seed=1)
-    >>> len(made), made[1].order[0], len(made[1].filled), made[0].filled == made[5].filled
-    (10, 'Children', 5, False)
     """
     orders = len(attributes)
     made = forms(dict(attributes), count * orders, seed)
@@ -178,11 +135,6 @@ def form_svg(form: Form) -> str:
     """Return a form as an SVG document, 1,000 units wide.
 
     Labels and values are outlines of letters; each field also has them as its title, for screen readers.
-
-    Raises
-    ------
-    DataError
-        A label or value is too long, or has characters that can't be drawn.
     """
     pen = Lettering()
     right, bottom = WIDTH - _MARGIN, _TOP + _ROW * len(form.order)
@@ -215,20 +167,7 @@ def form_svg(form: Form) -> str:
 
 
 def form_png(form: Form, width: int = WIDTH) -> bytes:
-    """Return a form as PNG.
-
-    Parameters
-    ----------
-    form:
-        What to draw.
-    width:
-        In pixels; the height follows from the number of fields: 1,296 for 20 fields at 1,000 pixels.
-
-    Raises
-    ------
-    DataError
-        As `form_svg`; or the width is out of bounds.
-    """
+    """Return a form as PNG; the height follows from the number of fields: 1,296 for 20 at a width of 1,000."""
     if width not in _WIDTHS:
         raise DataError(f"A form is {_WIDTHS[0]} to {_WIDTHS[-1]:,} pixels wide, not {width:,}.")
     high = round(_height(form) * width / WIDTH)
@@ -236,21 +175,9 @@ def form_png(form: Form, width: int = WIDTH) -> bytes:
 
 
 class FormSource:
-    """Shows forms, drawn when they are looked at.
+    """Shows forms, drawn when they are looked at, `width` pixels wide.
 
     Where a stimulus has the level "text" of a factor `shown`, no picture is shown: the form is in the question.
-
-    Parameters
-    ----------
-    forms:
-        As `forms` draws them up.
-    width:
-        Of the pictures, in pixels.
-
-    Raises
-    ------
-    DataError
-        The width is out of bounds.
     """
 
     kind = Kind.ILLUSTRATED
@@ -263,25 +190,13 @@ class FormSource:
         self._image = lru_cache(maxsize=_KEEP)(self._draw)
 
     def form(self, number: str | None) -> Form:
-        """Return a form by its number in the sequence, the level of the factor `form`.
-
-        Raises
-        ------
-        DataError
-            There is no form of that number.
-        """
+        """Return a form by its number in the sequence, the level of the factor `form`."""
         if number is None or not number.isdecimal() or int(number) >= len(self._forms):
             raise DataError(f"There is no form {number!r}; forms are numbered 0 to {len(self._forms) - 1}.")
         return self._forms[int(number)]
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        """Return the form `levels["form"]`; nothing is drawn before it is looked at.
-
-        Raises
-        ------
-        DataError
-            There is no form of that number.
-        """
+        """Return the form `levels["form"]`; nothing is drawn before it is looked at."""
         form = self.form(levels.get("form"))
         factors = {name: level for name, level in levels.items() if name not in ("trial", "block")}
         if levels.get("shown") == TEXT:
@@ -289,13 +204,7 @@ class FormSource:
         return Stimulus(str(number), self._digest(form), factors, partial(self._image, str(levels["form"])))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Draw up every form that a run will show.
-
-        Raises
-        ------
-        DataError
-            There is no such form, or it can't be drawn.
-        """
+        """Draw up every form that a run will show."""
         if "form" not in levels:
             raise DataError("No forms to check: the stimuli have no column 'form'.")
         shown = levels.get("shown", [None] * len(levels["form"]))

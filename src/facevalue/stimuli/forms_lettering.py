@@ -40,13 +40,6 @@ def source() -> str:
 def tidy(text: str, style: str) -> str:
     """Return a text as it is drawn: in one line, accents composed.
 
-    Raises
-    ------
-    DataError
-        It has a character that we have no letter for: other than Latin ones, an emoji, a control character.
-
-    Examples
-    --------
     >>> tidy("  Speech/Language   Disorder ", "value")
     'Speech/Language Disorder'
     >>> tidy("日本", "value")
@@ -65,8 +58,6 @@ def tidy(text: str, style: str) -> str:
 def width(text: str, style: str, size: float) -> float:
     """Return how wide a tidy text is at a size, in the units of the size.
 
-    Examples
-    --------
     >>> width("mm", "value", 10), width("ii", "value", 10)  # a typewriter's letters are all as wide
     (11.99, 11.99)
     """
@@ -75,13 +66,7 @@ def width(text: str, style: str, size: float) -> float:
 
 
 def fitted(text: str, style: str, size: float, room: float, smallest: float) -> float:
-    """Return the size at which a tidy text has room, no larger than `size`.
-
-    Raises
-    ------
-    DataError
-        It would have to be smaller than `smallest`.
-    """
+    """Return the size at which a tidy text has room, no larger than `size`; a `DataError` below `smallest`."""
     wide = width(text, style, size)
     if wide <= room:
         return size
@@ -97,21 +82,7 @@ class Lettering:
         self._used: dict[str, str] = {}
 
     def write(self, text: str, x: float, y: float, style: str, size: float, fill: str) -> str:
-        """Return a text as SVG.
-
-        Parameters
-        ----------
-        text:
-            As `tidy` returns it.
-        x, y:
-            Where its first letter begins, and its base line.
-        style:
-            One of `STYLES`.
-        size:
-            Height of a line of text.
-        fill:
-            Its colour.
-        """
+        """Return a tidy text as SVG; its first letter begins at x, and y is its base line."""
         found = _style(style)
         at, parts = 0, []
         for letter in text:

@@ -29,55 +29,24 @@ class Individuals(Protocol):
         ...
 
     def digest(self, picture: str) -> str:
-        """Return a hash of the content of a picture, known without decoding or drawing it where that is possible.
-
-        Raises
-        ------
-        DataError
-            The picture is missing.
-        """
+        """Return a hash of the content of a picture, known without decoding or drawing it where that is possible."""
         ...
 
     def pixels(self, picture: str) -> Pixels:
-        """Return a picture as RGB of shape (height, width, 3), about 512 pixels high, not to be written to.
-
-        Raises
-        ------
-        DataError
-            The picture is missing, or is no picture.
-        """
+        """Return a picture as RGB of shape (height, width, 3), about 512 pixels high, not to be written to."""
         ...
 
     def check(self, pictures: Sequence[str]) -> None:
-        """Look at pictures before they are shown.
-
-        Raises
-        ------
-        DataError
-            Names the first five that are missing or unreadable, and says how many there are.
-        """
+        """Look at pictures before they are shown; a `DataError` names those that are missing or unreadable."""
         ...
 
 
 class FileIndividuals:
-    """Pictures of one person each in the files of a manifest.
+    """Pictures of one person each in the files of a manifest with the columns `image` (unique id) and `path`.
 
     Unlike single images, which are shown as they are, these are decoded: turned as their EXIF orientation says, put on
-    white where they have alpha, and scaled to 512 pixels' height if they are higher.
-
-    Parameters
-    ----------
-    manifest:
-        A frame with the columns `image` (unique id) and `path` (relative to `root`).
-    root:
-        The folder that holds the images. No path, and no link on it, may lead out of it.
-    kind:
-        What kind of pictures these are.
-
-    Raises
-    ------
-    DataError
-        The manifest lacks a column, or the root is no folder.
+    white where they have alpha, and scaled to 512 pixels' height if they are higher. No path, and no link on it, may
+    lead out of the root.
     """
 
     def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED) -> None:
@@ -91,19 +60,11 @@ class FileIndividuals:
         return self._kind
 
     def digest(self, picture: str) -> str:
-        """Return the hash of a file's bytes; errors as for `pixels`, but that it is no image is not found."""
+        """Return the hash of a file's bytes; that it is no image is not found."""
         return self._files.digest(self._files.name(picture))
 
     def pixels(self, picture: str) -> Pixels:
-        """Return a picture as RGB of shape (height, width, 3), at most 512 pixels high.
-
-        Raises
-        ------
-        UnknownNameError
-            No such image in the manifest.
-        DataError
-            The file is missing, too large, outside the root, or no image that a pair can be made of.
-        """
+        """Return a picture as RGB of shape (height, width, 3), at most 512 pixels high."""
         name = self._files.name(picture)
         digest = self._files.digest(name)
         pixels = self._kept.get(digest)
@@ -114,35 +75,12 @@ class FileIndividuals:
         return pixels
 
     def check(self, pictures: Sequence[str]) -> None:
-        """Look at pictures: they exist, their headers can be read, and their sizes are in bounds.
-
-        Raises
-        ------
-        DataError
-            Names the first five that cannot be shown, and says how many there are.
-        """
+        """Look at pictures: they exist, their headers can be read, and their sizes are in bounds."""
         self._files.check(list(dict.fromkeys(pictures)), _check)
 
 
 def decode(data: bytes, name: str) -> Pixels:
-    """Decode a picture for a pair.
-
-    Parameters
-    ----------
-    data:
-        The file's bytes.
-    name:
-        What to call it in errors.
-
-    Returns
-    -------
-    RGB of shape (height, width, 3), upright, on white, at most 512 pixels high.
-
-    Raises
-    ------
-    DataError
-        Not a PNG, JPEG, WebP or GIF image, damaged, too large, too wide or too tall.
-    """
+    """Decode a picture for a pair: RGB of shape (height, width, 3), upright, on white, at most 512 pixels high."""
     _check(data, name)
     try:
         with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:

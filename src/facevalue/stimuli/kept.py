@@ -12,13 +12,6 @@ V = TypeVar("V")
 class Kept(Generic[K, V]):
     r"""The values used last, up to so many bytes of them. Safe for several threads.
 
-    Parameters
-    ----------
-    most:
-        Bytes that the values may take together. A larger value is not kept.
-
-    Examples
-    --------
     >>> kept = Kept[str, bytes](most=8)
     >>> for name in ("a", "b", "c"):
     ...     kept.put(name, bytes(4), 4)

@@ -15,20 +15,8 @@ class MixedSource:
     """Shows what each task needs: levels `image`, `image_1` and `image_2`, or `form` say which.
 
     Pairs are shown in the order in which they are asked about: `image_2` comes first where the level of `order` is
-    `swapped`. The factors of such a stimulus are those of the design, in its order.
-
-    Parameters
-    ----------
-    images:
-        Names of images, and where these come from.
-    kind:
-        What kind of pictures these are.
-    forms:
-        Where forms come from; None if none are asked about.
-    composite:
-        Whether pairs are one picture, side by side, for models that take one image.
-    swapped:
-        Level of `order` at which the two change places.
+    `swapped`. As a `composite` they are one picture, side by side, for models that take one image. The factors of such
+    a stimulus are those of the design, in its order.
     """
 
     def __init__(

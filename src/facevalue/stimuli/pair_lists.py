@@ -22,32 +22,12 @@ def identity_pairs(frame: pl.DataFrame, seed: int, per_cell: int, *, across_gend
     pictures (a + k) mod n_1 and (b + k + floor(k / lcm(n_1, n_2))) mod n_2, counted in an order shuffled by the
     seed, with a and b drawn for the cell.
 
-    Parameters
-    ----------
-    frame:
-        One row per picture, with the columns `image` (unique), `identity` and `activity` (null for portraits); and
-        `gender` and `dimension` if there are any. The order of rows makes no difference.
-    seed:
-        Which draw.
-    per_cell:
-        Most pairs of a cell, 1 or more.
-    across_genders:
-        Whether people of different genders are paired too. Dimensions are never mixed.
+    The frame has one row per picture, in any order: `image` (unique), `identity` and `activity` (null for portraits),
+    and `gender` and `dimension` if there are any. People of different genders are paired with `across_genders` only,
+    and dimensions are never mixed. There is one row per pair: `image_1`, `image_2`, `identity_1`, `identity_2`,
+    `gender_1`, `gender_2`, `activity`, and `dimension` if the frame has it, sorted; identity_1 comes first in the
+    alphabet.
 
-    Returns
-    -------
-    One row per pair: `image_1`, `image_2`, `identity_1`, `identity_2`, `gender_1`, `gender_2` (null without the
-    column), `activity`, and `dimension` if the frame has it. Sorted by dimension, activity, identities and genders;
-    identity_1 comes before identity_2 in the alphabet.
-
-    Raises
-    ------
-    DataError
-        A column is missing, an image is there twice, an identity is empty, no two identities do the same activity, or
-        there would be more than 5 million pairs.
-
-    Examples
-    --------
     >>> faces = pl.DataFrame({"image": ["a", "b", "c"], "identity": ["x", "y", "y"], "activity": ["cooking"] * 3})
     >>> identity_pairs(faces, seed=1, per_cell=5).select("image_1", "identity_1", "identity_2").rows()
     [('a', 'x', 'y'), ('a', 'x', 'y')]

@@ -31,25 +31,11 @@ _NOT_FACTORS = ("trial", "block")
 
 
 class PairSource:
-    """Shows two people in one picture.
+    """Shows two people in one picture, squeezed to a size if there is one; else 512 pixels high.
 
-    Where a stimulus has the level "text" of a factor `shown`, no picture is shown and none is looked for.
-
-    Parameters
-    ----------
-    individuals:
-        Pictures of one person each.
-    pictures:
-        Names the two pictures of a stimulus: that of option 1, then that of option 2.
-    sides:
-        Seed of the side that option 1 is on, see `left_first`.
-    size:
-        Width and height to squeeze pairs to; None leaves them as composed, 512 pixels high.
-
-    Raises
-    ------
-    DataError
-        The size is out of bounds.
+    `pictures` names that of option 1, then that of option 2, from a stimulus' levels; `sides` is the seed of the side
+    that option 1 is on (`left_first`). Where a stimulus has the level "text" of a factor `shown`, no picture is shown
+    and none is looked for.
     """
 
     def __init__(
@@ -69,20 +55,7 @@ class PairSource:
         return self._individuals.kind
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        """Return the pair with these levels; nothing is decoded before it is looked at.
-
-        Parameters
-        ----------
-        number:
-            Its number in the design: the stimulus' key, and what its sides follow from.
-        levels:
-            Factor levels, as `pictures` needs them.
-
-        Raises
-        ------
-        DataError
-            A picture is missing. That it is no picture is found by `check` or `load`.
-        """
+        """Return the pair with these levels, its sides by its number; nothing is decoded before it is looked at."""
         if levels.get("shown") == TEXT:
             return _without(number, levels)
         left, right = self._pictures(levels)
@@ -95,13 +68,7 @@ class PairSource:
         return Stimulus(str(number), digest, _factors(levels), partial(self._load, (left, right), digests, digest))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Look at every picture that a run will show, once however many pairs it is in.
-
-        Raises
-        ------
-        DataError
-            Names the pictures that are missing or unreadable.
-        """
+        """Look at every picture that a run will show, once however many pairs it is in."""
         names = list(levels)
         pictures: dict[str, None] = {}
         for values in zip(*levels.values(), strict=True):
@@ -140,15 +107,7 @@ class NoPicture:
 
 
 class ComposedPairs(FileSource):
-    """Pairs in one file each, squeezed to a size if there is one; nothing is shown where no picture is wanted.
-
-    Parameters
-    ----------
-    manifest, root, kind:
-        As of `FileSource`.
-    size:
-        Width and height; None shows files as they are.
-    """
+    """Pairs in one file each, squeezed to a size if there is one; nothing is shown where no picture is wanted."""
 
     def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind, size: tuple[int, int] | None) -> None:
         super().__init__(manifest, root, kind)

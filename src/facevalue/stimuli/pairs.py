@@ -39,32 +39,13 @@ Pixels = npt.NDArray[np.uint8]
 def compose(
     left: Pixels, right: Pixels, height: int = HEIGHT, seam: int = SEAM, *, size: tuple[int, int] | None = None
 ) -> Pixels:
-    """Place two pictures side by side.
+    """Place two pictures side by side: RGB of shape (height, width of left + width of right, 3), or squeezed to a size.
 
-    Parameters
-    ----------
-    left, right:
-        Pictures as (height, width), grey, or (height, width, channels) with 1 (grey), 2 (grey, alpha), 3 (RGB) or 4
-        (RGB, alpha) channels. Alpha is put on white.
-    height:
-        Common height in pixels. A picture of another height is scaled to it (bicubic), its shape kept.
-    seam:
-        How many columns on each side of the seam are smoothed, with weights that fall linearly over as many
-        neighbours; 0 for a hard edge.
-    size:
-        Width and height to squeeze the whole to at the end; (672, 336) is what the authors' code shows. None keeps it.
+    A picture is (height, width), grey, or (height, width, channels) with 1 (grey), 2 (grey, alpha), 3 (RGB) or 4 (RGB,
+    alpha); alpha is put on white. One of another height is scaled (bicubic), its shape kept. So many columns on each
+    side of the seam are smoothed, with weights that fall linearly over as many neighbours; 0 is a hard edge. (672, 336)
+    is the size, width and height, that the authors' code shows.
 
-    Returns
-    -------
-    RGB of shape (height, width of left + width of right, 3), or (size[1], size[0], 3).
-
-    Raises
-    ------
-    DataError
-        A picture is empty, much too wide or too tall, has another form, or a length is out of bounds.
-
-    Examples
-    --------
     >>> black, white = np.zeros((64, 32, 3), np.uint8), np.full((128, 64, 3), 255, np.uint8)
     >>> pair = compose(black, white, height=64, seam=1)
     >>> pair.shape, pair[0, 29:35, 0].tolist()
@@ -95,19 +76,6 @@ def left_first(numbers: npt.ArrayLike, seed: int) -> npt.NDArray[np.bool_]:
 
     A hash of the number and the seed decides, so that half of the stimuli have it on the left, neighbours know nothing
     of each other, and any part of a design can be answered on its own.
-
-    Parameters
-    ----------
-    numbers:
-        Stimulus numbers, 0 or more.
-    seed:
-        Which assignment of sides.
-
-    Examples
-    --------
-    >>> sides = left_first(np.arange(100_000), seed=1)
-    >>> bool(abs(sides.mean() - 0.5) < 0.005)
-    True
     """
     words = np.asarray(numbers).astype(np.uint64)
     with np.errstate(over="ignore"):
@@ -116,13 +84,7 @@ def left_first(numbers: npt.ArrayLike, seed: int) -> npt.NDArray[np.bool_]:
 
 
 def rgb(picture: Pixels) -> Pixels:
-    """Return a picture as (height, width, 3): grey becomes RGB, alpha is put on white.
-
-    Raises
-    ------
-    DataError
-        It is no such array, is empty, or is more than four times as wide as high or as high as wide.
-    """
+    """Return a picture as (height, width, 3): grey becomes RGB, alpha is put on white."""
     if (
         picture.dtype != np.uint8
         or picture.ndim not in (2, 3)
@@ -164,13 +126,7 @@ def check_shape(width: int, height: int, name: str) -> None:
 
 
 def checked_size(size: tuple[int, int]) -> tuple[int, int]:
-    """Return a width and height that a pair may be squeezed to.
-
-    Raises
-    ------
-    DataError
-        Out of bounds.
-    """
+    """Return a width and height that a pair may be squeezed to, if they are in bounds."""
     _check_side("width", size[0])
     _check_side("height", size[1])
     return size

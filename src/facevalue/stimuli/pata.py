@@ -46,27 +46,11 @@ _COLUMNS = ("image", "tag", "identity", "gender", "age", "scene", "activity", "u
 
 
 def read_pata_list(path: Path, scenes: Sequence[str] = ()) -> pl.DataFrame:
-    """Read the list of labels and links.
+    """Read the list of labels and links as published, of these scenes (by name or activity) or of all.
 
-    Parameters
-    ----------
-    path:
-        The list, `pata_fairness.files.lst` as published. Empty lines are skipped.
-    scenes:
-        Only these scenes, by their name in the list or by activity ("kitchen" or "cooking"); none are all.
-
-    Returns
-    -------
     One row per line, in order: `line` (from 1), `image` (the label and the number of the line, counted from 0), `tag`
     (the label as written), `identity` (such as "East Asian"), `gender`, `age` ("young" or "old"), `scene`, `activity`
-    (see `ACTIVITIES`; else the scene), `url`.
-
-    Raises
-    ------
-    UnknownNameError
-        A scene that no line has.
-    DataError
-        The list cannot be read, is empty or too large, or has lines of another form (the first five, by number).
+    (see `ACTIVITIES`; else the scene), `url`. A `DataError` names the first five lines of another form.
     """
     rows: list[tuple[str | int, ...]] = []
     wrong: list[str] = []
@@ -104,33 +88,12 @@ def read_pata_list(path: Path, scenes: Sequence[str] = ()) -> pl.DataFrame:
 def read_pata(
     path: Path, root: Path, scenes: Sequence[str] = (), files: Mapping[str, str] | None = None
 ) -> pl.DataFrame:
-    """List PATA's photographs that are in a folder.
+    """List PATA's photographs that are in a folder, or in folders below.
 
-    Many of the links have died, so that lines without a picture are passed over; compare with `read_pata_list` to see
-    how many.
-
-    Parameters
-    ----------
-    path:
-        The list of labels and links.
-    root:
-        The folder with the pictures, in it or in folders below. A picture is called by the label and the number of its
-        line counted from 0 (`kitchen_indian_male_young_17.jpg`), by that number alone (`17.jpg`), or by a label that
-        is there once.
-    scenes:
-        Only these scenes, by their name in the list or by activity; none are all.
-    files:
-        Instead: where the picture of each link is, relative to `root`. Links that are not in it are passed over.
-
-    Returns
-    -------
-    One row per picture, in order: `image`, `path` (relative to `root`), `identity`, `gender`, `age`, `activity`,
-    `scene`, `url`. The link says where the picture came from; it is never followed.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As for `read_pata_list`; also if no picture is found, or several could be that of a line.
+    Many of the links have died, so that lines without a picture are passed over (`missing_photographs`). A picture is
+    called by the label and the number of its line counted from 0 (`kitchen_indian_male_young_17.jpg`), by that number
+    alone (`17.jpg`), or by a label that is there once; or `files` say where that of each link is, relative to the root.
+    The link of a row says where the picture came from; it is never followed.
     """
     listed = read_pata_list(path, scenes)
     found = _by_name(listed, path, root) if files is None else [files.get(url) for url in listed["url"]]

@@ -15,12 +15,7 @@ from facevalue.models.hf.vocabulary import Vocabulary
 class Constraint:
     """What one reply may go on with.
 
-    Parameters
-    ----------
-    matcher:
-        The grammar, in its first state.
-    size:
-        How many tokens the model gives a logit to.
+    `matcher` is the grammar in its first state; `size` says how many tokens the model gives a logit to.
     """
 
     def __init__(self, matcher: Any, size: int) -> None:
@@ -71,18 +66,7 @@ class _Bytes:
 
 
 class Constraints:
-    """Grammars over a vocabulary.
-
-    Parameters
-    ----------
-    vocabulary:
-        The model's tokens.
-
-    Raises
-    ------
-    DependencyError
-        llguidance is not installed.
-    """
+    """Grammars over a vocabulary; a `DependencyError` if llguidance is not installed."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         try:
@@ -99,11 +83,6 @@ class Constraints:
         """Hold a new reply to one of these texts, with or without a blank before it.
 
         Many models begin every reply with a blank; to forbid it would make them say what they don't say.
-
-        Raises
-        ------
-        DataError
-            A text is empty, or there is none.
         """
         return Constraint(self._first(tuple(texts)).deep_copy(), self._size)
 

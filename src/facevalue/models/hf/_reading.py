@@ -24,27 +24,16 @@ _AT_LINE_START = re.compile(r"\)|[ \n\t\r]{0,2}(?:[.,:;!]\W|\n|\r|[–—])|[ \t
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """One way to say an option.
+    """One way to say an option, in lower case.
 
-    Attributes
-    ----------
-    text:
-        In lower case.
-    letter:
-        Whether it is a letter or a number, which is an answer only where none is a word of a sentence.
+    A letter or a number (`letter`) is an answer only where none is a word of a sentence.
     """
 
     text: str
     letter: bool
 
     def stands(self, rest: str, before: str) -> bool | None:
-        """Tell whether what follows leaves this an answer; None if that is not known yet.
-
-        Parameters
-        ----------
-        rest, before:
-            What follows it, and what stands before it: blanks, quotes, Markdown.
-        """
+        """Tell whether what follows leaves this an answer after blanks, quotes, Markdown; None if not known yet."""
         if not self.text[-1].isalnum() and self.text[-1] not in _POINTS:
             return True
         if not rest:
@@ -90,18 +79,9 @@ def _is_letter(text: str) -> bool:
 
 
 def read(text: str, spellings: Sequence[tuple[Spelling, ...]], *, ended: bool) -> int | None:
-    """Return the option that a reply beginning with a text is, None if it is none, or `OPEN`.
+    """Return the option that a reply beginning with a text is, None if it is none, or `OPEN` unless it `ended` here.
 
     Once a text is decided, whatever follows it changes nothing, so that the tokens of a reply don't matter.
-
-    Parameters
-    ----------
-    text:
-        Whole characters, verbatim.
-    spellings:
-        The ways to say each option.
-    ended:
-        Whether the reply ends here; it is then not `OPEN`.
     """
     folded = text.casefold()
     said = folded.lstrip(OPENING)

@@ -39,22 +39,7 @@ CAPABILITIES = Capabilities(
 
 
 class HFModel:
-    """A model of a folder or of the hub's cache.
-
-    Parameters
-    ----------
-    name:
-        "hf/PATH_OR_ID", as the user typed it.
-    options:
-        Number format, device, threads, compilation; the rest is for servers.
-
-    Raises
-    ------
-    DependencyError
-        torch or transformers is not installed.
-    ModelError
-        The model cannot be used; the text says why.
-    """
+    """A model of a folder or of the hub's cache, named "hf/PATH_OR_ID"; options for servers are not looked at."""
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         self.name = name
@@ -196,13 +181,7 @@ def _seed(request: Request) -> int:
 
 
 def decoded(stimulus: Stimulus) -> "list[Picture]":
-    """Decode a stimulus: upright as its EXIF says, the first picture of several in a file, transparency on white.
-
-    Raises
-    ------
-    DataError
-        An image is too large, damaged or of a format that is not read.
-    """
+    """Decode a stimulus: upright as its EXIF says, the first picture of several in a file, transparency on white."""
     return [picture(image, f"image {number}") for number, image in enumerate(stimulus.load(), 1)]
 
 

@@ -47,14 +47,8 @@ Tokens = tuple[int, ...]
 class Relevance:
     """One option of a question.
 
-    Attributes
-    ----------
-    label:
-        As the prompt labels it, or its text.
-    probability:
-        That a reply begins with the option as it is written, over all of its tokens, at temperature 1.
-    relevancy:
-        Of each token of the pictures for the option, >= 0; shape (tokens,).
+    `probability`: that a reply begins with the option as it is written, over all of its tokens, at temperature 1.
+    `relevancy`: of each token of the pictures for the option, >= 0; shape (tokens,).
     """
 
     label: str
@@ -66,18 +60,10 @@ class Relevance:
 class Attended:
     """What was attended to when a question was answered.
 
-    Attributes
-    ----------
-    regions:
-        The tokens of the pictures, and what each stands for.
-    attention:
-        Of the answer's position to each token of the pictures, shape (layers, heads, tokens). Over all tokens of the
-        prompt, not only these, each layer's and head's attention sums to 1. Where pictures are looked at by
-        cross-attention (`Regions.crossing`), of the layers that do; these look at nothing else.
-    after:
-        What stands between the prompt and the answer's position: what all options begin with. Often nothing.
-    options:
-        The question's options, in order.
+    `attention`: of the answer's position to each token of the pictures, shape (layers, heads, tokens). Over all tokens
+    of the prompt, each layer's and head's sums to 1. Where pictures are looked at by cross-attention
+    (`Regions.crossing`), of the layers that do; these look at nothing else. `after`: what stands between the prompt and
+    the answer's position, which all options begin with. Often nothing.
     """
 
     regions: Regions
@@ -106,14 +92,10 @@ class Attended:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """How something is shared out between the people of a pair.
+    """Shares of the left and the right person of a pair; they sum to 1, or are NaN if there is nothing to share out.
 
-    Attributes
-    ----------
-    left, right:
-        Shares of the left and the right person; they sum to 1. NaN if there is nothing to share out.
-    even_left, even_right:
-        What these would be if every token that stands for a part of a picture had the same.
+    `even_left` and `even_right` are what these would be if every token that stands for a part of a picture had the
+    same.
     """
 
     left: float
@@ -123,22 +105,11 @@ class Sides:
 
 
 def sides(values: npt.ArrayLike, where: Regions, pictures: int = 1) -> Sides:
-    """Share out attention or relevancy between the people of a pair.
+    """Share out what each token has, >= 0, shape (tokens,), between the people of a pair.
 
     Of a composed picture each person has one half; a token across the middle counts for both sides by area. Of two
     pictures the first counts as left. Tokens that stand for no part of a picture don't count.
 
-    Parameters
-    ----------
-    values:
-        Of each token, >= 0, shape (tokens,).
-    where:
-        The tokens.
-    pictures:
-        How many are shown: 1 or 2.
-
-    Examples
-    --------
     >>> boxes = np.array([[0, 0, 0.5, 1], [0.25, 0, 0.75, 1], [0.75, 0, 1, 1], [np.nan] * 4])
     >>> shown = Regions(np.arange(4), np.zeros(4, dtype=np.int64), boxes)
     >>> sides([1, 2, 1, 96], shown)
@@ -158,18 +129,7 @@ def sides(values: npt.ArrayLike, where: Regions, pictures: int = 1) -> Sides:
 
 
 class AttentionReader:
-    """Reads what a model attends to, one question at a time.
-
-    Parameters
-    ----------
-    loaded:
-        The model; its weights are taken out of all gradients.
-
-    Raises
-    ------
-    ModelError
-        It isn't known what the tokens of its pictures stand for.
-    """
+    """Reads what a model attends to, one question at a time. The model's weights are taken out of all gradients."""
 
     def __init__(self, loaded: Loaded) -> None:
         check_known(loaded)
@@ -178,23 +138,7 @@ class AttentionReader:
         self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
 
     def read(self, images: "Sequence[Image]", question: Question) -> Attended:
-        """Answer a question and say what was attended to.
-
-        Parameters
-        ----------
-        images:
-            What is shown; at least one.
-        question:
-            What is asked; with at least two options.
-
-        Raises
-        ------
-        DataError
-            There is no picture or no choice, the processor rejects a picture, options cannot be told apart, or the
-            question doesn't fit into the model's context.
-        ModelError
-            The maps don't fit into memory, or what the tokens of these pictures stand for isn't known.
-        """
+        """Answer a question about one or more pictures, and say what was attended to."""
         if not images:
             raise DataError("No picture is shown with this question, so there is nothing to look at.")
         if len(question.options) < 2:
@@ -277,11 +221,7 @@ def _common(one: Tokens, other: Tokens) -> int:
 def _parting(number: int, said: Sequence[Tokens], option: Option) -> tuple[int, Tokens, Tokens]:
     """Return after how many tokens an option parts from every other, and by which token.
 
-    Returns
-    -------
-    tuple
-        The number of tokens; the option's next one, empty if it is written to its end and only others go on; and with
-        which tokens these go on.
+    That token is empty if the option is written to its end and only others go on; the third value is by which tokens.
     """
     own = said[number]
     shared = [_common(own, other) for at, other in enumerate(said) if at != number]

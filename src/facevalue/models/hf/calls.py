@@ -14,8 +14,6 @@ class Rejected(FaceValueError):  # noqa: N818 - what happened to the request
 def calling() -> Iterator[None]:
     """Turn whatever a model's code raises into `Rejected`; lack of memory goes through as it is.
 
-    Examples
-    --------
     >>> with calling():
     ...     [][0]
     Traceback (most recent call last):

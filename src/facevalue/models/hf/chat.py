@@ -29,18 +29,9 @@ _PART = "{'type':"
 class Group:
     """Questions that share a prefix.
 
-    Attributes
-    ----------
-    members:
-        Which of the questions these are.
-    inputs:
-        What the model takes to run the prefix, one row; None if it cannot be shared, and `full` is to be used.
-    prefix_ids:
-        Token ids of the prefix, pictures expanded.
-    suffixes:
-        For each member, the token ids after the prefix; at least one.
-    full:
-        From a question's number (one of `members`) to all that the processor makes of it, on the model's device.
+    `members` are their numbers among all questions. `inputs` is what the model takes to run the prefix, one row; None
+    if it cannot be shared, and `full`, which makes all of one question, is to be used. `suffixes` are the token ids
+    after the prefix, at least one for each member.
     """
 
     members: list[int]
@@ -50,17 +41,7 @@ class Group:
     full: "Callable[[int], Mapping[str, Tensor]]"
 
     def excess(self, row: int, more: int, context: int | None) -> str | None:
-        """Return why a question doesn't fit into the model's context, None if it does.
-
-        Parameters
-        ----------
-        row:
-            Which of `members`, from 0.
-        more:
-            Tokens that will come after the prompt.
-        context:
-            `Loaded.context`.
-        """
+        """Return why a question with so many more tokens to come doesn't fit into the context, None if it does."""
         tokens = len(self.prefix_ids) + len(self.suffixes[row])
         if context is None or tokens + more <= context:
             return None
@@ -70,27 +51,9 @@ class Group:
 def prepare(loaded: Loaded, images: "Sequence[Image]", questions: Sequence[Question]) -> list[Group]:
     """Turn questions about the same pictures into groups that share a prefix.
 
-    Parameters
-    ----------
-    loaded:
-        The model.
-    images:
-        What is shown with every question: no, one or several pictures. Those of which the processor would cut a part
-        off are padded first (`facevalue.models.hf.framing`).
-    questions:
-        What is asked; at least one.
-
-    Returns
-    -------
-    list of Group
-        Each question is in one of them. Two questions are in different groups if what comes before the end of the
-        pictures differs: the system message, earlier turns.
-
-    Raises
-    ------
-    DataError
-        The processor rejects a picture, or the template a question. One bad question spoils the call: ask for each
-        alone to find it.
+    Pictures of which the processor would cut a part off are padded first (`facevalue.models.hf.framing`). Two questions
+    are in different groups if what comes before the end of the pictures differs: the system message, earlier turns. One
+    that the template refuses spoils the call with a `DataError`: ask for each alone to find it.
     """
     texts = [render(loaded, len(images), question) for question in questions]
     given = framed(loaded.processor.image_processor, images)
@@ -112,11 +75,6 @@ def render(loaded: Loaded, images: int, question: Question) -> str:
 
     Templates disagree on how a message is given: most take its parts, some a plain text. The form is taken in which
     all that was said comes out, and a mark for each picture.
-
-    Raises
-    ------
-    DataError
-        The template refuses the conversation, or leaves something out.
     """
     said = [*([question.system] if question.system else []), *(text for _, text in question.turns), question.prompt]
     refusal, mark = "", picture_mark(loaded.processor)
@@ -222,24 +180,11 @@ def _around(loaded: Loaded, text: str) -> str:
 
 
 def _expanded(loaded: Loaded, whole: Row, rows: list[Row], mark: int | None) -> list[Row] | None:
-    """Put what the processor made of the first question's pictures into the other questions.
+    """Put what the processor made of the first question's pictures into the other questions' rows.
 
-    Parameters
-    ----------
-    loaded:
-        The model.
-    whole:
-        What the processor makes of the first question.
-    rows:
-        Tokens of all questions, with one mark for a picture; the same up to the last mark.
-    mark:
-        The mark.
-
-    Returns
-    -------
-    list of rows, or None
-        None if that cannot be done safely: the first question doesn't come out as the processor has it, or what
-        stands for the pictures begins or ends with a token that may merge with its neighbours.
+    The rows have one mark for a picture and are the same up to the last. None if that cannot be done safely: the first
+    question doesn't come out as the processor has it, or what stands for the pictures begins or ends with a token that
+    may merge with its neighbours.
     """
     if mark is None or mark not in rows[0]:
         return rows if rows[0] == whole else None

@@ -30,16 +30,9 @@ class Schedule:
     """Which questions are checked.
 
     A fault of sharing shows where much is shared: in the last question of a pack, before which all others stand. So the
-    last one is checked of the first pack, and of each that has twice as many questions as any before it. Besides, one
-    question drawn at random is checked of the first stimuli, where what is left over from another one would show; then
-    more and more rarely, but never less than of every 50th stimulus. Each check costs one plain forward pass.
-
-    Attributes
-    ----------
-    stimuli:
-        Those begun so far, the present one included.
-    largest:
-        Questions of the largest pack of which the last one was checked.
+    last one is checked of the first pack, and of each that has twice as many questions as any before it (`largest`).
+    Besides, one question drawn at random is checked of the first `stimuli`, where what is left over from another one
+    would show; then more and more rarely, but never less than of every 50th. Each check costs one plain forward pass.
     """
 
     stimuli: int = 0
@@ -48,8 +41,6 @@ class Schedule:
     def draw(self, numbers: Sequence[int]) -> int | None:
         """Return which question about the present stimulus is to be checked, None if none is.
 
-        Examples
-        --------
         >>> [n for n in range(1, 151) if Schedule(n).draw([7]) == 7]
         [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 50, 64, 100, 128, 150]
         """
@@ -59,15 +50,7 @@ class Schedule:
         return numbers[int(np.random.default_rng(count).integers(len(numbers)))]
 
     def choose(self, pack: Sequence[int], drawn: int | None) -> int | None:
-        """Return which question of a pack is to be checked before its answers are believed, None if none is.
-
-        Parameters
-        ----------
-        pack:
-            Its questions, in their order in the sequence.
-        drawn:
-            What `draw` returned for the stimulus.
-        """
+        """Return which question of a pack, `drawn` or its last, is to be checked before its answers are believed."""
         if len(pack) >= _GROWTH * self.largest:
             self.largest = len(pack)
             return pack[-1]
@@ -76,19 +59,7 @@ class Schedule:
 
 @dataclass(slots=True)
 class SelfCheck:
-    """What the comparisons of one run have shown.
-
-    Attributes
-    ----------
-    tolerance:
-        Largest difference of a probability that passes.
-    checks:
-        Questions compared.
-    difference:
-        Largest difference of a token's probability at temperature 1.
-    log_difference:
-        Largest difference of its natural logarithm.
-    """
+    """Largest differences that one run's comparisons have shown, of a probability at temperature 1 and its log."""
 
     tolerance: float
     checks: int = 0
@@ -101,28 +72,14 @@ class SelfCheck:
         return cls(loaded.tolerance)
 
     def compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
-        """Compare what was read with one plain forward pass for each reply.
+        """Compare what was read for a member of a group with one plain forward pass for each reply.
 
         Where nothing is shared, that is how it was read. So the model is also let reply as it likes: the tokens that
         its own `generate` says must be the likeliest of those it scores, with the probabilities that the plain way
         gives along that reply, and a forward pass without `generate` must give the same for the first.
 
-        Parameters
-        ----------
-        loaded:
-            The model.
-        group:
-            Its questions.
-        member:
-            Which of them, by its place in the group.
-        evidence:
-            What was read for it.
-
-        Raises
-        ------
-        ModelError
-            The tokens are not those that the processor makes of the whole conversation, or a probability differs by
-            more than the tolerance; or the plain forward pass fails, so that nobody can tell.
+        A `ModelError` says that the tokens are not those that the processor makes of the whole conversation, that a
+        probability differs by more than the tolerance, or that the plain forward pass fails, so that nobody can tell.
         """
         try:
             self._compare(loaded, group, member, evidence)

@@ -16,24 +16,8 @@ class ConstrainedReader:
     """Reads replies that can only be one of the options, as `facevalue.models.hf._constrain` holds drawn ones to them.
 
     A reply is an option's label, or the text of one without, with or without a blank before it, and nothing else. It is
-    decided as soon as it can become one option only and the tokens left suffice for that.
-
-    Parameters
-    ----------
-    options:
-        The question's options.
-    vocabulary:
-        The model's tokens.
-
-    Attributes
-    ----------
-    least, alone:
-        As of `OptionReader`. Fewer beginnings are possible, so that rarer ones can be followed.
-
-    Raises
-    ------
-    DataError
-        As of `OptionReader`; or an option cannot be told from another when it is written.
+    decided as soon as it can become one option only and the tokens left suffice for that. Fewer beginnings are possible
+    than of `OptionReader`, so that rarer ones can be followed (`least`).
     """
 
     least, alone = 1e-6, True

@@ -21,31 +21,15 @@ class Decoding(Protocol):
     """Gives the logits of what comes after replies that have begun."""
 
     def read(self, paths: Sequence[Path]) -> "Tensor":
-        """Compute what follows some beginnings of replies.
+        """Compute what follows some beginnings of replies: logits, float32, (len(paths), vocabulary).
 
-        Parameters
-        ----------
-        paths:
-            Where to read, none twice; the beginnings of each but its last token have been read before or are read now.
-
-        Returns
-        -------
-        Tensor
-            Logits, float32, (len(paths), vocabulary).
+        No path comes twice; its beginnings but for the last token have been read before or are read now.
         """
         ...
 
 
 class SharedDecoding:
-    """Over a prefix that has been run: everything that is read in one call is packed into one sequence.
-
-    Parameters
-    ----------
-    prefix:
-        What the group shares.
-    suffixes:
-        Token ids of each member of the group after the prefix.
-    """
+    """Over a prefix that has been run: everything that is read in one call is packed into one sequence."""
 
     def __init__(self, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:
         self._branch = prefix.branch()
@@ -74,15 +58,7 @@ class SharedDecoding:
 
 
 class PlainDecoding:
-    """By a plain forward pass of the whole conversation for each reply: slow, and right for every model.
-
-    Parameters
-    ----------
-    loaded:
-        The model.
-    group:
-        The questions.
-    """
+    """By a plain forward pass of the whole conversation for each reply: slow, and right for every model."""
 
     def __init__(self, loaded: Loaded, group: Group) -> None:
         self._loaded = loaded
@@ -106,16 +82,7 @@ class SpokenDecoding:
     """Another one's logits, minus infinity for the tokens that stand for pictures.
 
     A model that has been trained gives those next to nothing. A reply with one of them would be no text, and couldn't
-    go on: the model would ask for the picture.
-
-    Parameters
-    ----------
-    decoding:
-        Gives the logits.
-    loaded:
-        The model.
-    note:
-        Is told the largest share of probability that was taken away, at temperature 1.
+    go on: the model would ask for the picture. `note` is told the largest share that was taken away, at temperature 1.
     """
 
     def __init__(self, decoding: Decoding, loaded: Loaded, note: Callable[[float], None]) -> None:
@@ -131,13 +98,7 @@ class SpokenDecoding:
 
 
 def spoken(loaded: Loaded, logits: "Tensor") -> "tuple[Tensor, float]":
-    """Take the tokens that stand for pictures out of logits, in place.
-
-    Returns
-    -------
-    tuple
-        The logits; and the largest probability that those tokens had in any row, at temperature 1.
-    """
+    """Take the tokens that stand for pictures out of logits, in place; return also their largest share of any row."""
     import torch  # noqa: PLC0415
 
     marks = sorted(mark for mark in loaded.marks if mark < logits.shape[-1])
@@ -152,8 +113,6 @@ def spoken(loaded: Loaded, logits: "Tensor") -> "tuple[Tensor, float]":
 def leaves(paths: Iterable[Path]) -> list[Path]:
     """Return the paths that are no beginning of another one.
 
-    Examples
-    --------
     >>> leaves([(0, ()), (0, (5,)), (1, ()), (0, (5, 6)), (0, (7,))])
     [(1, ()), (0, (5, 6)), (0, (7,))]
     """

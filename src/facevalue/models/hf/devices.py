@@ -30,20 +30,7 @@ Header = dict[str, Any]
 
 
 class HFDevices:
-    """The same model on several devices, with the replies of one.
-
-    Parameters
-    ----------
-    name:
-        "hf/PATH_OR_ID", as the user typed it.
-    options:
-        As for `facevalue.models.hf.adapter.HFModel`; `device` names several, with commas. Threads are each one's.
-
-    Raises
-    ------
-    ModelError
-        The model cannot be used on one of them; the text says why.
-    """
+    """The same model on several devices, named with commas, with the replies of one. Threads are each one's."""
 
     capabilities = CAPABILITIES
 
@@ -119,15 +106,7 @@ class HFDevices:
 
 
 class _Process:
-    """One device's process, seen from outside.
-
-    Parameters
-    ----------
-    device:
-        Its device.
-    news:
-        Where all that it says is put; None when it has ended.
-    """
+    """One device's process, seen from outside. What it says is put into `news`; None when it has ended."""
 
     def __init__(self, device: str, news: "SimpleQueue[tuple[_Process, Header | None]]") -> None:
         self.device = device

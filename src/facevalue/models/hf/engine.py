@@ -35,19 +35,7 @@ Result = TypeVar("Result", Score, "Reply")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A reply that is wanted.
-
-    Attributes
-    ----------
-    question:
-        What is asked.
-    sampling:
-        How the reply is drawn.
-    seed:
-        Its random numbers, 0 to 2**64 - 1: the same ones for the same seed, whatever else is asked.
-    constrain:
-        Whether it must be one of the question's options.
-    """
+    """A reply that is wanted. The same seed, 0 to 2**64 - 1, gives the same random numbers, whatever else is asked."""
 
     question: Question
     sampling: Sampling
@@ -57,20 +45,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply that was drawn.
+    """A reply that was drawn, verbatim but for the blanks around it if it was constrained.
 
-    Attributes
-    ----------
-    text:
-        The reply, verbatim; without the blanks around it if it was constrained.
-    ended:
-        Whether it ended by itself, as opposed to the token limit.
-    prompt_tokens, completion_tokens:
-        Tokens of the prompt, pictures expanded, and of the reply, its end included.
-    tokens:
-        The reply's tokens without the one that ended it.
-    logprobs:
-        Their natural-log probabilities at temperature 1, before any constraint.
+    `prompt_tokens` has pictures expanded, and `completion_tokens` the end of the reply; `tokens` doesn't have the one
+    that ended it. `logprobs` are natural logs at temperature 1, before any constraint.
     """
 
     text: str
@@ -88,13 +66,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A question that could not be asked.
-
-    Attributes
-    ----------
-    reason:
-        Why, for people.
-    """
+    """A question that could not be asked, and why, for people."""
 
     reason: str
 
@@ -105,22 +77,9 @@ class Engine:
     What all questions about a picture have in common is run once; what differs is packed, as many questions at a time
     as memory allows. Now and then a question is checked by a plain forward pass (`facevalue.models.hf.check.Schedule`).
 
-    Parameters
-    ----------
-    loaded:
-        The model.
-
-    Attributes
-    ----------
-    loaded:
-        The model.
-    check:
-        What the self-check has found so far.
-    undecided:
-        Largest share of the replies to one question that was not followed until it was decided.
-    unspoken:
-        Largest probability of the tokens that stand for pictures, at any place. They are never drawn nor counted: what
-        the others have is scaled up to 1.
+    `undecided` is the largest share of the replies to one question that was not followed until it was decided,
+    `unspoken` the largest probability of the tokens that stand for pictures, at any place. These are never drawn nor
+    counted: what the others have is scaled up to 1.
     """
 
     def __init__(self, loaded: Loaded) -> None:
@@ -156,30 +115,10 @@ class Engine:
         sampling: Sampling | Sequence[Sampling],
         constrain: bool | Sequence[bool] = False,
     ) -> Iterator[tuple[int, Score | Failed, float]]:
-        """Weigh the options of questions about the same pictures.
+        """Weigh the options of questions about the same pictures; `sampling` and `constrain` are of all or of each.
 
-        Parameters
-        ----------
-        images:
-            What is shown: none, one or several.
-        questions:
-            What is asked, each with its options.
-        sampling:
-            How replies are drawn, of all questions or of each.
-        constrain:
-            Whether replies must be one of the options, of all questions or of each.
-
-        Yields
-        ------
-        tuple
-            A question's number, its score, and its part of the seconds it took; in any order.
-
-        Raises
-        ------
-        DataError
-            The pictures cannot be processed.
-        ModelError
-            The self-check found numbers that rounding cannot explain.
+        Yields a question's number, its score, and its part of the seconds it took, in any order. A `DataError` says
+        that the pictures cannot be processed, a `ModelError` that the self-check found what rounding cannot explain.
         """
         samplings = [sampling] * len(questions) if isinstance(sampling, Sampling) else sampling
         held = [constrain] * len(questions) if isinstance(constrain, bool) else constrain
@@ -215,28 +154,9 @@ class Engine:
     def generate(
         self, images: "Sequence[Image]", wishes: Sequence[Wish]
     ) -> Iterator[tuple[int, Reply | Failed, float]]:
-        """Draw replies to questions about the same pictures.
+        """Draw replies to questions about the same pictures; several wishes may be of the same question.
 
-        Parameters
-        ----------
-        images:
-            What is shown: none, one or several.
-        wishes:
-            The replies wanted; several of them may be to the same question.
-
-        Yields
-        ------
-        tuple
-            A wish's number, the reply, and its part of the seconds it took; in any order.
-
-        Raises
-        ------
-        DataError
-            The pictures cannot be processed.
-        ModelError
-            The self-check found numbers that rounding cannot explain.
-        DependencyError
-            A reply is to be constrained, and llguidance is not installed.
+        Yields a wish's number, the reply, and its part of the seconds it took, in any order. Errors as of `score`.
         """
         same: dict[object, list[int]] = {}
         for number, wish in enumerate(wishes):
@@ -288,13 +208,7 @@ class Engine:
     def _groups(
         self, images: "Sequence[Image]", questions: Mapping[int, Question]
     ) -> tuple[list[tuple[Group, list[int]]], dict[int, str]]:
-        """Return groups with their members' numbers, and why the other questions cannot be asked.
-
-        Raises
-        ------
-        DataError
-            No question can be asked about these pictures.
-        """
+        """Return groups with their members' numbers, and why the other questions cannot be asked."""
         numbers, refused = list(questions), dict[int, str]()
         if not numbers:
             return [], refused

@@ -12,20 +12,9 @@ if TYPE_CHECKING:
 class Family:
     """How a family's prefix is shared.
 
-    Attributes
-    ----------
-    name:
-        What people call it: "LLaVA-1.5".
-    shares:
-        Whether questions about one picture may share the keys and values of their common prefix. False has every
-        question asked by itself.
-    grid_positions:
-        Whether a picture takes positions by its height and width (M-RoPE), so that what follows it comes at an earlier
-        position than there are tokens before it.
-    around:
-        Text that the processor puts before and after the special tokens of a picture.
-    causal:
-        Whether a text token is known to see nothing but what comes before it.
+    `grid_positions`: a picture takes positions by its height and width (M-RoPE), so that what follows it comes at an
+    earlier position than there are tokens before it. `around`: text that the processor puts before and after the
+    special tokens of a picture. `causal`: a text token is known to see nothing but what comes before it.
     """
 
     name: str
@@ -55,28 +44,15 @@ FAMILIES: dict[str, Family] = {
 
 
 def family_of(model_type: str) -> Family:
-    """Return the family of a configuration's `model_type`, `UNKNOWN` if it isn't known.
-
-    Examples
-    --------
-    >>> family_of("llava").name
-    'LLaVA-1.5'
-    >>> family_of("something_new").shares
-    False
-    """
+    """Return the family of a configuration's `model_type`, `UNKNOWN` if it isn't known."""
     return FAMILIES.get(model_type, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How far back some or all layers of a model see.
+    """How far back some or all layers of a model see: a token attends to itself and to the `size` - 1 before it.
 
-    Attributes
-    ----------
-    size:
-        A token attends to itself and to the `size` - 1 tokens before it.
-    some:
-        Whether other layers see everything. The model then takes a mask for each kind of layer.
+    Where only some do, the model takes a mask for each kind of layer.
     """
 
     size: int
@@ -86,18 +62,11 @@ class Window:
 def window_of(text_config: Any) -> Window | None:
     """Return the sliding window of a language model, None if every layer sees everything.
 
-    Raises
-    ------
-    NotImplementedError
-        Some of its layers don't attend by a mask over all tokens (chunks, recurrent states), or attend forwards.
+    A `NotImplementedError` says that some layers don't attend by a mask over all tokens, or attend forwards.
 
-    Examples
-    --------
     >>> from types import SimpleNamespace
     >>> window_of(SimpleNamespace(sliding_window=4096, layer_types=["full_attention", "sliding_attention"]))
     Window(size=4096, some=True)
-    >>> window_of(SimpleNamespace(layer_types=["full_attention"])) is None
-    True
     """
     kinds = set(getattr(text_config, "layer_types", None) or ())
     if kinds - {"full_attention", "sliding_attention"} or getattr(text_config, "use_bidirectional_attention", None):
@@ -112,13 +81,6 @@ def next_position(family: Family, model: Any, inputs: "Mapping[str, Tensor]") ->
     """Return the position of the token after a prefix.
 
     M-RoPE's rule is asked for this prefix; the model's attribute of that name remembers whichever picture came last.
-
-    Parameters
-    ----------
-    family, model:
-        The model.
-    inputs:
-        What it takes to run the prefix.
     """
     length = int(inputs["input_ids"].shape[1])
     if not family.grid_positions or "image_grid_thw" not in inputs:
@@ -129,14 +91,6 @@ def next_position(family: Family, model: Any, inputs: "Mapping[str, Tensor]") ->
 
 
 def carried(inputs: "Mapping[str, Tensor]", nodes: int) -> "dict[str, Tensor]":
-    """Return what nodes after a prefix take over from its last token: which pictures it may look at (cross-attention).
-
-    Parameters
-    ----------
-    inputs:
-        What the model took to run the prefix, or the whole prompt.
-    nodes:
-        How many come after it.
-    """
+    """Return what nodes after a prefix take over from its last token: the pictures it may look at (cross-attention)."""
     seen = inputs.get("cross_attention_mask")
     return {} if seen is None else {"cross_attention_mask": seen[:, -1:].expand(-1, nodes, -1, -1)}

@@ -26,15 +26,7 @@ NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a picture lies in what the processor is given.
-
-    Attributes
-    ----------
-    outer:
-        Width and height of that, in pixels.
-    left, top:
-        Where the picture begins in it; both 0 if it is given as it is.
-    """
+    """Where a picture lies in what the processor is given, which has the size `outer`."""
 
     outer: Size
     left: int = 0
@@ -44,11 +36,7 @@ class Frame:
 def cuts(images: Any) -> bool:
     """Return whether an image processor would cut off the sides of a picture that is long enough.
 
-    Parameters
-    ----------
-    images:
-        An image processor of transformers. One that cuts a picture into tiles (LLaVA-NeXT) has the same settings and
-        cuts nothing off; one that pads by itself doesn't either.
+    One that cuts a picture into tiles (LLaVA-NeXT) has the same settings and cuts nothing off; nor does one that pads.
     """
     return _crops(images) and "shortest_edge" in images.size and not _pads(images)
 
@@ -68,27 +56,13 @@ def scaled(images: Any, size: Size) -> Size:
 def frame(images: Any, size: Size) -> Frame:
     """Say how a picture is framed: in a square if the processor would cut something off or pads by itself.
 
-    Parameters
-    ----------
-    images:
-        The image processor.
-    size:
-        Width and height of the picture.
+    A `DataError` says that a part would be cut off even so, as the processor doesn't scale.
 
-    Raises
-    ------
-    DataError
-        It would cut off a part of the picture even so, as it doesn't scale.
-
-    Examples
-    --------
     >>> from types import SimpleNamespace
     >>> clip = SimpleNamespace(do_resize=True, size={"shortest_edge": 336}, do_center_crop=True,
     ...     crop_size={"height": 336, "width": 336})
     >>> frame(clip, (1024, 512))
     Frame(outer=(1024, 1024), left=0, top=256)
-    >>> frame(clip, (512, 512))
-    Frame(outer=(512, 512), left=0, top=0)
     """
     if not (_pads(images) or (_crops(images) and _beyond(images, size))):
         return Frame(size)
@@ -103,13 +77,7 @@ def frame(images: Any, size: Size) -> Frame:
 
 
 def framed(images: Any, pictures: "Sequence[Image]") -> "list[Image]":
-    """Return pictures as they are given to the image processor.
-
-    Raises
-    ------
-    DataError
-        As `frame` does.
-    """
+    """Return pictures as they are given to the image processor."""
     return [_padded(images, picture) for picture in pictures]
 
 

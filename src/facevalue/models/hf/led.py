@@ -26,18 +26,10 @@ _KEPT = ("bos_token_id", "decoder_start_token_id")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Said:
-    """A reply that a model has said.
+    """A reply that a model has said, and what each token was chosen by: logits, float32, (len(tokens), vocabulary).
 
-    Attributes
-    ----------
-    tokens:
-        Its tokens.
-    logits:
-        What each was chosen by, float32, (len(tokens), vocabulary).
-    start:
-        Tokens that stand before it: those of the prompt, or what a decoder starts with.
-    marks:
-        Tokens that stand for pictures, which no reply says (`decoding.spoken`).
+    `start` stands before it: the prompt's tokens, or what a decoder starts with. `marks` stand for pictures, which no
+    reply says (`decoding.spoken`).
     """
 
     tokens: list[int]
@@ -55,18 +47,7 @@ class Said:
 
 
 def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]) -> "Tensor":
-    """Return the logits that a model has while it is made to reply with a continuation.
-
-    Parameters
-    ----------
-    loaded, inputs, continuation, read:
-        As of `facevalue.models.hf.reference_pass.plain_logits`.
-
-    Raises
-    ------
-    ModelError
-        The model says something else, or gives no logits.
-    """
+    """Return the logits of `reference_pass.plain_logits` while a model is made to reply with a continuation."""
     count = max(read, default=0) + 1
     lead = list(continuation[: count - 1])
     reply = said(loaded, inputs, count, lead)
@@ -79,17 +60,7 @@ def led(loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[i
 
 
 def said(loaded: Loaded, inputs: "Mapping[str, Tensor]", count: int, lead: Sequence[int] = ()) -> Said | None:
-    """Have a model reply with so many tokens, the likeliest where it isn't led; None if it gives no logits for each.
-
-    Parameters
-    ----------
-    loaded, inputs:
-        The model and the whole prompt, one row.
-    count:
-        Tokens of the reply; it doesn't end before.
-    lead:
-        Its first tokens.
-    """
+    """Have a model reply with just so many tokens, the likeliest after the `lead`; None without logits for each."""
     import torch  # noqa: PLC0415
     from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList  # noqa: PLC0415
 
@@ -133,14 +104,8 @@ def _bare(model: Any, lead: Any) -> Iterator[None]:
     """Have `generate`, for as long as it lasts, do to scores and replies what we say and nothing else.
 
     Penalties, forced and forbidden tokens, beams, guidance and quantised caches that come with a checkpoint are put
-    aside: `generate` takes from there whatever it isn't told. A language model within has settings of its own.
-
-    Parameters
-    ----------
-    model:
-        The model.
-    lead:
-        What leads it; is put where scores are processed if it has not come so far.
+    aside: `generate` takes from there whatever it isn't told. A language model within has settings of its own. What
+    leads it is put where scores are processed if it has not come so far.
     """
     from transformers import GenerationConfig, LogitsProcessorList  # noqa: PLC0415
 

@@ -25,27 +25,10 @@ TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 class Loaded:
     """A model that is ready to be asked.
 
-    Attributes
-    ----------
-    model, processor, tokenizer:
-        The parts of transformers.
-    family:
-        How its prefix is shared.
-    dtype:
-        The number format that it computes in.
-    device:
-        Where token ids are sent; with several devices, where the embeddings lie.
-    context:
-        Most tokens of a conversation, pictures included; None if the model doesn't say.
-    stop_ids:
-        Tokens that end a reply.
-    marks:
-        Tokens that stand for pictures, videos or sounds: the processor puts others in their place, and the model wants
-        something to go with each. No reply has them.
-    notes:
-        What the user should know, such as a family that cannot share its prefix; one sentence each.
-    placed:
-        Whether the processor puts pictures into a text by itself, so that the template needs no marks.
+    `device`: where token ids are sent; with several devices, where the embeddings lie. `context`: most tokens of a
+    conversation, pictures included. `marks`: tokens that stand for pictures, videos or sounds; the processor puts
+    others in their place, and no reply has them. `notes`: what the user should know, one sentence each. `placed`: the
+    processor puts pictures into a text by itself, so that the template needs no marks.
     """
 
     model: Any
@@ -74,31 +57,11 @@ def load_model(
     threads: int | None = None,
     compile: bool = False,
 ) -> Loaded:
-    """Load a model of a folder or of the hub, with its processor and tokenizer.
+    """Load a model of a folder or of the hub ("llava-hf/llava-1.5-7b-hf"), with its processor and tokenizer.
 
-    Only weights in safetensors are read, and no code that comes with a model is run.
-
-    Parameters
-    ----------
-    path:
-        A folder, or an id of the hub ("llava-hf/llava-1.5-7b-hf"); HF_HUB_OFFLINE=1 takes what was downloaded before.
-    dtype:
-        One of `DTYPES`; None for the checkpoint's own on a GPU and float32 on a CPU.
-    device:
-        "cpu", "cuda", "cuda:1", or "auto" to spread the layers; None for a GPU if there is one.
-    threads:
-        CPU threads of a computation; None leaves torch's choice.
-    compile:
-        Whether to compile the language model. The first picture then takes minutes; worth it for long runs.
-
-    Raises
-    ------
-    DependencyError
-        torch, transformers or accelerate is not installed.
-    UnknownNameError
-        There is no such number format.
-    ModelError
-        The model cannot be used; the text says why.
+    Only weights in safetensors are read, and no code that comes with a model is run. HF_HUB_OFFLINE=1 takes what was
+    downloaded before. Without a `dtype` it is the checkpoint's own on a GPU, and float32 on a CPU; without a `device` a
+    GPU if there is one; "auto" spreads the layers. To `compile` takes minutes with the first picture.
     """
     try:
         import accelerate  # noqa: F401, PLC0415 - transformers puts weights on devices by it

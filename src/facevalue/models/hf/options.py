@@ -23,14 +23,9 @@ _FEW = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """What the next token makes of a reply, where it makes it an option or leaves it open.
+    """What the next token makes of a reply: ids, shape (n,), and of each which option it is then, `OPEN` or `NONE`.
 
-    Attributes
-    ----------
-    tokens:
-        Token ids, shape (n,). With every other one the reply is no option, or cannot go on with it.
-    verdicts:
-        Shape (n,): which option it is then, `OPEN` or `NONE`.
+    With every other token the reply is no option, or cannot go on with it.
     """
 
     tokens: Ints
@@ -47,24 +42,8 @@ class OptionReader:
     bracket, but not before a blank and a word ("A person"). With "A" and "AB" among the options, a reply that begins
     with "A" is open. How a text is cut into tokens changes nothing.
 
-    Parameters
-    ----------
-    options:
-        The question's options.
-    vocabulary:
-        The model's tokens.
-
-    Attributes
-    ----------
-    least:
-        A beginning of a reply that is rarer and not decided yet need not be followed.
-    alone:
-        Whether the tokens of a step are the only ones that may come.
-
-    Raises
-    ------
-    DataError
-        There is no option; or one is empty, has neither letter nor digit, or cannot be told from another.
+    A beginning of a reply that is rarer than `least` and not decided yet need not be followed; `alone` says that the
+    tokens of a step are the only ones that may come.
     """
 
     least, alone = 1e-4, False
@@ -83,15 +62,7 @@ class OptionReader:
         return len(self._spellings)
 
     def verdict(self, raw: bytes, *, ended: bool = False) -> int | None:
-        """Return which option a reply is, `OPEN`, or None if it is none.
-
-        Parameters
-        ----------
-        raw:
-            The reply so far, in UTF-8.
-        ended:
-            Whether nothing follows, be it that the reply has ended or that it was cut off.
-        """
+        """Return which option a reply is, `OPEN`, or None; nothing follows where it `ended` or was cut off."""
         text, tail = split(raw)
         return self._read(text + "\N{REPLACEMENT CHARACTER}" if ended and tail else text, ended=ended)
 
@@ -100,15 +71,9 @@ class OptionReader:
         return self.verdict(self._vocabulary.raw(tokens))
 
     def step(self, raw: bytes, left: int = sys.maxsize) -> Step:
-        """Return what each token makes of a reply that is still open.
+        """Return what each token makes of a reply that is still open and may have so many more after it.
 
-        Parameters
-        ----------
-        raw:
-            The reply so far, in UTF-8.
-        left:
-            How many more tokens the reply may have after this one. Where there is none, the reply is cut off, and
-            is what a reader would make of what is there.
+        Where there is none left, the reply is cut off, and is what a reader would make of what is there.
         """
         key = raw, left > 0
         if key not in self._steps:
@@ -225,29 +190,13 @@ def _check(options: Sequence[Option], spellings: Sequence[tuple[Spelling, ...]])
 
 
 def written(options: Sequence[Option], tokenizer: Any, vocabulary: Vocabulary) -> list[list[tuple[int, ...]]]:
-    """Return the tokens of each option as a reply would be written: its label, or its text if it has none.
+    """Return the tokens of each option as a reply would be written, without a blank before it and with one.
 
+    That is its label, or its text if it has none.
     A tokenizer may put a blank before the first word of a text by itself, and a model that was trained so begins its
     reply with one; another joins the first letters to what stands before. So the option is tokenised after a line break
     and after a colon, with and without a blank, and what came before is cut off. A cut that doesn't leave the option's
     own bytes is thrown away: its tokens would run across the boundary.
-
-    Parameters
-    ----------
-    options:
-        The question's options.
-    tokenizer, vocabulary:
-        The model's.
-
-    Returns
-    -------
-    list
-        For each option one or two different ways to write it: without a blank before it, and with one.
-
-    Raises
-    ------
-    DataError
-        An option cannot be written in this vocabulary.
     """
     ways = []
     for option in options:

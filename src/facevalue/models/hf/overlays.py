@@ -26,8 +26,6 @@ def colours(count: int = 256) -> Bytes:
     that it stays a scale when printed in grey, and from blue to yellow, which people who confuse red and green tell
     apart.
 
-    Examples
-    --------
     >>> colours(3).tolist()
     [[4, 21, 70], [114, 125, 121], [249, 238, 157]]
     """
@@ -51,13 +49,9 @@ def colours(count: int = 256) -> Bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
-    """What each pixel of a picture has.
+    """What each pixel of a picture has, shape (height, width): so many `times_even` spread over all that was shown.
 
-    Attributes
-    ----------
-    times_even:
-        How many times as much as if it were spread evenly over all that the model was shown, shape (height, width).
-        NaN for pixels that it was not shown.
+    NaN for pixels that the model was not shown.
     """
 
     times_even: Floats
@@ -70,21 +64,10 @@ class Map:
 
 
 def spread(values: npt.ArrayLike, boxes: npt.ArrayLike, size: tuple[int, int]) -> Map:
-    """Spread what tokens have over the pixels that they stand for.
+    """Spread what tokens have, >= 0, over the pixels that they stand for; where they overlap, a pixel has the sum.
 
-    Where tokens overlap, as a tile and the whole do, a pixel has the sum.
+    `boxes` are left, top, right and bottom as shares of width and height, shape (tokens, 4); NaN for no place.
 
-    Parameters
-    ----------
-    values:
-        Of each token, >= 0, shape (tokens,).
-    boxes:
-        Left, top, right and bottom of each, as shares of the width and height, shape (tokens, 4); NaN for no place.
-    size:
-        Width and height of the picture in pixels.
-
-    Examples
-    --------
     >>> spread([3, 1], [[0, 0, 0.5, 1], [0.5, 0, 1, 1]], (4, 1)).times_even.tolist()
     [[1.5, 1.5, 0.5, 0.5]]
     """
@@ -118,18 +101,9 @@ def fitted(picture: Image.Image) -> Image.Image:
 
 
 def overlay(picture: Image.Image, shown: Map, title: str) -> Image.Image:
-    """Show a picture and, beside it, the map over it, with a legend.
+    """Show a picture at the size of its map and, beside it, the map over it, with a title and a legend.
 
     What the model was not shown is dark in the second one, and has no colour.
-
-    Parameters
-    ----------
-    picture:
-        At the size of the map.
-    shown:
-        The map.
-    title:
-        What it is a map of; one line.
     """
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
     grey = np.repeat(np.asarray(picture.convert("L"), dtype=np.float64)[:, :, None], 3, axis=2)
@@ -148,15 +122,7 @@ def overlay(picture: Image.Image, shown: Map, title: str) -> Image.Image:
 
 
 def heads(shares: npt.ArrayLike, title: str) -> Image.Image:
-    """Show a number of each head, layers downwards, with a legend.
-
-    Parameters
-    ----------
-    shares:
-        In [0, 1], shape (layers, heads).
-    title:
-        What it is; one line.
-    """
+    """Show a share of each head, in [0, 1], shape (layers, heads), layers downwards, with a title and a legend."""
     values = np.asarray(shares, dtype=np.float64)
     cell = int(np.clip(480 // max(values.shape), 4, 32))
     top = max(float(values.max()), 1e-9)

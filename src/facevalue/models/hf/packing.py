@@ -25,13 +25,7 @@ class OutOfMemory(FaceValueError):  # noqa: N818 - what happened, as torch says 
 
 
 class Budget:
-    """How many tokens are packed into one sequence. What didn't fit once is not tried again.
-
-    Parameters
-    ----------
-    loaded:
-        The model.
-    """
+    """How many tokens are packed into one sequence. What didn't fit once is not tried again."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
@@ -42,11 +36,6 @@ class Budget:
 
         The mask has a row for each of them, as long as the prefix and the pack together; so packs about as long as the
         prefix double that work at most, and more would not spread the cost of reading the weights any further.
-
-        Parameters
-        ----------
-        prefix:
-            Tokens of the prefix.
         """
         least = _LEAST_GPU if self._loaded.device.type == "cuda" else _LEAST_CPU
         return max(1, min(self._limit, max(least, prefix), self._fitting(prefix)))
@@ -76,24 +65,10 @@ def packed(
     budget: Budget,
     work: Callable[[list[Item]], list[Result]],
 ) -> Iterator[tuple[list[Item], list[Result] | OutOfMemory, float]]:
-    """Work on items in packs, in order. A pack that runs out of memory is halved and done anew.
+    """Work on items of these sizes in packs, in order. A pack that runs out of memory is halved and done anew.
 
-    Parameters
-    ----------
-    items, sizes:
-        What is to be done, and the tokens of each.
-    prefix:
-        Tokens that they share.
-    budget:
-        How many tokens a pack has.
-    work:
-        From a pack to a result for each of its items.
-
-    Yields
-    ------
-    tuple
-        The items of a pack, their results, and each one's part of the seconds that the pack took; for an item that
-        doesn't fit even by itself `OutOfMemory` instead of results.
+    Yields the items of a pack, their results, and each one's part of the seconds that the pack took; for an item that
+    doesn't fit even by itself `OutOfMemory` instead of results.
     """
     waiting = deque(zip(items, sizes, strict=True))
     while waiting:

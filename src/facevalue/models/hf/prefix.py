@@ -79,19 +79,9 @@ def _cache_type() -> Any:
 class Prefix:
     """A prefix that has been run.
 
-    Attributes
-    ----------
-    length:
-        Tokens of the prefix.
-    next_position:
-        Position of the token that comes after it; not the length where pictures take fewer positions than tokens.
-    loaded:
-        The model that ran it.
-    inputs:
-        What it took.
-    layers:
-        Keys and values of each layer, (1, heads, length, width) each; a cross-attention layer has those of the
-        pictures, None if there are none. Read-only.
+    `next_position` is not the length where pictures take fewer positions than tokens. `layers` are keys and values of
+    each layer, (1, heads, length, width) each; a cross-attention layer has those of the pictures, None if there are
+    none. Read-only.
     """
 
     length: int
@@ -102,15 +92,7 @@ class Prefix:
 
     @classmethod
     def of(cls, loaded: Loaded, inputs: "Mapping[str, Tensor]") -> "Prefix":
-        """Run a prefix through the model's own forward pass and keep its keys and values.
-
-        Parameters
-        ----------
-        loaded:
-            The model.
-        inputs:
-            What its processor makes, cut after the prefix: one row of token ids with its pictures.
-        """
+        """Run a processor's inputs, one row cut after the prefix, through the model and keep its keys and values."""
         import torch  # noqa: PLC0415
         from transformers import DynamicCache  # noqa: PLC0415
 
@@ -127,13 +109,7 @@ class Prefix:
 
 
 class Branch:
-    """A tree of tokens after a prefix, grown call by call.
-
-    Parameters
-    ----------
-    prefix:
-        What it grows from.
-    """
+    """A tree of tokens after a prefix, grown call by call."""
 
     def __init__(self, prefix: Prefix) -> None:
         self.prefix = prefix
@@ -141,31 +117,11 @@ class Branch:
         self._layers = [_Layer(*pair) for pair in prefix.layers]
 
     def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, read: Sequence[int] | Ints) -> "Tensor":
-        """Feed nodes and return the logits of what follows some of them.
+        """Feed nodes, and return the logits of what follows those to `read`: float32, (len(read), vocabulary).
 
-        Parameters
-        ----------
-        ids:
-            Token ids of the new nodes, at least one.
-        parents:
-            Parent of each among all nodes that this branch has been given, earlier calls first; these nodes follow in
-            order. -1 stands for the end of the prefix. A parent comes before its children.
-        read:
-            Nodes of this call, from 0, whose logits are wanted.
-
-        Returns
-        -------
-        Tensor
-            Logits, float32, (len(read), vocabulary).
-
-        Raises
-        ------
-        ValueError
-            No nodes, a parent that does not come before its child, or a node to read that is none of this call's.
-
-        Notes
-        -----
-        After an error, such as out of memory, the branch is as it was before the call.
+        A parent is one of all nodes that this branch has been given, earlier calls first, and comes before its
+        children; -1 stands for the end of the prefix. `read` counts the nodes of this call. After an error, such as out
+        of memory, the branch is as it was before the call.
         """
         import torch  # noqa: PLC0415
 

@@ -13,20 +13,7 @@ from facevalue.errors import ModelError
 
 
 def load_processor(path: str, model_type: str) -> Any:
-    """Load the processor of a folder or of the hub's cache.
-
-    Parameters
-    ----------
-    path:
-        The model's folder or id.
-    model_type:
-        What its configuration says it is; decides where no file names the processor.
-
-    Raises
-    ------
-    ModelError
-        It needs a package that is missing, or it takes no pictures.
-    """
+    """Load the processor of a folder or of the hub's cache; `model_type` decides where no file names it."""
     from tokenizers import AddedToken  # noqa: PLC0415
 
     kind = _without_video(_processor_type(path, model_type))

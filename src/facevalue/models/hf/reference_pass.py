@@ -16,27 +16,11 @@ if TYPE_CHECKING:
 def plain_logits(
     loaded: Loaded, inputs: "Mapping[str, Tensor]", continuation: Sequence[int], read: Sequence[int]
 ) -> "Tensor":
-    """Run a whole prompt with a continuation through the model, once.
+    """Run a whole prompt, one row, and a continuation through the model: logits, float32, (len(read), vocabulary).
 
-    A model of an unknown family may let the prompt look at what comes after it when both are given at once, or have an
-    encoder for the one and a decoder for the other. It is led through the continuation token by token
-    (`facevalue.models.hf.led`), and its logits are taken down.
-
-    Parameters
-    ----------
-    loaded:
-        The model.
-    inputs:
-        What its processor makes of the whole prompt, one row.
-    continuation:
-        Token ids after the prompt; may be empty.
-    read:
-        After how many tokens of the continuation the logits are wanted: 0 for what follows the prompt.
-
-    Returns
-    -------
-    Tensor
-        Logits, float32, (len(read), vocabulary).
+    `read` says after how many tokens of the continuation; 0 is what follows the prompt. A model of an unknown family
+    may let the prompt look at what comes after it when both are given at once, or have an encoder for the one and a
+    decoder for the other. It is led through the continuation token by token (`facevalue.models.hf.led`).
     """
     import torch  # noqa: PLC0415
 
@@ -54,12 +38,7 @@ def plain_logits(
 def forward(loaded: Loaded, inputs: "Mapping[str, Tensor]", start: "Tensor") -> "Tensor":
     """Return the logits of a reply's first token by one forward pass, without `generate`: float32, (vocabulary,).
 
-    Parameters
-    ----------
-    loaded, inputs:
-        As of `plain_logits`.
-    start:
-        What a decoder of its own starts with.
+    `start` is what a decoder of its own starts with.
     """
     import torch  # noqa: PLC0415
 

@@ -33,18 +33,10 @@ _TILE = re.compile(r"<row_(\d+)_col_(\d+)>")
 class Regions:
     """The tokens that stand for pictures, in the order of the prompt.
 
-    Attributes
-    ----------
-    positions:
-        Where each stands in the prompt, shape (tokens,); where pictures are looked at by cross-attention, where each
-        stands among what is looked at.
-    picture:
-        Which picture it belongs to, from 0, shape (tokens,).
-    boxes:
-        Left, top, right and bottom of what it stands for, as shares of the picture's width and height, shape
-        (tokens, 4). NaN for a token that stands for no part of it: the end of a row, a tile as a whole, or padding.
-    crossing:
-        Whether pictures are looked at by cross-attention, by some layers alone.
+    `positions`: where each stands in the prompt, shape (tokens,); with `crossing`, where some layers look at pictures
+    by cross-attention, where each stands among what is looked at. `picture`: which it belongs to, from 0. `boxes`:
+    left, top, right and bottom of what it stands for, as shares of the picture's width and height, shape (tokens, 4);
+    NaN for a token that stands for no part of it: the end of a row, a tile as a whole, or padding.
     """
 
     positions: Ints
@@ -81,22 +73,7 @@ _CROSSING = ("mllama",)
 
 
 def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
-    """Say what each token of the pictures stands for.
-
-    Parameters
-    ----------
-    loaded:
-        The model.
-    inputs:
-        What its processor makes of the prompt with the pictures, one row.
-    sizes:
-        Width and height of each picture in pixels.
-
-    Raises
-    ------
-    ModelError
-        The model's family has no rule here, or the processor is set so that the rule does not hold.
-    """
+    """Say what each token of pictures of these sizes stands for; a `ModelError` if there is no rule that holds."""
     rule = _rule(loaded)
     config = loaded.model.config
     crossing = config.model_type in _CROSSING

@@ -35,14 +35,10 @@ Floats = npt.NDArray[np.float32]
 
 
 class Watch:
-    """Keeps the attention of modules during one forward pass, and takes its gradients.
+    """Keeps the attention of modules during one forward pass, first layer first, and takes its gradients.
 
-    Parameters
-    ----------
-    modules:
-        Those that attend, first layer first. Each returns its output and its attention, (1, heads, tokens, tokens).
-    crossing:
-        Numbers of those that look at pictures by cross-attention, (1, heads, tokens, tokens of the pictures).
+    Each module returns its output and its attention, (1, heads, tokens, tokens); those whose numbers are in `crossing`
+    look at pictures by cross-attention, (1, heads, tokens, tokens of the pictures).
     """
 
     def __init__(self, modules: Sequence[Any], crossing: Collection[int] = ()) -> None:
@@ -79,22 +75,10 @@ class Watch:
         return found
 
     def relevancy(self, y: "Tensor", start: "Tensor", position: int) -> Floats:
-        """Return how relevant each token is for a number, at one token; see the module's text.
+        """Return how relevant each token is for a number y at a position: >= 0, (tokens,); see the module's text.
 
-        Parameters
-        ----------
-        y:
-            The number that is explained.
-        start:
-            What the first layer was given, and y was computed from.
-        position:
-            The answer's position.
-
-        Returns
-        -------
-        Floats
-            Shape (tokens,), >= 0; of itself the token has at least 1. Of the pictures' tokens alone where some layers
-            look at them by cross-attention.
+        `start` is what the first layer was given. Of itself the token has at least 1. Of the pictures' tokens alone
+        where some layers look at them by cross-attention.
         """
         import torch  # noqa: PLC0415
 
@@ -132,12 +116,8 @@ class Watch:
 def watched(loaded: Loaded) -> "Iterator[tuple[Watch, list[Tensor]]]":
     """Have the language model compute its attention step by step, with gradients from its first layer on.
 
-    The model's weights are taken out of all gradients for good.
-
-    Yields
-    ------
-    tuple
-        What watches its layers, and a list whose last element is what the first layer was given last.
+    The model's weights are taken out of all gradients for good. Yields what watches its layers, and a list whose last
+    element is what the first layer was given last.
     """
     decoder = loaded.model.get_decoder()
     before = decoder.config._attn_implementation

@@ -22,19 +22,10 @@ _ROWS = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """One reply to be drawn.
+    """One reply to be drawn for a member of a group; several draws may answer one, and share its tokens.
 
-    Attributes
-    ----------
-    member:
-        Which question of the group it answers, by its place; several draws may answer one, and share its tokens.
-    sampling:
-        How it is drawn.
-    seed:
-        Its random numbers, 0 to 2**64 - 1.
-    constraint:
-        What it is held to, not begun yet; None if it is free. Tokens that it forbids are taken out before temperature
-        and nucleus, as `facevalue.models.hf.constrained` weighs them.
+    Tokens that the `constraint`, not begun yet, forbids are taken out before temperature and nucleus, as
+    `facevalue.models.hf.constrained` weighs them.
     """
 
     member: int
@@ -47,20 +38,8 @@ class Draw:
 class Drawn:
     """A reply while it is drawn, and when it is done.
 
-    Attributes
-    ----------
-    draw:
-        What was wanted.
-    uniforms:
-        A random number for each of its tokens.
-    tokens:
-        Its tokens without the one that ended it.
-    logprobs:
-        Their natural-log probabilities at temperature 1, unconstrained.
-    count:
-        Tokens drawn, the one that ended it included.
-    ended:
-        Whether it ended by itself, as opposed to the token limit.
+    `tokens` and their `logprobs` (natural logs at temperature 1, unconstrained) don't have the one that ended it;
+    `count` does. It `ended` by itself, as opposed to the token limit.
     """
 
     draw: Draw
@@ -82,20 +61,6 @@ def draw_pack(decoding: Decoding, pack: Sequence[Draw], stops: frozenset[int]) -
     Replies to one question that have begun alike share what they have in common. Each has random numbers of its own, so
     that it doesn't depend on the others; where two tokens are about equally likely, the rounding of another pack can
     still tip the scales.
-
-    Parameters
-    ----------
-    decoding:
-        Gives logits after the pack's prompts.
-    pack:
-        The replies wanted.
-    stops:
-        Tokens that end a reply.
-
-    Returns
-    -------
-    list of Drawn
-        One for each, in order.
     """
     replies = [Drawn(draw, uniforms(draw.seed, draw.sampling.max_tokens)) for draw in pack]
     going = replies

@@ -28,17 +28,7 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the model said of one token: enough to check it by other means.
-
-    Attributes
-    ----------
-    reply:
-        The tokens before it, after the prompt.
-    token:
-        The token.
-    logprob:
-        Its natural-log probability at temperature 1.
-    """
+    """What the model said of one token after a reply's beginning: its natural-log probability at temperature 1."""
 
     reply: Tokens
     token: int
@@ -49,22 +39,12 @@ class Evidence:
 class Score:
     """The options of one question, weighed.
 
-    Attributes
-    ----------
-    probs:
-        Probability that a reply, drawn as the question's sampling says, is each option. Sums to at most 1.
-    undecided:
-        Share of replies that begin in a way that may become an option but is too rare to be followed.
-    logprobs:
-        Natural-log probability, at temperature 1, that a reply begins with each option as the prompt writes it: "(a)",
-        or the text of an option without a label; over all of its tokens. Of the two ways to begin, with or without a
-        blank, that of the likelier first token.
-    format_mass:
-        Probability, at temperature 1, that a reply begins with any option so written.
-    prompt_tokens:
-        Tokens of the prompt, pictures expanded.
-    evidence:
-        What it was read from, in part.
+    `probs`: that a reply, drawn as the question's sampling says, is each option; their sum is at most 1. `undecided`:
+    share of replies that begin in a way that may become an option but is too rare to be followed. `logprobs`:
+    natural-log probability, at temperature 1, that a reply begins with each option as the prompt writes it ("(a)", or
+    the text of an option without a label), over all of its tokens; of the two ways to begin, with or without a blank,
+    that of the likelier first token. `format_mass`: probability, at temperature 1, that a reply begins with any option
+    so written.
     """
 
     probs: tuple[float, ...]
@@ -77,21 +57,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """One question to be scored.
-
-    Attributes
-    ----------
-    member:
-        Which of the group it is, by its place.
-    reader:
-        Its options, of free replies or of those held to them.
-    written:
-        Their tokens, as `facevalue.models.hf.options.written` gives them.
-    sampling:
-        How its replies are drawn.
-    prompt_tokens:
-        Tokens of its prompt.
-    """
+    """One question to be scored: a member by its place in the group, its options as `options.written` gives them."""
 
     member: int
     reader: OptionReader | ConstrainedReader
@@ -262,7 +228,7 @@ class _Weighing:
 
 
 def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabulary, habits: Habits) -> list[Score]:
-    r"""Score questions of one group together.
+    r"""Score questions of one group together; learn from them which beginnings were worth computing.
 
     Let :math:`x` be a beginning of a reply that is still open, :math:`q(x)` the probability of its tokens, and
     :math:`q(t \mid x)` that of the next token under the request's sampling (`distribution`). Then
@@ -273,22 +239,6 @@ def score_pack(decoding: Decoding, pack: Sequence[Scored], vocabulary: Vocabular
     `ConstrainedReader`, :math:`q(t \mid x)` is over the tokens that may come there, as replies held to the options are
     drawn. The empty beginning is followed, and every open one of text that is at least as likely as the reader's
     `least`; the mass of the others is reported as undecided.
-
-    Parameters
-    ----------
-    decoding:
-        Gives logits after the group's prompts.
-    pack:
-        The questions.
-    vocabulary:
-        The model's tokens.
-    habits:
-        What earlier questions have shown; learns from these.
-
-    Returns
-    -------
-    list of Score
-        One for each question, in order.
     """
     states = [_Weighing(wanted) for wanted in pack]
     guesses = [habits.guess(wanted) for wanted in pack]

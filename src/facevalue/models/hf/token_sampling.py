@@ -17,25 +17,13 @@ Floats = npt.NDArray[np.float64]
 
 
 def distribution(logits: "Tensor", sampling: Sampling) -> "Tensor":
-    r"""Return how likely each token is to be drawn.
+    r"""Return how likely each token is to be drawn: float32, (n, vocabulary), as the logits.
 
     .. math:: q(t) \propto p(t)\,[t \in N], \qquad p(t) = \frac{e^{z_t / T}}{\sum_s e^{z_s / T}},
 
     where the nucleus :math:`N` holds the likeliest tokens up to the one with which their mass reaches `top_p` (Holtzman
     et al., 2020, "The Curious Case of Neural Text Degeneration"); of equally likely ones the lower id goes first.
     `T = 0` takes the likeliest token. The whole vocabulary counts, and nothing else is applied.
-
-    Parameters
-    ----------
-    logits:
-        Float32, (n, vocabulary).
-    sampling:
-        Temperature and nucleus.
-
-    Returns
-    -------
-    Tensor
-        Probabilities, float32, of the same shape.
     """
     import torch  # noqa: PLC0415
 
@@ -69,16 +57,9 @@ def _descending(shares: "Tensor") -> "Tensor":
 def log_probabilities(
     logits: "Tensor", rows: Sequence[int] | Ints, tokens: Sequence[int] | Ints, normal: "Tensor | None" = None
 ) -> Floats:
-    """Return the natural-log probabilities of tokens at temperature 1, in double precision.
+    """Return the natural-log probabilities of tokens at temperature 1, in double precision, one for each row.
 
-    Parameters
-    ----------
-    logits:
-        Float32, (n, vocabulary).
-    rows, tokens:
-        Which entries, one each.
-    normal:
-        `logits.logsumexp(dim=1)` where it is known.
+    `normal` is `logits.logsumexp(dim=1)` where it is known.
     """
     import torch  # noqa: PLC0415
 
@@ -90,32 +71,14 @@ def log_probabilities(
 
 
 def uniforms(seed: int, count: int) -> Floats:
-    """Return numbers in [0, 1) for the tokens of one reply; they depend on its seed alone.
-
-    Parameters
-    ----------
-    seed:
-        0 to 2**64 - 1.
-    count:
-        How many.
-    """
+    """Return numbers in [0, 1) for the tokens of one reply; they depend on its seed, 0 to 2**64 - 1, alone."""
     return np.random.Generator(np.random.Philox(key=seed)).random(count)
 
 
 def pick(shares: "Tensor", uniform: Floats) -> "Tensor":
     """Draw a token from each row: the first at which the summed probabilities exceed the uniform number.
 
-    Parameters
-    ----------
-    shares:
-        Probabilities, (n, vocabulary); a row may sum to a little more or less than 1.
-    uniform:
-        A number in [0, 1) for each row.
-
-    Returns
-    -------
-    Tensor
-        Token ids, (n,); never one of probability 0.
+    A row may sum to a little more or less than 1. Never a token of probability 0.
     """
     import torch  # noqa: PLC0415
 

@@ -13,20 +13,11 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """Tokens after a prefix, of which several may follow the same one.
+    """Tokens after a prefix, of which several may follow the same one. A parent comes before its children.
 
-    Attributes
-    ----------
-    ids:
-        Token of each node, shape (T,).
-    parents:
-        The node before it, shape (T,); -1 for one that comes directly after the prefix. A parent comes before its
-        children.
-    depths:
-        How many nodes come before it, shape (T,): its position is that of the prefix's end plus its depth.
+    `parents` has -1 for a node that comes directly after the prefix; a node's position is the prefix's end plus its
+    depth.
 
-    Examples
-    --------
     >>> tree, paths = Tree.merged([[5, 6], [5, 7, 8]])
     >>> tree.ids.tolist(), tree.parents.tolist(), tree.depths.tolist()
     ([5, 6, 7, 8], [-1, 0, 0, 2], [0, 1, 1, 2])
@@ -40,13 +31,7 @@ class Tree:
 
     @classmethod
     def of(cls, ids: Iterable[int], parents: Iterable[int]) -> Self:
-        """Build a tree from its nodes and their parents.
-
-        Raises
-        ------
-        ValueError
-            The two differ in length, or a parent doesn't come before its child.
-        """
+        """Build a tree from its nodes and their parents."""
         none = np.zeros(0, dtype=np.int64)
         return cls(none, none, none).extended(
             np.array(list(ids), dtype=np.int64), np.array(list(parents), dtype=np.int64)
@@ -58,18 +43,10 @@ class Tree:
         return cls.of((), ()).grown((-1, branch) for branch in branches)
 
     def grown(self, branches: Iterable[tuple[int, Sequence[int]]]) -> tuple[Self, list[list[int]]]:
-        """Return the tree with new branches. Beginnings that the new ones share are taken once.
+        """Return the tree with new branches, each from a node (-1: the prefix), and the new nodes of each.
 
-        Parameters
-        ----------
-        branches:
-            For each one the node it grows from, -1 for the prefix, and its token ids. The old nodes are never taken for
-            new ones: what follows a new node can be read in the call that computes it and not later.
-
-        Returns
-        -------
-        tuple
-            The tree, its old nodes first, and for each branch the new nodes that it runs through.
+        Beginnings that the new ones share are taken once. The old nodes are never taken for new ones: what follows a
+        new node can be read in the call that computes it and not later.
         """
         old = len(self)
         nodes: dict[tuple[int, int], int] = {}
@@ -85,13 +62,7 @@ class Tree:
         return self.extended(ids, parents), paths
 
     def extended(self, ids: Ints, parents: Ints) -> Self:
-        """Return the tree with new nodes, each with its parent among the old ones and the new ones before it.
-
-        Raises
-        ------
-        ValueError
-            As `of` does.
-        """
+        """Return the tree with new nodes, each with its parent among the old ones and the new ones before it."""
         if ids.shape != parents.shape or ids.ndim != 1:
             raise ValueError(f"{ids.size} nodes and {parents.size} parents")
         if ((parents < -1) | (parents >= len(self) + np.arange(parents.size))).any():
@@ -105,18 +76,7 @@ class Tree:
         return int(self.ids.size)
 
     def visible(self, first: int = 0) -> Bools:
-        """Return which nodes each node attends to: its ancestors and itself.
-
-        Parameters
-        ----------
-        first:
-            Leave out the rows of the nodes before this one.
-
-        Returns
-        -------
-        Booleans
-            Shape (T - first, T).
-        """
+        """Return which nodes each node from `first` on attends to, its ancestors and itself: shape (T - first, T)."""
         first = min(first, len(self))
         seen = np.zeros((len(self) - first, len(self)), dtype=np.bool_)
         rows, above = np.arange(len(self) - first), np.arange(first, len(self))

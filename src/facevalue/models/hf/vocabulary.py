@@ -22,8 +22,6 @@ _LAST = "\U0010ffff"
 def split(raw: bytes) -> tuple[str, bytes]:
     r"""Return the whole characters of a text in UTF-8, and the bytes at its end that begin another one.
 
-    Examples
-    --------
     >>> split("né".encode()[:2])
     ('n', b'\xc3')
     """
@@ -33,19 +31,9 @@ def split(raw: bytes) -> tuple[str, bytes]:
 
 
 class Index:
-    """Texts of tokens in order, so that those which begin alike stand together.
+    """Texts of tokens in order, so that those which begin alike stand together, and their tokens, shape (n,).
 
-    Parameters
-    ----------
-    texts:
-        Token and text; several tokens may have the same one.
-
-    Attributes
-    ----------
-    texts:
-        In order.
-    tokens:
-        Their tokens, shape (n,).
+    Several tokens may have the same text.
     """
 
     def __init__(self, texts: Iterable[tuple[int, str]]) -> None:
@@ -60,15 +48,7 @@ class Index:
 
 
 class Vocabulary:
-    """The tokens of a model as what they add to a reply.
-
-    Parameters
-    ----------
-    pieces:
-        The bytes that each token adds; None for tokens that are no text, such as the one of an image.
-    stops:
-        Tokens that end a reply.
-    """
+    """The tokens of a model as what they add to a reply; those that are no text, such as that of an image, add None."""
 
     def __init__(self, pieces: Sequence[bytes | None], stops: Iterable[int]) -> None:
         self.stops = frozenset(stops)
@@ -78,22 +58,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, tokenizer: Any, size: int, stops: Iterable[int]) -> Self:
-        """Read a tokenizer of transformers.
-
-        Parameters
-        ----------
-        tokenizer:
-            A fast tokenizer.
-        size:
-            How many tokens the model gives a logit to; those that the tokenizer lacks add no text.
-        stops:
-            As above.
-
-        Raises
-        ------
-        ModelError
-            It isn't a fast one, or of a kind whose tokens don't say what text they are.
-        """
+        """Read a fast tokenizer of transformers; what it lacks of the `size` tokens with a logit adds no text."""
         core = getattr(tokenizer, "backend_tokenizer", None)
         if core is None:
             raise ModelError(f"{type(tokenizer).__name__} is not a fast tokenizer: save one as tokenizer.json.")

@@ -49,18 +49,7 @@ _FILES = ("model.safetensors", "tokenizer.json", "config.json")
 
 
 def folder_of(name: str) -> Path:
-    """Return where `reference/NAME` is: a variant that comes with FaceValue, or else a folder.
-
-    Parameters
-    ----------
-    name:
-        What follows the slash; empty for the model itself.
-
-    Raises
-    ------
-    UnknownNameError
-        There is neither such a variant nor such a folder.
-    """
+    """Return where `reference/NAME` is, or the model itself: a variant that comes with FaceValue, or else a folder."""
     if not name:
         return FOLDER
     known = sorted(path.name for path in VARIANTS.glob("*") if path.is_dir())
@@ -72,23 +61,7 @@ def folder_of(name: str) -> Path:
 
 
 class ReferenceModel:
-    """The reference model.
-
-    Parameters
-    ----------
-    name:
-        What the user typed: "reference".
-    folder:
-        Where its weights, configuration and tokenizer are. Variants in `VARIANTS` have only the weights in which they
-        differ from those in `FOLDER`.
-    threads:
-        Stimuli that are worked on at once; None for one on each core, four at most.
-
-    Raises
-    ------
-    ModelError
-        A file is missing or damaged.
-    """
+    """The reference model, which works on so many stimuli at once: without `threads` one on each core, four at most."""
 
     def __init__(self, name: str = "reference", folder: Path = FOLDER, threads: int | None = None) -> None:
         whole = FOLDER if folder.resolve().parent == VARIANTS.resolve() else folder
@@ -208,13 +181,7 @@ class ReferenceModel:
         return [response._replace(latency_ms=took) for response in out], undecided
 
     def see(self, images: Sequence[Image]) -> list[Floats]:
-        """Turn the picture of a stimulus, if it has one, into embeddings of shape (patches, width).
-
-        Raises
-        ------
-        DataError
-            There are several; or it is too large, damaged, or of a format that is not read.
-        """
+        """Turn the picture of a stimulus, if it has one, into embeddings of shape (patches, width)."""
         if len(images) > 1:
             raise DataError(f"it has {len(images)} images, and {self.name} takes one.")
         return [self._network.look(self._pixels(image)) for image in images]

@@ -36,18 +36,9 @@ class Prefix:
 class Step:
     """New tokens of branches, and what they follow. Rows are branches with new tokens; their padding is read by nobody.
 
-    Attributes
-    ----------
-    numbers, tokens, depths:
-        Of each new token its number, its id, and how many tokens it has before it after the prefix; shape (new,).
-    lines:
-        Numbers of the tokens of each row, from its first one; shape (rows, length).
-    asked, columns:
-        Which of the new tokens each row computes, and where in its line they stand; shape (rows, most).
-    home:
-        Where in `asked`, flat, each new token is; shape (new,).
-    read:
-        Which of the new tokens to read at; shape (places,).
+    Of each new token, shape (new,): its number, its id, how many tokens it has before it after the prefix, and its
+    `home` in `asked`, flat. Of each row, its tokens' numbers from the first one (`lines`), which of the new ones it
+    computes (`asked`), and where in its line these stand (`columns`). `read` says at which of the new tokens to read.
     """
 
     numbers: Ints
@@ -80,14 +71,7 @@ class Pool:
 class Branches:
     """Texts that go on from one prefix, as a tree of tokens: what several of them begin with is run once.
 
-    Parameters
-    ----------
-    network:
-        The model.
-    prefix:
-        What they go on from.
-    unsaid:
-        Tokens that are never said, such as that of a picture: what follows is minus infinity there.
+    Tokens that are never said (`unsaid`), such as that of a picture, have minus infinity.
     """
 
     ROOT = -1

@@ -62,13 +62,7 @@ ONE_THREAD = _OneThread()
 
 
 def read_weights(path: Path) -> dict[str, Floats]:
-    """Read a safetensors file of small floats as single precision.
-
-    Raises
-    ------
-    ModelError
-        It is no such file, or damaged.
-    """
+    """Read a safetensors file of small floats as single precision."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
@@ -89,20 +83,7 @@ def _tensor(name: str, dtype: str, shape: Sequence[int], data: bytes) -> Floats:
 
 
 class Network:
-    """The reference model.
-
-    Parameters
-    ----------
-    weights:
-        Tensors by the names that transformers gives them.
-    config:
-        The model's configuration as transformers writes it.
-
-    Raises
-    ------
-    ModelError
-        Weights are missing or have other shapes than the configuration says, or the configuration is of another model.
-    """
+    """The reference model, from tensors and a configuration as transformers names and writes them."""
 
     def __init__(self, weights: Tensors, config: Mapping[str, Any]) -> None:
         try:
@@ -153,17 +134,7 @@ class Network:
         return Pool(self._layers, self._heads, self._size)
 
     def look(self, pixels: npt.NDArray[np.uint8]) -> Floats:
-        """Turn a picture into embeddings, as many as the picture has patches.
-
-        Parameters
-        ----------
-        pixels:
-            Shape (side, side, 3), red green blue.
-
-        Returns
-        -------
-        Shape (patches, width).
-        """
+        """Turn a picture, (side, side, 3), red green blue, into embeddings, (patches, width)."""
         w, p, n = self._w, self._patch, self.side // self._patch
         values = pixels.astype(np.float32) / np.float32(127.5) - np.float32(1)
         patches: Floats = values.reshape(n, p, n, p, 3).transpose(0, 2, 4, 1, 3).reshape(n * n, 3 * p * p)
@@ -211,22 +182,7 @@ class Network:
         return Prefix(tuple(keys), tuple(values))
 
     def read(self, prefix: Prefix, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]) -> list[Floats]:
-        """Compute what follows tokens of rows that go on from a prefix, each row for itself.
-
-        Parameters
-        ----------
-        prefix:
-            What the rows share.
-        rows:
-            Tokens of each row.
-        places:
-            Places in each row at which to read.
-
-        Returns
-        -------
-        list of Floats
-            Logits of each row, shape (its places, vocabulary).
-        """
+        """Compute what follows the tokens of rows after a prefix: logits of each, (its places, vocabulary)."""
         branches = Branches(self, prefix)
         ends = [branches.enter(row) for row in rows]
         paths = [branches.path(end) for end in ends]
@@ -235,20 +191,9 @@ class Network:
         return [branches.logits(own) for own in wanted]
 
     def extend(self, prefix: Prefix, pool: Pool, step: Step) -> Floats:
-        """Run new tokens of branches that go on from a prefix.
+        """Run new tokens of branches that go on from a prefix: logits where it is read, (places, vocabulary).
 
-        Parameters
-        ----------
-        prefix:
-            What all branches share.
-        pool:
-            Keys and values of all tokens after it; those of the new ones are filled in.
-        step:
-            Which tokens are new, and what they follow.
-
-        Returns
-        -------
-        Logits at the places that `step` reads, shape (places, vocabulary).
+        The pool has keys and values of all tokens after the prefix; those of the new ones are filled in.
         """
         x = self.embeddings[step.tokens]
         turn = self._turns(prefix.length + step.depths)
@@ -299,24 +244,11 @@ class Network:
 
 
 def _attended(q: Floats, k: Floats, v: Floats, hidden: Floats, keys: Floats, values: Floats) -> Floats:
-    """Attend to a prefix that all rows share, and to each row's own tokens.
+    """Attend to a prefix that all rows share, and to each row's own tokens: shape (rows * queries, heads * size).
 
-    Over the prefix all rows are one product per head; over its own tokens each row is one.
-
-    Parameters
-    ----------
-    q:
-        Shape (rows, queries, heads, size).
-    k, v:
-        Shape (rows, length, heads, size).
-    hidden:
-        Minus infinity where a query doesn't see a row's token, else 0; shape (rows, queries, length).
-    keys, values:
-        Of the prefix, shape (heads, prefix, size).
-
-    Returns
-    -------
-    Shape (rows * queries, heads * size).
+    `q`, `k` and `v` are (rows, length, heads, size), the prefix's keys and values (heads, prefix, size); `hidden` is
+    minus infinity where a query doesn't see a row's token, else 0, (rows, queries, length). Over the prefix all rows
+    are one product per head; over its own tokens each row is one.
     """
     rows, queries, heads, size = q.shape
     by_head = q.reshape(rows * queries, heads, size).transpose(1, 0, 2)

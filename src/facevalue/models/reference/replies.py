@@ -28,20 +28,9 @@ MOST_PLACES = 128
 
 
 def distribution(logits: Floats, sampling: Sampling) -> Floats:
-    """Return how likely each token is to be drawn: softmax at a temperature, within the nucleus.
+    """Return how likely each token is to be drawn, as `facevalue.models.hf.token_sampling.distribution`; rows sum to 1.
 
-    As `facevalue.models.hf.token_sampling.distribution`.
-
-    Parameters
-    ----------
-    logits:
-        Shape (n, tokens); those that may not come are minus infinity.
-    sampling:
-        Temperature and nucleus.
-
-    Returns
-    -------
-    Probabilities of the same shape; each row sums to 1.
+    Tokens that may not come have a logit of minus infinity.
     """
     if sampling.temperature == 0:
         best = np.zeros(logits.shape, dtype=np.float32)
@@ -67,21 +56,7 @@ class Begun(NamedTuple):
 
 @dataclass(eq=False)
 class Weighed:
-    """One question whose options are weighed.
-
-    Attributes
-    ----------
-    prompt:
-        Its tokens after the picture.
-    reader:
-        Its options, of free replies or of those held to them.
-    sampling:
-        How replies are drawn.
-    probs:
-        Probability of each option, when `weigh` is done. Sums to at most 1.
-    undecided:
-        Share of replies that begin in a way that may become an option but is too rare to be followed.
-    """
+    """One question whose options are weighed; `probs` and `undecided`, as of `scoring.Score`, when `weigh` is done."""
 
     prompt: tuple[int, ...]
     reader: OptionReader | ConstrainedReader
@@ -108,21 +83,11 @@ class Weighed:
 def weigh(
     branches: Branches, questions: Sequence[Weighed], vocabulary: Vocabulary, guess: Iterable[Sequence[int]] = ()
 ) -> None:
-    """Weigh the options of questions about one picture.
+    """Weigh the options of questions about one picture; fill in their `probs` and `undecided`.
 
     As `facevalue.models.hf.scoring.score_pack`: every beginning of a reply that is open and at least as likely as the
-    reader's `least` is followed; what the others weigh is reported as undecided.
-
-    Parameters
-    ----------
-    branches:
-        The picture, and what goes on from it.
-    questions:
-        The questions; their `probs` and `undecided` are filled in.
-    vocabulary:
-        The model's tokens.
-    guess:
-        Beginnings of replies that are run at once with the prompts. Wrong ones cost time and change nothing.
+    reader's `least` is followed; what the others weigh is reported as undecided. Beginnings in `guess` are run at once
+    with the prompts; wrong ones cost time and change nothing.
     """
     guess = list(guess)
     ahead = []
@@ -186,22 +151,9 @@ def _shares(branches: Branches, questions: Sequence[Weighed], found: Sequence[tu
 
 @dataclass(eq=False)
 class Written:
-    """One reply that is drawn.
+    """One reply that is drawn with a number in [0, 1) for each token, and what it is `held` to.
 
-    Attributes
-    ----------
-    prompt, sampling:
-        What is answered, and how the reply is drawn.
-    uniforms:
-        A number in [0, 1) for each token.
-    held:
-        What the reply is held to; None if it is free.
-    place, raw:
-        Where in the tree it stands, and its bytes.
-    count:
-        Tokens drawn, the one that ended it included.
-    ended:
-        Whether it ended by itself, as opposed to the token limit.
+    `place` in the tree; `count` with the token that ended it; `ended` by itself, as opposed to the token limit.
     """
 
     prompt: tuple[int, ...]
@@ -236,17 +188,7 @@ class Written:
 
 
 def write(branches: Branches, replies: Sequence[Written], vocabulary: Vocabulary) -> None:
-    """Draw replies, all of them one token further at a time.
-
-    Parameters
-    ----------
-    branches:
-        The picture, and what goes on from it.
-    replies:
-        Not begun; they are written to their ends.
-    vocabulary:
-        The model's tokens.
-    """
+    """Draw replies to their ends, all of them one token further at a time."""
     for reply in replies:
         reply.place = branches.enter(reply.prompt)
     while going := [reply for reply in replies if reply.going]:

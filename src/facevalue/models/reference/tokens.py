@@ -19,25 +19,7 @@ _WORD = 64
 
 
 class Tokens:
-    """Turns texts into token ids and back.
-
-    Parameters
-    ----------
-    path:
-        The file `tokenizer.json`.
-
-    Attributes
-    ----------
-    size:
-        How many tokens there are.
-    longest:
-        Characters of the longest one.
-
-    Raises
-    ------
-    ModelError
-        It is not of the form that is read here.
-    """
+    """Turns texts into token ids and back, as a `tokenizer.json` says; the `longest` one has so many characters."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -62,13 +44,7 @@ class Tokens:
         self._known = lru_cache(maxsize=65_536)(self._spelled)
 
     def id(self, text: str) -> int:
-        """Return the id of a mark such as "<end>".
-
-        Raises
-        ------
-        KeyError
-            There is none.
-        """
+        """Return the id of a mark such as "<end>"."""
         return self._added[text]
 
     def plain(self, text: str) -> tuple[int, ...]:

@@ -170,20 +170,8 @@ def people(pictures: pl.DataFrame) -> list[Person]:
 
 @dataclass(frozen=True)
 class Truth:
-    """The planted effects.
+    """The planted effects of one draw. All effects of levels are multiplied with `bias`.
 
-    Attributes
-    ----------
-    seed:
-        Which draw.
-    bias:
-        What all effects of levels are multiplied with: 0 plants nothing but bases, position and letter.
-
-    Examples
-    --------
-    >>> truth = Truth(seed=7)
-    >>> truth.table.columns
-    ['factor', 'level', 'trait', 'effect']
     >>> Truth(seed=7, bias=0.0).table.filter(pl.col("factor") != "base")["effect"].abs().max()
     0.0
     """
@@ -230,13 +218,7 @@ class Truth:
 
     @classmethod
     def read(cls, path: Path) -> "Truth":
-        """Read which effects a published table holds.
-
-        Raises
-        ------
-        ModelError
-            It is no such table, or not of this version of FaceValue.
-        """
+        """Read which effects a published table holds."""
         try:
             said = read_metadata(path)
             truth, table = cls(int(said["seed"]), float(said["bias"])), read_table(path)

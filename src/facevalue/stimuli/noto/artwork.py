@@ -28,18 +28,7 @@ def artwork() -> Mapping[str, str]:
 
 
 def body(name: str) -> str:
-    """Return one SVG body.
-
-    Raises
-    ------
-    UnknownNameError
-        The artwork has none of that name.
-
-    Examples
-    --------
-    >>> body("guitar").startswith("<")
-    True
-    """
+    """Return one SVG body."""
     known = artwork()
     if name not in known:
         raise UnknownNameError("artwork", name, known)
@@ -57,8 +46,6 @@ def document(inner: str, size: int = GRID) -> str:
 def renamed(text: str, prefix: str) -> str:
     """Return SVG whose ids all start with a prefix, so that two pieces in one picture cannot meet.
 
-    Examples
-    --------
     >>> renamed('<g id="a"/><use href="#a" fill="url(#a)"/>', "p-")
     '<g id="p-a"/><use href="#p-a" fill="url(#p-a)"/>'
     """
@@ -66,35 +53,13 @@ def renamed(text: str, prefix: str) -> str:
 
 
 def mirrored(half: str) -> str:
-    """Return a shape with its mirror image beside it.
-
-    Examples
-    --------
-    >>> mirrored("<a/>")
-    '<a/><g transform="translate(128 0) scale(-1 1)"><a/></g>'
-    """
+    """Return a shape with its mirror image beside it."""
     return f'{half}<g transform="translate({GRID} 0) scale(-1 1)">{half}</g>'
 
 
 def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
-    """Return a whole SVG document as a part of another, without the plain background it may have.
+    """Return a whole SVG document as a part of another, its ids prefixed, without the plain background it may have.
 
-    Parameters
-    ----------
-    svg_text:
-        A document with a `viewBox`.
-    x, y, size:
-        Where its square goes, in the units of the outer picture.
-    prefix:
-        Put before its ids.
-
-    Raises
-    ------
-    DataError
-        The text is no SVG document.
-
-    Examples
-    --------
     >>> nested(document("<g/>"), 10, 20, 64, "a")
     '<svg viewBox="0 0 128 128" x="10" y="20" width="64" height="64"><g/></svg>'
     """

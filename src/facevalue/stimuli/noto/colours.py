@@ -42,13 +42,6 @@ FEATURES: Mapping[str, str] = MappingProxyType(
 def recoloured(body: str, tone: str) -> str:
     """Return a medium-light body in a skin tone, hair and features dark brown.
 
-    Raises
-    ------
-    UnknownNameError
-        There is no such tone.
-
-    Examples
-    --------
     >>> recoloured('<path fill="#e0bb95"/><path fill="#ab872f"/>', "dark")
     '<path fill="#70534a"/><path fill="#3e2c25"/>'
     """

@@ -312,15 +312,7 @@ def _shabby_hut(c: Canvas) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """One persona trait.
-
-    Parameters
-    ----------
-    shows:
-        What the scene shows, as Table 2 of the paper words it for its generated images.
-    draw:
-        Adds the scene to an empty picture.
-    """
+    """One persona trait: what its scene shows, in the words of the paper's Table 2, and what draws it."""
 
     shows: str
     draw: Callable[[Canvas], None]
@@ -350,24 +342,7 @@ PERSONAS: Mapping[str, Persona] = MappingProxyType(
 def persona_svg(name: str, seed: int) -> str:
     """Return a scene without people as an SVG document of 512 x 512 units.
 
-    Parameters
-    ----------
-    name:
-        A key of `PERSONAS`.
-    seed:
-        Decides all that varies, at least 0. The same name and seed give the same document, byte for byte.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such persona.
-    DataError
-        The seed is negative.
-
-    Examples
-    --------
-    >>> persona_svg("bookworm", 7).startswith("<svg")
-    True
+    The same persona (a key of `PERSONAS`) and seed, at least 0, give the same document, byte for byte.
     """
     if name not in PERSONAS:
         raise UnknownNameError("persona", name, PERSONAS)

@@ -18,15 +18,7 @@ SEAT = (106.0, 64.0, 300.0)
 
 @dataclass(frozen=True, slots=True)
 class Prop:
-    """A thing in a scene.
-
-    Parameters
-    ----------
-    name:
-        An emoji of the artwork, or one of `DRAWINGS`.
-    x, y, size:
-        Its square, in the units of the scene.
-    """
+    """A thing in a scene, an emoji of the artwork or one of `DRAWINGS`, in its square."""
 
     name: str
     x: float
@@ -41,20 +33,9 @@ class Prop:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One activity.
+    """One activity: names in `BACKDROPS` and `FOREGROUNDS`, things before and behind the person, and their square.
 
-    Parameters
-    ----------
-    backdrop, foreground:
-        Names in `BACKDROPS` and `FOREGROUNDS`.
-    front:
-        Things before the person.
-    behind:
-        Things behind the person.
-    seat:
-        The person's square: x, y and size.
-    low:
-        Things before the person and behind the foreground.
+    `low` things are before the person and behind the foreground.
     """
 
     backdrop: str
@@ -265,25 +246,7 @@ def _layers(activity: str) -> tuple[str, str, Scene]:
 def scene_svg(activity: str, person: str) -> str:
     """Return a person doing an activity as an SVG document of 512 x 512 units.
 
-    Parameters
-    ----------
-    activity:
-        A key of `ACTIVITIES`.
-    person:
-        An SVG document: an occupation of the artwork, or one of our portraits, whose white background is left out.
-
-    Raises
-    ------
-    UnknownNameError
-        The activity is not drawn.
-    DataError
-        `person` is no SVG document.
-
-    Examples
-    --------
-    >>> from facevalue.stimuli.noto.people import person_svg
-    >>> scene_svg("cooking", person_svg("pilot", "woman", "medium")).startswith("<svg")
-    True
+    The person is an SVG document: of the artwork, or one of our portraits, whose white background is left out.
     """
     if activity not in ACTIVITIES:
         raise UnknownNameError("drawn activity", activity, ACTIVITIES)

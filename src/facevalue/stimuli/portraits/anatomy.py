@@ -119,14 +119,7 @@ class Head:
 
 @lru_cache(maxsize=4096)
 def head(identity: Identity) -> Head:
-    """Return the measures of an identity's head.
-
-    Examples
-    --------
-    >>> thin, wide = (head(Identity("x", 1, "male", "young", "monk-05", b)) for b in ("thin", "obese"))
-    >>> thin.jaw < wide.jaw and thin.eye_x == wide.eye_x
-    True
-    """
+    """Return the measures of an identity's head."""
     g, b = TRAITS[identity.gender], GIRTH[identity.build]
     seed = identity.seed
     shape, eyes, brows = Stream(seed, "face shape"), Stream(seed, "eyes"), Stream(seed, "brows")

@@ -18,8 +18,6 @@ _START, _END = b"\x89PNG\r\n\x1a\n", b"IEND"
 def is_whole(data: bytes, size: int) -> bool:
     """Return whether ``data`` is a complete PNG, ``size`` pixels wide and high, whose checksums all hold.
 
-    Examples
-    --------
     >>> is_whole(b"", 8)
     False
     """
@@ -38,31 +36,10 @@ def is_whole(data: bytes, size: int) -> bool:
 
 
 class PortraitCache:
-    """Portraits drawn on demand.
+    """Portraits drawn on demand, kept in a folder by content; without one the latest `keep` stay in memory.
 
     A file is written aside and renamed, so that no reader sees half of one. A file found damaged is drawn
     again: the checksums are looked at whenever a picture is read.
-
-    Parameters
-    ----------
-    folder:
-        Where PNGs are kept, named by content; made if missing. None keeps the latest ones in memory only.
-    size:
-        Width and height in pixels.
-    keep:
-        How many pictures stay in memory when there is no folder.
-
-    Raises
-    ------
-    DataError
-        The folder cannot be made or written, or the disk is full.
-
-    Examples
-    --------
-    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
-    >>> cache = PortraitCache(None, size=64)
-    >>> cache.get(anne) is cache.get(anne)
-    True
     """
 
     def __init__(self, folder: Path | str | None, size: int = 512, keep: int = 64) -> None:
@@ -93,15 +70,7 @@ class PortraitCache:
         return self.folder / name[:2] / f"{name}.png"
 
     def get(self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> bytes:
-        """Return a picture as PNG, drawing it if it is not there whole.
-
-        Raises
-        ------
-        UnknownNameError
-            An attribute, value or framing that does not exist.
-        DataError
-            An attribute that does not apply, or a folder that cannot be written.
-        """
+        """Return a picture as PNG, drawing it if it is not there whole."""
         path = self.path(identity, change, framing)
         if path is None:
             return self._remembered(identity, change, framing)

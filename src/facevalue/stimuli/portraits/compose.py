@@ -122,7 +122,7 @@ def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> Fram
 
 
 def svg(identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> str:
-    """Return a portrait as an SVG document.
+    """Return a portrait as an SVG document: plain shapes and gradients, no text, no script, no link to the outside.
 
     Parameters
     ----------
@@ -133,23 +133,12 @@ def svg(identity: Identity, change: tuple[str, str] | None = None, framing: str 
     framing:
         "portrait" (head and shoulders) or "full-body"; None for the changed attribute's own framing.
 
-    Returns
-    -------
-    str
-        Plain shapes and gradients: no text, no script, no reference to anything outside.
-
     Raises
     ------
     UnknownNameError
         An attribute, value or framing that does not exist.
     DataError
         An attribute that does not apply to the identity's gender.
-
-    Examples
-    --------
-    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
-    >>> svg(anne) == svg(anne), svg(anne) == svg(anne, ("hair_length", "long"))
-    (True, False)
     """
     if change is not None:
         check_change(identity, change)
@@ -163,20 +152,7 @@ def mask_svg(identity: Identity, attribute_name: str, framing: str | None = None
 
     The mask is the geometry of every layer the attribute owns, in the base and under each of its values,
     painted white with a margin for antialiasing (``MARGIN``, in drawing units, on every side), less what the
-    face covers. A pixel belongs to the mask if it is not black.
-
-    Raises
-    ------
-    UnknownNameError
-        An attribute or framing that does not exist.
-    DataError
-        An attribute that does not apply to the identity's gender.
-
-    Examples
-    --------
-    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
-    >>> mask_svg(anne, "eyewear").count("#000000")
-    2
+    face covers. A pixel belongs to the mask if it is not black. Errors as of `svg`.
     """
     found = attribute(attribute_name)
     check_applies(identity, found)

@@ -18,26 +18,8 @@ FRAMINGS: tuple[Framing, ...] = ("portrait", "full-body")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """One drawn person. The picture depends on every field but ``id``.
+    """One drawn person. The picture depends on every field but ``id``, a name for people and files ("f-0001").
 
-    Parameters
-    ----------
-    id:
-        A name for people and files ("f-0001").
-    seed:
-        Where this person's random streams start: face shape, eyes, nose, base hair, shirt.
-    gender, age, skin_tone, build:
-        Levels of ``GENDERS``, ``AGES``, ``SKIN_TONES`` (the Monk scale) and ``BUILDS``.
-
-    Raises
-    ------
-    UnknownNameError
-        A level that does not exist.
-
-    Examples
-    --------
-    >>> Identity("f-0001", 1, "female", "young", "monk-05", "normal").gender
-    'female'
     >>> Identity("x", 1, "female", "yuong", "monk-05", "normal")
     Traceback (most recent call last):
     facevalue.errors.UnknownNameError: Unknown age 'yuong'. Did you mean 'young'? Known: ...
@@ -63,19 +45,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """Something that can be changed in a portrait, one value at a time.
-
-    Parameters
-    ----------
-    name:
-        The key in ``ATTRIBUTES``.
-    values:
-        What it can be changed to. The base picture shows none of them.
-    genders:
-        Whom it applies to.
-    framing:
-        The framing in which it is shown unless the caller says otherwise.
-    """
+    """Something that can be changed in a portrait, one value at a time. The base picture shows none of them."""
 
     name: str
     values: tuple[str, ...]
@@ -121,39 +91,14 @@ ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType({a.name: a for a in _ALL}
 
 
 def attribute(name: str) -> Attribute:
-    """Return an attribute by name.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none of that name.
-
-    Examples
-    --------
-    >>> attribute("eyewear").values
-    ('thick-rimmed', 'thin-metal', 'sunglasses')
-    """
+    """Return an attribute by name."""
     if name not in ATTRIBUTES:
         raise UnknownNameError("attribute", name, ATTRIBUTES)
     return ATTRIBUTES[name]
 
 
 def check_change(identity: Identity, change: tuple[str, str]) -> Attribute:
-    """Return the attribute of ``change`` once attribute, value and gender are known to fit.
-
-    Raises
-    ------
-    UnknownNameError
-        No such attribute, or no such value of it.
-    DataError
-        The attribute does not apply to the identity's gender.
-
-    Examples
-    --------
-    >>> anne = Identity("f", 1, "female", "young", "monk-05", "normal")
-    >>> check_change(anne, ("hair_length", "long")).framing
-    'portrait'
-    """
+    """Return the attribute of ``change`` once attribute, value and gender are known to fit."""
     name, value = change
     found = attribute(name)
     if value not in found.values:
@@ -173,13 +118,7 @@ def check_applies(identity: Identity, found: Attribute) -> None:
 
 
 def check_framing(framing: str) -> Framing:
-    """Return ``framing`` if there is such a one.
-
-    Raises
-    ------
-    UnknownNameError
-        It is neither "portrait" nor "full-body".
-    """
+    """Return ``framing`` if there is such a one."""
     for known in FRAMINGS:
         if framing == known:
             return known

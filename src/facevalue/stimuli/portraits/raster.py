@@ -13,13 +13,7 @@ RENDERER_VERSION = 1
 
 
 def png(svg_text: str, size: int = 512) -> bytes:
-    """Return the picture as PNG, ``size`` pixels wide and high.
-
-    Raises
-    ------
-    DataError
-        A size below 1, or text that is no SVG.
-    """
+    """Return the picture as PNG, ``size`` pixels wide and high."""
     if size < 1:
         raise DataError(f"A picture's size must be at least 1 pixel, not {size}.")
     try:
@@ -32,12 +26,6 @@ def key(identity: Identity, change: tuple[str, str] | None = None, framing: str 
     """Return a hash of everything the picture depends on, without drawing it.
 
     The identity's ``id`` is not among it: two names for one person share a picture.
-
-    Examples
-    --------
-    >>> anne = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
-    >>> key(anne) == key(anne, None, "portrait", 512), key(anne) == key(anne, size=224)
-    (True, False)
     """
     if change is not None:
         check_change(identity, change)

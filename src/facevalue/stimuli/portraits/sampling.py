@@ -11,27 +11,11 @@ CELLS: tuple[tuple[str, str, str], ...] = tuple(product(AGES, SKIN_TONES, BUILDS
 
 
 def sample_identities(counts: Mapping[str, int], seed: int) -> list[Identity]:
-    """Return identities balanced over age x skin tone x build within each gender.
+    """Return identities, so many of each gender, balanced over age x skin tone x build within it.
 
     Of n identities of a gender, each of the 90 cells holds n // 90, and a seeded choice of n % 90 cells one
     more. A longer list with the same seed begins with the shorter one. Cells are mixed along the list.
 
-    Parameters
-    ----------
-    counts:
-        How many of each gender; genders left out get none.
-    seed:
-        Start of every random choice, the identities' own seeds included.
-
-    Raises
-    ------
-    UnknownNameError
-        A gender that does not exist.
-    DataError
-        A negative count.
-
-    Examples
-    --------
     >>> [person.id for person in sample_identities({"male": 2, "female": 1}, seed=1)]
     ['m-0001', 'm-0002', 'f-0001']
     """

@@ -14,16 +14,10 @@ _NUMBER = re.compile(r"-?[0-9.]+")
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """A paint that runs from the first colour to the last.
+    """A paint that runs from the first colour to the last, in drawing units.
 
-    Parameters
-    ----------
-    kind:
-        "linear" (from x1, y1 to x2, y2) or "radial" (centre x1, y1; radius x2; y2 is not used).
-    box:
-        The four numbers, in drawing units.
-    stops:
-        Pairs of position (0 to 1) and colour, optionally with an opacity.
+    "linear" (from x1, y1 to x2, y2) or "radial" (centre x1, y1; radius x2; y2 is not used). Stops have a position from
+    0 to 1, a colour and an opacity.
     """
 
     kind: str
@@ -97,13 +91,7 @@ def clip_id(d: str) -> str:
 
 
 def document(nodes: Iterable[Shape], view: tuple[float, float, float, float], background: str) -> str:
-    """Return a whole SVG document.
-
-    Examples
-    --------
-    >>> document([disc(0, 0, 1, "#fff")], (-1, -1, 2, 2), "#000").startswith('<svg xmlns=')
-    True
-    """
+    """Return a whole SVG document."""
     nodes = [node for node in nodes if _begins_above(node.d, view[1] + view[3] + 12)]
     defs: dict[str, str] = {}
     for node in nodes:

@@ -12,20 +12,6 @@ class Stream:
     """Random numbers that depend on an identity's seed and a feature's name, and on nothing else.
 
     Only :meth:`random.Random.random` is drawn from, whose sequence Python guarantees across versions.
-
-    Parameters
-    ----------
-    seed:
-        The identity's seed.
-    feature:
-        The name of the feature ("nose", "tattoos:facial-tattoo").
-
-    Examples
-    --------
-    >>> Stream(7, "nose").between(0, 1) == Stream(7, "nose").between(0, 1)
-    True
-    >>> Stream(7, "nose").between(0, 1) == Stream(7, "brows").between(0, 1)
-    False
     """
 
     def __init__(self, seed: int, feature: str) -> None:
