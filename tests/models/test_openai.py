@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from facevalue.errors import DataError, ModelError
+from facevalue.hashing import model_hash
 from facevalue.models import load
 from facevalue.models._budget import Budget
 from facevalue.models._http import MAX_BODY, MAX_ERROR, Waits, retry_after
@@ -708,7 +709,7 @@ def test_a_seed_that_is_not_taken_is_left_out(server: Misbehaving, make: Make, s
 
 
 def test_a_rejection_that_happens_to_name_a_parameter_teaches_nothing(server: Misbehaving, make: Make) -> None:
-    server.script = [fine] + [error(422, "image too large in {'seed': 1, 'max_tokens': 5}")] * 2
+    server.script = [fine] + [error(422, "image not supported in {'seed': 1, 'max_tokens': 5}")] * 2
     model = make()
     assert [r.status for r in model.respond(map(ask, range(3)))] == [Status.OK, Status.ERROR, Status.OK]
     assert "seed" in server.bodies[-1]
@@ -1041,3 +1042,108 @@ def test_a_body_just_within_bounds_is_read(server: Misbehaving, make: Make) -> N
     data = json.dumps({"choices": [{"message": {"content": "(a)"}}]}).encode()
     server.otherwise = raw(data + b" " * (MAX_BODY - len(data)))
     assert one(make()).status is Status.OK
+
+
+# Sampling that a server does not take, and models that think
+
+
+def refuses(name: str, message: str = "Unsupported parameter: '{}' is not supported with this model.") -> Behaviour:
+    return lambda e: e.error(400, message.format(name)) if name in e.body else fine(e)
+
+
+def test_the_probe_asks_with_the_runs_own_sampling(server: Misbehaving, make: Make) -> None:
+    server.otherwise = lambda e: (
+        fine(e)
+        if e.body["temperature"] == 0.7
+        else e.error(400, "'temperature' does not support 0. Only 0.7 is supported.")
+    )
+    model = make()
+    model.expect(Sampling(0.7, 0.9, 5))
+    assert (model.capabilities.probabilities, model.capabilities.images_per_request) == ("none", 2)
+    assert {(body["top_p"], body["max_tokens"]) for body in server.bodies if body["temperature"]} == {(0.9, 5)}
+    assert "left_out" not in model.settings()
+    assert not model.notes
+
+
+def test_a_temperature_that_is_not_taken_ends_the_probe_with_what_to_do(server: Misbehaving, make: Make) -> None:
+    said = "Unsupported value: 'temperature' does not support {} with this model. Only the default (1) value is."
+    server.otherwise = lambda e: (
+        fine(e) if e.body["temperature"] == 1 else e.error(400, said.format(e.body["temperature"]))
+    )
+    model = make()
+    model.expect(Sampling(temperature=0.2))
+    with pytest.raises(ModelError, match=r"does not support 0\.2 .*Choose another temperature with --temperature"):
+        _ = model.capabilities
+    model.expect(Sampling(temperature=1.0))
+    assert model.capabilities.images_per_request == 2
+
+
+@pytest.mark.parametrize("name", ["temperature", "top_p", "seed"])
+def test_a_parameter_that_is_unknown_is_left_out_said_and_kept(server: Misbehaving, make: Make, name: str) -> None:
+    server.otherwise = refuses(name)
+    model = make()
+    model.expect(Sampling(0.2, 0.9, 16))
+    before = model.settings()
+    assert model.capabilities.seeds == (name != "seed")
+    assert model.settings() == {**before, "left_out": name}
+    (note,) = model.notes
+    assert f"takes no {name}" in note
+    assert one(model).status is Status.OK
+    assert name not in server.bodies[-1]
+    assert model_hash("m", model.settings()) != model_hash("m", before)
+
+
+def test_nothing_is_left_out_once_a_run_has_begun(server: Misbehaving, make: Make) -> None:
+    model = make()
+    assert model.capabilities.seeds
+    server.otherwise = refuses("temperature")
+    response = one(model)
+    assert response.status is Status.ERROR
+    assert "Unsupported parameter: 'temperature'" in (response.error or "")
+
+
+def test_a_budget_for_thinking_is_sent_and_kept(server: Misbehaving, make: Make) -> None:
+    model = make(max_tokens=32, reasoning_effort="low", reasoning_tokens=1000)
+    assert one(model).status is Status.OK
+    assert (server.bodies[-1]["max_tokens"], server.bodies[-1]["reasoning_effort"]) == (1032, "low")
+    kept = {"max_tokens": 32, "reasoning_effort": "low", "reasoning_tokens": 1000}
+    assert model.settings().items() >= kept.items()
+    assert not set(kept) & set(make().settings())
+    one(make(reasoning_effort="high"))
+    assert server.bodies[-1]["max_tokens"] == 16 + 4096
+
+
+def test_thinking_is_switched_off_in_chat_templates(server: Misbehaving, make: Make) -> None:
+    one(make(reasoning_effort="none"))
+    assert server.bodies[-1]["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
+    assert server.bodies[-1]["max_tokens"] == 16
+    server.otherwise = refuses("chat_template_kwargs", "{}: Extra inputs are not permitted")
+    model = make(reasoning_effort="none")
+    assert one(model).status is Status.OK
+    assert "chat_template_kwargs" not in server.bodies[-1]
+    assert server.bodies[-1]["reasoning_effort"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "kept"),
+    [
+        ("<think>(a), as", {}, "<think>(a), as"),
+        ("", {"reasoning_content": "(a), as"}, ""),
+        (None, {"reasoning": "(a), as"}, ""),
+        ("So (a), as", {}, None),
+    ],
+)
+def test_a_reply_cut_off_while_thinking_is_no_answer(
+    server: Misbehaving, make: Make, text: str | None, more: dict[str, Any], kept: str | None
+) -> None:
+    server.otherwise = say(text, "length", **more)
+    response = one(make(reasoning_tokens=100))
+    assert (response.status, response.text) == (Status.TRUNCATED, kept)
+    assert response.error == "Cut off at the token limit before the model had ended thinking."
+
+
+def test_a_reply_cut_off_after_thinking_is_kept(server: Misbehaving, make: Make) -> None:
+    for text, more in (("<think>hm</think>(a), sin", {}), ("(a), sin", {"reasoning_content": "hm"})):
+        server.otherwise = say(text, "length", **more)
+        response = one(make(reasoning_tokens=100))
+        assert (response.status, response.text, response.error) == (Status.TRUNCATED, text, None)

@@ -86,7 +86,7 @@ def test_the_rate_forgets_what_is_long_ago() -> None:
 
 def test_one_line_says_it_all() -> None:
     assert described(NOW) == (
-        "1,200/10,000 (12%), 12.3/s, 11 min 52 s to go, 360k + 2.4k tokens, cost 0.50, N/A 3.1%, 200 errors"
+        "1,200/10,000 (12%), 12.3/s, 11 min 52 s to go, 360k + 2.4k tokens, cost 0.50, N/A 3.1%, 200 failed"
     )
     assert described(
         replace(NOW, rate=54321.0, eta=None, prompt_tokens=0, completion_tokens=0, cost=None, errors=0)
@@ -97,7 +97,7 @@ def test_one_line_says_it_all() -> None:
 def test_the_end_is_said() -> None:
     summary = RunSummary(20, 10, 10, 2, 3, 0, 0, 75.0, 0, 0, 1.5, True, False)
     assert concluded(summary) == (
-        "Complete: 10 asked in 1 min 15 s, 10 stored before, 3 without a valid answer, 2 errors, cost 1.50."
+        "Not complete: 10 asked in 1 min 15 s, 10 stored before, 3 without a valid answer, 2 failed, cost 1.50."
     )
     assert concluded(replace(summary, complete=False, interrupted=True)).startswith("Interrupted: ")
     assert concluded(replace(summary, complete=False)).startswith("Not complete: ")

@@ -7,6 +7,7 @@ import click
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
+from facevalue.runs.failures import failures_of
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import ESTIMATES, check_table
@@ -54,6 +55,9 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
 
     exact = any(run.facts.exact for run in opened)
     terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study), exact=exact))
+    for run in opened:
+        if (tally := tallies[str(run.folder)]).failed:
+            say(f"! {run.folder}: {failures_of(run.folder, tally.failed, tally.asked)}")
     return _status(tallies)
 
 

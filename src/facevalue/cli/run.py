@@ -13,6 +13,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import RichProgress, RunSettings, RunSummary
 from facevalue.runs import run as start
+from facevalue.runs.failures import failures
 from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import terminal
@@ -59,15 +60,16 @@ def execute(run: Prepared, model: Model) -> int:
     if summary.interrupted:
         console.print("The same command resumes.")
         return INTERRUPTED
+    if summary.errors:
+        _say(console, failures(summary.errors, summary.asked, summary.failure), "yellow")
+        if summary.errors == summary.requests:
+            return 1
     if summary.requests and not _valid(folder, summary):
         _say(console, "No reply had a valid answer: nothing is measurable. Look at the replies:", "yellow")
         _say(console, f"  facevalue export {folder} --to replies.csv", "yellow")
         return 1
-    if summary.errors:
-        _say(console, "The same command asks again what failed.", "yellow")
-        return 1
     _say(console, f"Report: facevalue report {folder}")
-    return 0
+    return 1 if summary.errors else 0
 
 
 def _valid(folder: Path, summary: RunSummary) -> bool:
@@ -76,7 +78,7 @@ def _valid(folder: Path, summary: RunSummary) -> bool:
         return True
     if not summary.skipped:
         return False
-    return any(chunk["na"].is_null().any() for chunk in answers(StoredRun.open(folder)))
+    return any(chunk["na"].is_null().any() for chunk in answers(StoredRun.open(folder), failed=True))
 
 
 def _say(console: Console, line: str, style: str = "") -> None:

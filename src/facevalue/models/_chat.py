@@ -11,6 +11,7 @@ import PIL.Image
 
 from facevalue.models._structured import JSON_TOKENS, Way, constraint, wanted
 from facevalue.models._toplogprobs import Position, read_positions
+from facevalue.thinking import after_thinking
 from facevalue.types import Image, Question, Sampling, Status
 
 _WHOLE = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence", "tool_calls", "function_call", "complete"})
@@ -18,11 +19,26 @@ _CUT = frozenset({"length", "max_tokens", "model_length"})
 _WITHHELD = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "refusal"})
 """Words in which servers say why a reply ended (`finish_reason`). With any other one the reply was broken off."""
 
+_THOUGHTS = ("reasoning_content", "reasoning")
+"""Fields of a message in which servers give what the model thought before it replied."""
+
+CUT_THINKING = "Cut off at the token limit before the model had ended thinking."
+
 _MOST_TOKENS = 2**32 - 1
 """More tokens than this are counted by nobody: such a number says that the reply is not to be trusted."""
 
 SEED_BITS = 0x7FFF_FFFF
 """Seeds are sent modulo 2**31: some servers take 32 bits, and to llama.cpp the largest of them means "at random"."""
+
+_DRAWING = ("temperature", "top_p")
+OPTIONAL = (*_DRAWING, "seed", "chat_template_kwargs")
+"""Parameters that some servers refuse whatever their value."""
+_UNKNOWN = re.compile(
+    r"(unsupported|unknown|unrecognized|unexpected|invalid) (request )?(parameter|argument|field|keyword)"
+    r"|not supported|not permitted|not allowed|extra input",
+    re.IGNORECASE,
+)
+"""How servers say that they don't know a parameter, as opposed to its value."""
 
 Part = dict[str, object]
 
@@ -37,19 +53,26 @@ class Dialect:
         What the token limit is called.
     top_logprobs:
         How many alternatives to ask for.
-    seed:
-        Whether to send a seed.
+    left_out:
+        Parameters of `OPTIONAL` that are not sent.
     """
 
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     top_logprobs: int = 20
-    seed: bool = True
+    left_out: tuple[str, ...] = ()
 
-    def after(self, complaint: str) -> "Dialect | None":
+    def after(self, complaint: str, *, greedy: bool = False) -> "Dialect | None":
         """Return the dialect to try after a server rejected a request in this one, None if no other would help.
+
+        A parameter that the server doesn't know is left out; a value that it doesn't take is no reason to ask otherwise
+        than planned. Of a greedy request, temperature and top-p are never left out.
 
         Examples
         --------
+        >>> Dialect().after("HTTP 400: Unsupported parameter: 'top_p' is not supported with this model.").left_out
+        ('top_p',)
+        >>> Dialect().after("HTTP 400: 'temperature' does not support 0.2. Only the default (1) is.") is None
+        True
         >>> Dialect().after("HTTP 400: Use 'max_completion_tokens' instead.").limit
         'max_completion_tokens'
         >>> Dialect().after("HTTP 400: top_logprobs must be at most 5").top_logprobs
@@ -64,8 +87,11 @@ class Dialect:
             fewer = [int(n) for n in re.findall(r"(?<![\w./-])\d{1,2}(?![\w/-]|\.\d)", body)]
             fewer = [n for n in fewer if 0 < n < self.top_logprobs]
             return replace(self, top_logprobs=max(fewer)) if fewer else None
-        if self.seed and re.search(r"\bseed\b", complaint):
-            return replace(self, seed=False)
+        if _UNKNOWN.search(complaint):
+            for name in OPTIONAL:
+                if name in self.left_out or (greedy and name in _DRAWING) or not re.search(rf"\b{name}\b", complaint):
+                    continue
+                return replace(self, left_out=(*self.left_out, name))
         return None
 
 
@@ -112,12 +138,13 @@ def body(
     dialect: Dialect,
     logprobs: bool,
     way: Way | None = None,
+    more: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """Return the JSON body of one request.
 
     With `logprobs` the reply is asked for greedily (temperature 0, the whole nucleus): the path whose alternatives
     are read is then the likeliest one and always the same, and the sampling is applied to what is read. With a `way`
-    the reply is constrained to the question's options.
+    the reply is constrained to the question's options. What is sent besides is in `more`.
     """
     sent: dict[str, object] = {
         "model": model,
@@ -125,9 +152,11 @@ def body(
         "temperature": 0 if logprobs else sampling.temperature,
         "top_p": 1 if logprobs else sampling.top_p,
         dialect.limit: sampling.max_tokens + (JSON_TOKENS if way is Way.RESPONSE_FORMAT else 0),
+        "seed": seed & SEED_BITS,
+        **(more or {}),
     }
-    if dialect.seed:
-        sent["seed"] = seed & SEED_BITS
+    for name in dialect.left_out:
+        sent.pop(name, None)
     if logprobs:
         sent |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
     if way is not None:
@@ -151,6 +180,8 @@ class Reply:
         As the server counts them.
     note:
         Why there is no answer, if there is none.
+    thought:
+        Whether the server keeps what the model thought apart from what it said.
     served_by:
         Model and build (`system_fingerprint`) as the server names them; empty where it doesn't.
     """
@@ -162,6 +193,7 @@ class Reply:
     completion_tokens: int | None
     note: str | None
     served_by: str = ""
+    thought: bool = False
 
 
 def read(payload: Mapping[str, object]) -> Reply:
@@ -197,6 +229,11 @@ def read(payload: Mapping[str, object]) -> Reply:
         status = Status.TRUNCATED if ended in _CUT else Status.OK
     usage = payload.get("usage")
     counts = usage if isinstance(usage, dict) else {}
+    thought = any(isinstance(message.get(name), str) and message[name] for name in _THOUGHTS) or _thinking_tokens(
+        counts
+    )
+    if status is Status.TRUNCATED and not after_thinking(text or "") and (thought or text):
+        note = CUT_THINKING
     served_by = ", ".join(
         name[:100] for key in ("model", "system_fingerprint") if isinstance(name := payload.get(key), str) and name
     )
@@ -208,7 +245,13 @@ def read(payload: Mapping[str, object]) -> Reply:
         _count(counts.get("completion_tokens")),
         note,
         served_by,
+        thought,
     )
+
+
+def _thinking_tokens(counts: Mapping[str, object]) -> bool:
+    details = counts.get("completion_tokens_details")
+    return isinstance(details, dict) and bool(_count(details.get("reasoning_tokens")))
 
 
 def spells(positions: Sequence[Position], text: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Literal, Protocol, runtime_checkable
 
-from facevalue.types import Request, Response
+from facevalue.types import Request, Response, Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,12 @@ class ModelOptions:
         Its CPU threads; None for as many as torch takes.
     compile:
         Whether its forward pass is compiled first.
+    max_tokens:
+        Longest reply of a server's model, what it thinks not counted; None for the study's own limit.
+    reasoning_effort:
+        How much such a model is to think; None to leave it to the model.
+    reasoning_tokens:
+        Tokens that it may spend thinking, besides those of its reply.
     """
 
     concurrency: int = 16
@@ -131,6 +137,9 @@ class ModelOptions:
     device: str | None = None
     threads: int | None = None
     compile: bool = False
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    reasoning_tokens: int | None = None
 
 
 @runtime_checkable
@@ -139,6 +148,15 @@ class Probing(Protocol):
 
     def structured(self) -> bool:
         """Whether they can; may send a request."""
+        ...
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """A model that finds out what it can do by asking as the run will."""
+
+    def expect(self, sampling: Sampling) -> None:
+        """Say how the run's replies are drawn, before `capabilities` and `settings` are looked at."""
         ...
 
 

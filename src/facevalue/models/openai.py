@@ -1,34 +1,40 @@
 """OpenAI-compatible servers: any that speaks the chat-completions protocol."""
 
-import os
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import httpx
 
 from facevalue.errors import FaceValueError, ModelError, UnknownNameError
 from facevalue.models._budget import Budget
-from facevalue.models._chat import Dialect, Part, Reply, body, image_parts, read, white_squares
+from facevalue.models._chat import CUT_THINKING, Dialect, Part, Reply, body, image_parts, read, white_squares
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._http import Failure, Server, Waits
 from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
+from facevalue.models._target import target_of
 from facevalue.models.base import Capabilities, ModelOptions
+from facevalue.thinking import THOUGHT
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _PATH = "/chat/completions"
 _OUTAGE = 20
 """So many requests failing for good in a row are an outage, which ends the run so that it can be resumed."""
+_MANY, _WINDOW = 90, 100
+"""So many of so many requests failing for good are one, too."""
 _STIMULI_KEPT = 4
 """Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
 _INABILITY = frozenset({200, 500, 501})
 """HTTP statuses with which servers answer a probe of what they can't do: a broken reply, or a fault."""
 _HICCUPS = 1
 """So many such answers to a probe may be accidents: the probe is sent again."""
+_PROBED = 16
+"""Most tokens of a reply to a probe."""
+_THINKING = 4096
+"""Tokens for thinking where an effort is given alone."""
 _MOST_NAMES = 20
 """So many models and builds of one server are remembered."""
 SERVED_BY = "served_by"
@@ -64,17 +70,20 @@ class OpenAIModel:
         self._spec = spec
         self._options = options
         self._waits = waits or Waits()
-        target = _target(spec)
+        target = target_of(spec)
         self._model, self._variable = target.model, target.variable
         self._server = Server(target.url, target.key, options.timeout, options.concurrency)
         self._budget = Budget(options.rpm, options.tpm, self._waits)
         self._dialect = Dialect()
+        self._sampling = Sampling()
+        self._more, self._thinking = _reasoning(spec, options)
         self._capabilities: Capabilities | None = None
         self._way: Way | None = None
         self._knows_way = False
         self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
         self._reached = self._worked = False
         self._failures = 0
+        self._lately: deque[bool] = deque(maxlen=_WINDOW)
         self._served_by: dict[str, None] = {}
 
     def __repr__(self) -> str:
@@ -86,8 +95,33 @@ class OpenAIModel:
         return self._spec
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """Return the endpoint and the model's name there; the same on every resume."""
-        return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model}
+        """Return the endpoint, the model's name there, and what is sent otherwise than a study says."""
+        given = {
+            "max_tokens": self._options.max_tokens,
+            "reasoning_effort": self._options.reasoning_effort,
+            "reasoning_tokens": self._thinking or None,
+            "left_out": ", ".join(sorted(self._dialect.left_out)) or None,
+        }
+        own = {name: value for name, value in given.items() if value is not None}
+        return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model, **own}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of a study's sampling the server does not take."""
+        own = {"temperature": self._sampling.temperature, "top_p": self._sampling.top_p}
+        notes = [
+            f"{self._server.url} takes no {name}: its own default applies, not the {own[name]:g} of the study."
+            for name in self._dialect.left_out
+            if name in own
+        ]
+        if "seed" in self._dialect.left_out:
+            notes.append(f"{self._server.url} takes no seed: replies cannot be reproduced.")
+        return tuple(notes)
+
+    def expect(self, sampling: Sampling) -> None:
+        """Probe with the run's own sampling."""
+        if sampling != self._sampling:
+            self._sampling, self._capabilities, self._dialect = sampling, None, Dialect()
 
     def findings(self) -> dict[str, str | int | float | bool]:
         """Say which model and build the replies themselves name; more than one is a change during the run."""
@@ -200,17 +234,19 @@ class OpenAIModel:
         request = prepared.request
         logprobs = request.exact if logprobs is None else logprobs
         dialect = known = self._dialect
+        settled = self._capabilities is not None
         retry = 0
         while True:
             sent = body(
                 self._model,
                 prepared.parts,
                 request.question,
-                request.sampling,
+                self._limited(request.sampling),
                 request.seed,
                 dialect=dialect,
                 logprobs=logprobs,
                 way=prepared.way,
+                more=self._more,
             )
             booked = await self._budget.take()
             started = time.perf_counter()
@@ -220,7 +256,9 @@ class OpenAIModel:
                 reply = self._read(payload)
             except Failure as failure:
                 self._reached |= failure.connected
-                if not failure.transient and (other := dialect.after(failure.text)) is not None:
+                other = None if failure.transient else dialect.after(failure.text, greedy=logprobs)
+                # What changes the answers is settled before the first one, as it is a part of their hashes.
+                if other is not None and (not settled or other.left_out == dialect.left_out):
                     dialect = other
                     continue
                 if not self._reached or failure.code == "insufficient_quota":
@@ -238,20 +276,35 @@ class OpenAIModel:
                 self._dialect = dialect
             return reply, latency
 
+    def _limited(self, sampling: Sampling) -> Sampling:
+        return replace(sampling, max_tokens=(self._options.max_tokens or sampling.max_tokens) + self._thinking)
+
     def _read(self, payload: Mapping[str, object]) -> Reply:
         try:
-            return read(payload)
+            reply = read(payload)
         except ValueError as error:
             raise Failure(
                 self._server.clean(f"The reply is no chat completion: {error}"), status=200, transient=True
             ) from None
+        if (
+            self._thinking
+            and reply.status is Status.TRUNCATED
+            and not (reply.thought or reply.note)
+            and THOUGHT not in (reply.text or "")
+        ):
+            # Many templates open the thinking themselves: what was said so far can't be told from it.
+            return replace(reply, text=None, note=CUT_THINKING)
+        return reply
 
     def _weigh(self, response: Response) -> None:
         """Raise `ModelError` if so many requests failed in a row, for whatever reason, that the others will, too."""
-        self._failures = self._failures + 1 if response.status is Status.ERROR else 0
-        if self._failures >= _OUTAGE:
+        failed = response.status is Status.ERROR
+        self._failures = self._failures + 1 if failed else 0
+        self._lately.append(failed)
+        if self._failures >= _OUTAGE or sum(self._lately) >= _MANY:
+            many = f"{_OUTAGE} requests in a row" if self._failures >= _OUTAGE else f"{_MANY} of {_WINDOW} requests"
             raise ModelError(
-                f"{_OUTAGE} requests in a row failed for good, the last with: {response.error} "
+                f"{many} failed for good, the last with: {(response.error or 'no reason').rstrip('.')}. "
                 "What was answered is kept; run the same command again to go on."
             )
 
@@ -286,7 +339,7 @@ class OpenAIModel:
         failure: Failure | None = None
         for images, logprobs in ((1, True), (1, False), (0, True), (0, False)):
             try:
-                reply, _ = await self._ask(client, _tiny(images), logprobs=logprobs, probing=True)
+                reply, _ = await self._ask(client, self._tiny(images), logprobs=logprobs, probing=True)
             except Failure as error:
                 failure = error
                 if error.transient and error.status not in _INABILITY:
@@ -297,14 +350,22 @@ class OpenAIModel:
             return Capabilities(
                 probabilities="top-k" if logprobs and reply.positions else "none",
                 images_per_request=await self._takes_two(client) if images else 0,
-                seeds=self._dialect.seed,
+                seeds="seed" not in self._dialect.left_out,
             )
         assert failure is not None
-        raise ModelError(f"{self._server.url} does not answer a simple question. {failure.text}")
+        hint = " Choose another temperature with --temperature." if "temperature" in failure.text else ""
+        raise ModelError(f"{self._server.url} does not answer a simple question. {failure.text}{hint}")
+
+    def _tiny(self, images: int) -> "_Prepared":
+        """Return a small question about white squares, with the run's sampling."""
+        stimulus = Stimulus("probe", "", {}, tuple)
+        sampling = replace(self._sampling, max_tokens=min(self._sampling.max_tokens, _PROBED))
+        request = Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False)
+        return _Prepared(request, white_squares(images), None, None)
 
     async def _takes_two(self, client: httpx.AsyncClient) -> int:
         try:
-            await self._ask(client, _tiny(2), logprobs=False, probing=True)
+            await self._ask(client, self._tiny(2), logprobs=False, probing=True)
         except Failure:
             return 1
         return 2
@@ -320,7 +381,7 @@ class OpenAIModel:
         """Whether replies are what no model says by itself; most servers ignore what they don't know."""
         for texts in PROBES:
             try:
-                reply, _ = await self._ask(client, _choice(texts, way), probing=True)
+                reply, _ = await self._ask(client, _choice(texts, way, self._sampling), probing=True)
             except Failure as failure:
                 if failure.status in (401, 403, 404):
                     await self._explain(client, failure)
@@ -344,66 +405,27 @@ class _Prepared(NamedTuple):
     way: Way | None
 
 
-class _Target(NamedTuple):
-    """Where a model is, and which environment variable holds the key for it."""
-
-    url: str
-    model: str
-    key: str
-    variable: str
-
-
-def _target(spec: str) -> _Target:
-    if spec.startswith("openai/"):
-        model, variable = spec.removeprefix("openai/"), "OPENAI_API_KEY"
-        url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        example = "openai/MODEL"
-        shown = "OPENAI_BASE_URL"
-    else:
-        url, _, model = spec.partition("#")
-        variable, example, shown = "FACEVALUE_API_KEY", "http://HOST/v1#MODEL", "The model's address"
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host or parts.scheme not in ("http", "https"):
-        raise ModelError(f"{shown} is not a web address: write {example}, such as http://localhost:8000/v1.")
-    if "@" in parts.netloc:
-        raise ModelError(f"{shown} holds a user name or password. Put the key into {variable} instead.")
-    if parts.query:
-        raise ModelError(
-            f"{shown} holds a query ('?...'), which could be a secret. Put the key into {variable} instead."
-        )
-    if not model:
-        raise ModelError(f"No model is named: write {example}.")
-    key = os.environ.get(variable, "").strip()
-    if variable == "OPENAI_API_KEY" and not key:
-        raise ModelError(f"{spec!r} needs a key: set the environment variable {variable}.")
-    if not (key.isascii() and all(33 <= ord(c) <= 126 for c in key)):
-        raise ModelError(f"{variable} holds characters that no key has, such as blanks.")
-    return _Target(url.rstrip("/"), model, key, variable)
-
-
 def _constrained(request: Request) -> bool:
     """Whether a reply is to be constrained; one whose probabilities are read never is."""
     return request.constrain and not request.exact and bool(request.question.options)
 
 
-def _choice(texts: Sequence[str], way: Way) -> _Prepared:
+def _choice(texts: Sequence[str], way: Way, sampling: Sampling) -> _Prepared:
     """Return a question that has nothing to do with the texts to which its reply is constrained."""
     question = Question("What colour is the sky?", tuple(Option("", text, "") for text in texts))
-    sampling = Sampling(temperature=0.0, max_tokens=16)
+    sampling = replace(sampling, max_tokens=_PROBED)
     return _Prepared(Request(0, 0, 0, Stimulus("probe", "", {}, tuple), question, sampling, False, True), [], None, way)
 
 
-def _tiny(images: int) -> _Prepared:
-    """Return a small question about white squares."""
-    stimulus = Stimulus("probe", "", {}, tuple)
-    sampling = Sampling(temperature=0.0, max_tokens=4)
-    return _Prepared(
-        Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False),
-        white_squares(images),
-        None,
-        None,
-    )
+def _reasoning(spec: str, options: ModelOptions) -> tuple[dict[str, object], int]:
+    """Return the parameters that say how much to think, and how many tokens that may take.
+
+    Hybrid models of servers other than OpenAI's stop thinking by an argument of their chat template.
+    """
+    effort, tokens = options.reasoning_effort, options.reasoning_tokens
+    if effort is None:
+        return {}, tokens or 0
+    if effort != "none":
+        return {"reasoning_effort": effort}, _THINKING if tokens is None else tokens
+    off = {} if spec.startswith("openai/") else {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}}
+    return {"reasoning_effort": effort, **off}, tokens or 0

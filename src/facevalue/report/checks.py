@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from facevalue.report.data import RunFacts
-from facevalue.report.formatting import count
+from facevalue.report.formatting import count, number
 from facevalue.stimuli.base import Kind
 
+_MANY_FAILED = 0.05
+"""From that share on, requests that failed are a problem."""
 FEW = 30
 """Below so many sampled units intervals may be too narrow."""
 KINDS = {
@@ -116,7 +118,7 @@ def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
 
 def of_runs(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
     """What the reports of all studies say last: whom was asked, how, and whether all of it was."""
-    return [*planted(runs, kind), mode(runs), completeness(runs)]
+    return [*planted(runs, kind), mode(runs), *failed(runs), completeness(runs)]
 
 
 def mode(runs: Sequence[RunFacts]) -> Card:
@@ -145,6 +147,31 @@ def mode(runs: Sequence[RunFacts]) -> Card:
     return Card("mode", title, "Differs between models", note, Status.CAUTION, lines)
 
 
+def failed(runs: Sequence[RunFacts]) -> list[Card]:
+    """Requests without any reply: questions not asked yet, no missing answers. No card where none failed."""
+    found = [run for run in runs if run.errors]
+    if not found:
+        return []
+
+    def text(run: RunFacts) -> str:
+        return f"{number((run.errors or 0) / (run.asked or 1), 'share')} ({count(run.errors)} of {count(run.asked)})"
+
+    def often(run: RunFacts) -> str:
+        return f", most often with {run.failure}" if run.failure else ""
+
+    most = max(found, key=lambda run: (run.errors or 0) / (run.asked or 1))
+    many = len(runs) > 1
+    lines = tuple(f"{run.model}: {text(run)}{often(run)}" for run in found) if many else ()
+    note = f"Most often with {most.failure}. " if most.failure and not many else ""
+    note += (
+        "They have no reply: not refusals or missing answers, but questions not asked yet, in no rate and in no worst "
+        "case. The same `facevalue run` command asks them again."
+    )
+    grave = (most.errors or 0) / (most.asked or 1) >= _MANY_FAILED
+    value = text(most) + (" at worst" if many else "")
+    return [Card("failed", "Requests that failed", value, note, Status.PROBLEM if grave else Status.CAUTION, lines)]
+
+
 def completeness(runs: Sequence[RunFacts]) -> Card:
     """How much of the plan was asked."""
     title = "Is the run complete?"
@@ -157,13 +184,13 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
         asked = max((run.asked or 0) - (run.errors or 0), 0)
         return f"{count(asked)} of {count(run.planned)} requests"
 
-    failed = sum(run.errors or 0 for run in runs)
+    errors = sum(run.errors or 0 for run in runs)
     sampled = any(run.sample for run in runs)
     texts = [text(run) for run in runs]
     status = worst([
         Status.OK if run.complete else Status.CAUTION if run.complete is None else Status.PROBLEM for run in runs
     ])  # fmt: skip
-    note = f"{count(failed)} requests failed for good." if failed else "No request failed for good."
+    note = f"{count(errors)} requests failed." if errors else "No request failed."
     if any(run.complete is False for run in runs):
         note += " Resume the run with the same command; the estimates cover what is there."
     if sampled:

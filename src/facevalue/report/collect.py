@@ -12,11 +12,12 @@ from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples
 from facevalue.report.stored.questions import questions
+from facevalue.runs.failures import quoted
 from facevalue.runs.joined import study_of
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import STUDY_TEXT, Session
-from facevalue.store.reader import count_drawn
+from facevalue.store.reader import commonest_failure, count_drawn
 
 _RESERVED = ("image", "path", "identity", "set", "seed")
 _SOURCES = {
@@ -80,7 +81,8 @@ def _facts(run: StoredRun, tally: Tally) -> RunFacts:
         asked=tally.asked,
         valid=tally.valid,
         refused=tally.na.get("refused", 0),
-        errors=tally.na.get("error", 0),
+        errors=tally.failed,
+        failure=quoted(commonest_failure(run.folder)) if tally.failed else "",
         prompt_tokens=counts.prompt_tokens or None,
         completion_tokens=counts.completion_tokens or None,
         started=facts.start,

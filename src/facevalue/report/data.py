@@ -86,7 +86,9 @@ class RunFacts:
     planned:
         Requests that the run set out to make, re-asks not counted; None if it is not known.
     asked, valid, refused, errors:
-        Requests answered in any way, with a valid answer, refused, failed for good; None if not counted.
+        Requests with any outcome, with a valid answer, refused, failed; None if not counted.
+    failure:
+        What most of those that failed failed with, as a quotation; empty if none did.
     prompt_tokens, completion_tokens:
         As the model counts them; None if it doesn't say.
     started, ended:
@@ -117,6 +119,7 @@ class RunFacts:
     valid: int | None = None
     refused: int | None = None
     errors: int | None = None
+    failure: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     started: datetime | None = None

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, ModelError, RunError
-from facevalue.models.base import Capabilities, Model
+from facevalue.models.base import Capabilities, Expecting, Model
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
@@ -44,6 +44,8 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         Nothing of the study can be shown.
     """
     check_shown(study)
+    if isinstance(model, Expecting):
+        model.expect(study.sampling)
     can = model.capabilities
     if exact and can.probabilities == "none":
         raise ModelError(

@@ -5,6 +5,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.protocol.study import Study
+from facevalue.thinking import spoken
 
 _OF_RESPONSE = ("trial", "repeat", "status", "text", "probs")
 
@@ -13,7 +14,7 @@ def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool
     """Which stored responses are replies without a valid answer; those with an error are no replies."""
     out = np.zeros(responses.height, dtype=np.bool_)
     said = np.flatnonzero((responses["status"] != "error").to_numpy())
-    replies = responses.select(_OF_RESPONSE)[said]
+    replies = responses.select(_OF_RESPONSE)[said].with_columns(spoken(pl.col("text")))
     frame = study.design.trials(replies["trial"].to_numpy().astype(np.int64))
     answered = study.answer(pl.concat([frame, replies.drop("trial")], how="horizontal"))
     out[said] = answered["na"].is_not_null().to_numpy()

@@ -88,19 +88,26 @@ def described(now: Snapshot) -> str:
     if now.na_rate is not None:
         parts.append(f"N/A {now.na_rate:.1%}")
     if now.errors:
-        parts.append(f"{now.errors:,} errors")
+        parts.append(f"{now.errors:,} failed")
     return ", ".join(parts)
 
 
 def concluded(summary: RunSummary) -> str:
     """What a session did, in one line."""
-    head = "Interrupted" if summary.interrupted else "Complete" if summary.complete else "Not complete"
+    head = (
+        "Interrupted"
+        if summary.interrupted
+        else "Complete"
+        if summary.complete and not summary.errors
+        else "Not complete"
+    )
     parts = [f"{summary.asked:,} asked in {duration(summary.seconds)}"]
     if summary.skipped:
         parts.append(f"{summary.skipped:,} stored before")
-    for count, what in ((summary.na, "without a valid answer"), (summary.errors, "errors")):
-        if count:
-            parts.append(f"{count:,} {what}")
+    if summary.na:
+        parts.append(f"{summary.na:,} without a valid answer")
+    if summary.errors:
+        parts.append(f"{summary.errors:,} failed")
     if summary.cost is not None:
         parts.append(f"cost {summary.cost:,.2f}")
     return f"{head}: {', '.join(parts)}."

@@ -4,8 +4,9 @@ import hashlib
 import io
 import secrets
 import time
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from facevalue.store.shards import shard_paths
 from facevalue.store.writer import ShardWriter
 
 _UPDATE = 0.2  # seconds between reports
+_MOST_KINDS = 1_000  # different errors that are counted
 
 
 def run(
@@ -207,6 +209,7 @@ class _Tally:
     reasked: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
 
 
 class _Session:
@@ -328,6 +331,8 @@ class _Session:
         tally, status = self._tally, frame["status"]
         tally.stored += frame.height
         tally.errors += int((status == "error").sum())
+        if len(tally.failures) < _MOST_KINDS:
+            tally.failures.update(frame.filter(status == "error")["error"].drop_nulls().to_list())
         tally.refused += int((status == "refused").sum())
         tally.reasked += int((frame["repeat"] >= self._completion.repeats).sum())
         tally.prompt_tokens += int(frame["prompt_tokens"].sum())
@@ -408,5 +413,6 @@ class _Session:
             cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
             complete=complete,
             interrupted=interrupted,
+            failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
             warnings=tuple(self.warnings),
         )

@@ -70,6 +70,8 @@ class RunSummary:
         Requests that an earlier session had stored.
     errors:
         Of those asked: failed; the next session asks them again.
+    failure:
+        What most of these failed with; empty if none did.
     na:
         Of those asked: answered, but without a valid answer.
     refused:
@@ -103,4 +105,5 @@ class RunSummary:
     cost: float | None
     complete: bool
     interrupted: bool
+    failure: str = ""
     warnings: tuple[str, ...] = ()

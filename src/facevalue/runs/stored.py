@@ -14,6 +14,7 @@ from facevalue.parquet import read_table
 from facevalue.prompts.interventions import stored
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
+from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
@@ -21,6 +22,7 @@ from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
 from facevalue.store.reader import collected, scan_stored
 from facevalue.studies.intervention_trials import intervened
+from facevalue.thinking import spoken
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -178,22 +180,29 @@ class Tally:
     Attributes
     ----------
     asked:
-        Responses, re-asks not counted.
+        Requests with a stored outcome, re-asks not counted.
+    failed:
+        Of these, how many failed: they have no reply yet, and are asked again when the run is resumed.
     na:
-        Of these, how many have no valid answer, by reason.
+        Of the others, how many have no valid answer, by reason.
     """
 
     asked: int = 0
+    failed: int = 0
     na: dict[str, int] = field(default_factory=dict)
 
     @property
     def valid(self) -> int:
         """Responses with a valid answer."""
-        return self.asked - sum(self.na.values())
+        return self.asked - self.failed - sum(self.na.values())
 
 
 def answers(
-    run: StoredRun, tally: Tally | None = None, columns: Sequence[str] = ("text", "probs")
+    run: StoredRun,
+    tally: Tally | None = None,
+    columns: Sequence[str] = ("text", "probs"),
+    *,
+    failed: bool = False,
 ) -> Iterator[pl.DataFrame]:
     """Understand a run's responses, chunk by chunk, in the order of trials.
 
@@ -206,6 +215,8 @@ def answers(
     columns:
         Columns of the responses to keep besides trial, repeat and status, perhaps `at`; `text` and `probs` are always
         read.
+    failed:
+        Whether requests that failed are among them. To an estimate they are questions that were not asked yet.
 
     Yields
     ------
@@ -215,8 +226,9 @@ def answers(
     Raises
     ------
     RunError
-        Nothing is stored yet, or a shard is damaged; the message names it.
+        Nothing is stored yet, every request failed, or a shard is damaged; the message names it.
     """
+    tally = Tally() if tally is None else tally
     study, timed = run.study, "at" in columns
     needed = list(dict.fromkeys(["trial", "repeat", "status", "text", "probs", *columns]))
     _check_rows(run)
@@ -232,15 +244,20 @@ def answers(
         chunk = collected(run.folder, scan_responses(run.folder, first, trials[stop], timed=timed).select(needed))
         factors = study.design.trials(chunk["trial"].to_numpy())
         _check_probabilities(run, factors, chunk)
-        answered = study.answer(pl.concat([factors, chunk.drop("trial")], how="horizontal"))
+        said = chunk.drop("trial").with_columns(spoken(pl.col("text")))
+        answered = study.answer(pl.concat([factors, said], how="horizontal"))
         answered = answered.with_columns(pl.col("repeat").alias("reply"))
         if study.reasks:
             answered = first_valid(answered, study.repeats)
-        if tally is not None:
-            tally.asked += answered.height
-            for reason, count in answered.group_by("na").len().drop_nulls().iter_rows():
-                tally.na[reason] = tally.na.get(reason, 0) + count
-        yield answered
+        replies = answered.filter(pl.col("status") != "error")
+        tally.asked += answered.height
+        tally.failed += answered.height - replies.height
+        for reason, count in replies.group_by("na").len().drop_nulls().iter_rows():
+            tally.na[reason] = tally.na.get(reason, 0) + count
+        if (kept := answered if failed else replies).height:
+            yield kept
+    if tally.failed == tally.asked and not failed:
+        raise RunError(f"{run.folder} holds no reply: {failures_of(run.folder, tally.failed, tally.asked)}")
 
 
 def _check_rows(run: StoredRun) -> None:

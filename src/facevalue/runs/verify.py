@@ -34,4 +34,4 @@ def verify(run: StoredRun) -> Sound:
     """
     run.declared()
     shards = [inspect(path) for path in shard_paths(run.folder)]
-    return Sound(sum(chunk.height for chunk in answers(run)), len(shards), bool(run.facts.id))
+    return Sound(sum(chunk.height for chunk in answers(run, failed=True)), len(shards), bool(run.facts.id))

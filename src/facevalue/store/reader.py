@@ -112,6 +112,16 @@ def count_drawn(folder: Path) -> int:
     return int(collected(folder, scan_responses(folder).filter(drawn).select(pl.len())).item())
 
 
+def commonest_failure(folder: Path) -> str:
+    """What most of the requests that failed, and were not answered since, failed with; empty if none did."""
+    failed = scan_responses(folder).filter(pl.col("status") == "error", pl.col("error").is_not_null())
+    counted = (
+        failed.group_by("error").agg(pl.len(), pl.col("trial").min()).sort("len", "trial", descending=[True, False])
+    )
+    found = collected(folder, counted.head(1))["error"]
+    return str(found[0]) if found.len() else ""
+
+
 def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Sort by request, and keep the one row of each that counts."""
     failed = pl.col("status") == "error"

@@ -1,0 +1,31 @@
+"""Requests that failed: how many, with what, and what to do about it."""
+
+from pathlib import Path
+
+from facevalue.printable import printable
+from facevalue.store.reader import commonest_failure
+
+_MOST = 300  # characters of an error that are quoted: run folders may come from strangers
+
+
+def quoted(error: str) -> str:
+    """An error as a quotation of one line."""
+    line = " ".join(printable(error).split())
+    return f"“{line if len(line) <= _MOST else line[: _MOST - 1] + '…'}”"
+
+
+def failures(failed: int, asked: int, error: str) -> str:
+    """Say how many requests failed, most often with what, and what to do.
+
+    Examples
+    --------
+    >>> failures(3, 4, "HTTP 400: no such field")
+    '3 of 4 requests failed (75.0%), most often with “HTTP 400: no such field”. `facevalue run` asks them again.'
+    """
+    often = f", most often with {quoted(error)}" if error else ""
+    return f"{failed:,} of {asked:,} requests failed ({failed / asked:.1%}){often}. `facevalue run` asks them again."
+
+
+def failures_of(folder: Path, failed: int, asked: int) -> str:
+    """The same of a run folder."""
+    return failures(failed, asked, commonest_failure(folder))
