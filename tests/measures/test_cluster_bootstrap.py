@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from facevalue.measures import cluster_bootstrap, multiple_testing
+from facevalue.measures import adjustment, cluster_bootstrap
 
 Array = npt.NDArray[np.float64]
 
@@ -185,13 +185,13 @@ def test_a_large_effect_stands_above_its_floor() -> None:
 
 @given(arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1)))
 def test_q_values_are_no_smaller_than_p_and_keep_their_order(p: Array) -> None:
-    q = multiple_testing.adjust(p, "bh")
+    q = adjustment.adjust(p, "bh")
     assert (q >= p - 1e-12).all()
     assert (np.diff(q[np.argsort(p, kind="stable")]) >= -1e-12).all()
 
 
 def test_untested_cells_stay_untested_and_cost_nothing() -> None:
-    q = multiple_testing.adjust(np.array([0.01, np.nan, 0.04]), "bh")
+    q = adjustment.adjust(np.array([0.01, np.nan, 0.04]), "bh")
     assert np.isnan(q[1])
     assert q[[0, 2]] == pytest.approx([0.02, 0.04])
 

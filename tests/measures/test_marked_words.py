@@ -12,7 +12,7 @@ from facevalue.annotate.counts import WordCounter, WordCounts
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import marked_words
-from facevalue.measures.multiple_testing import adjust
+from facevalue.measures.adjustment import adjust
 from tests.reference import reference
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.multiple_testing import adjust
+from facevalue.measures.adjustment import adjust
 from facevalue.measures.page_error import LEAD_SHARE, leads, page_levels
 
 ALPHA = 0.05

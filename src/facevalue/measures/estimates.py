@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
 from facevalue.measures.missing_data_bounds import Bounds
@@ -167,7 +168,7 @@ class EstimateTable:
         bounds: Bounds | None = None,
         keep: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        """Add a family of estimates, one per label row.
+        """Add estimates, one per label row.
 
         Parameters
         ----------
@@ -179,7 +180,7 @@ class EstimateTable:
         estimates, p, q, p_paper, q_paper, p_least, floor:
             Arrays of that length; see `FIXED`.
         family:
-            Within which family q holds: one for all rows, or one each.
+            With what they are judged: one name for all rows, or one each. Without q it is taken in `frame`.
         bounds:
             Worst cases for missing answers.
         keep:
@@ -203,13 +204,10 @@ class EstimateTable:
             columns["se"] = estimates.se
         if bounds is not None:
             columns |= {"bound_low": bounds.low, "bound_high": bounds.high}
-        tests = {"p": p, "p_paper": p_paper, "q_paper": q_paper, "p_least": p_least}
+        tests = {"p": p, "q": q, "p_paper": p_paper, "q_paper": q_paper, "p_least": p_least}
         columns |= {name: column for name, column in tests.items() if column is not None}
-        if q is not None:
-            columns |= {
-                "q": q,
-                "family": [family] * len(q) if family is None or isinstance(family, str) else list(family),
-            }
+        if family is not None:
+            columns["family"] = [family] * estimates.value.size if isinstance(family, str) else list(family)
         if floor is not None:
             columns |= {"floor": floor.mean, "floor_high": floor.high}
             if p is None:
@@ -223,7 +221,7 @@ class EstimateTable:
         self._parts.append(complete(frame, self.labels))
 
     def frame(self) -> pl.DataFrame:
-        """All estimates so far.
+        """All estimates so far; q of tests that came without is Benjamini and Hochberg's over measure and family.
 
         Raises
         ------
@@ -239,7 +237,10 @@ class EstimateTable:
             first = out.filter(twice).select(keys).row(0, named=True)
             labels = ", ".join(f"{name} {level!r}" for name, level in first.items() if level is not None)
             raise DataError(f"Two estimates have the same labels ({labels}): what tells them apart needs a label, too.")
-        return out
+        judged = pl.all_horizontal(pl.col("p", "family").is_not_null()) & pl.col("q").is_null()
+        code = pl.when(judged).then(pl.struct("model", "measure", "family").rank("dense").cast(pl.Int64))
+        q = within(out["p"].to_numpy(), out.select(code.fill_null(0))["model"].to_numpy() - 1)
+        return out.with_columns(pl.col("q").fill_null(pl.Series(q).fill_nan(None)))
 
 
 def _methods(estimates: Estimates) -> list[str]:

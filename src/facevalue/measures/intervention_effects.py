@@ -15,7 +15,6 @@ from scipy import stats
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, means
 from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
-from facevalue.measures.multiple_testing import adjust
 
 PREFIX = "change: "
 """How the name of a change begins; the name of its measure follows."""
@@ -167,7 +166,7 @@ def changes(
         p = np.where(untested, np.nan, own.p)
         own_labels = {label: whole[label].gather(rows).to_list() for label in labels}
         estimates, what = own.estimates(known[name].cluster), f"changes in {name}"
-        table.add(change_of(known[name]), own_labels, estimates, p=p, q=adjust(p, "bh"), family=what)
+        table.add(change_of(known[name]), own_labels, estimates, p=p, family=what)
     return table.frame()
 
 
@@ -333,7 +332,7 @@ def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: s
         np.array([method], dtype=object),
         np.array([se]),
     )
-    table.add(missing_change(unit), {}, found, p=p, q=p, family="change in missing answers")
+    table.add(missing_change(unit), {}, found, p=p, family="change in missing answers")
 
 
 def reading_share(unit: str) -> Measure:

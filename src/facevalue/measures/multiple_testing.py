@@ -1,4 +1,4 @@
-"""Families of tests: what was declared before the run, what was found while looking, and p-values adjusted for either.
+"""Families of tests: what was declared before the run, and what was found while looking.
 
 A *confirmatory* family was declared before the answers were seen, in the study or in a pre-registration file, and is
 judged strictly (Holm: the chance of any false finding is at most alpha). An *exploratory* family holds what was looked
@@ -11,68 +11,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.measures.adjustment import METHODS, within
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import condition, label_columns
 
-METHODS = ("holm", "bh", "by")
 KINDS = ("confirmatory", "exploratory")
 ANY = "*"
 """In a selector: any level, but not the rows over all levels."""
 ALPHA = 0.05
 MOST_ALPHA = 0.2
 """Largest level: a finding that chance gives more often than once in five confirms nothing."""
-
-
-def adjust(p: Array, method: str) -> Array:
-    """P-values adjusted for the number of tests in one family.
-
-    Parameters
-    ----------
-    p:
-        Any shape; all tests of it are one family. NaN stays NaN and does not count as a test.
-    method:
-        "holm" (family-wise error; Holm 1979), "bh" (false discovery rate; Benjamini and Hochberg 1995) or "by" (the
-        same under any dependence; Benjamini and Yekutieli 2001).
-
-    Equation
-    --------
-    With p sorted upwards, i = 1..m: Holm max_{j<=i} (m - j + 1) p_j; BH min_{j>=i} m p_j / j; BY as BH times
-    1 + 1/2 + ... + 1/m. At most 1.
-
-    Raises
-    ------
-    ValueError
-        For values outside [0, 1].
-
-    Examples
-    --------
-    >>> adjust(np.array([0.01, np.nan, 0.04, 0.03]), "holm").tolist()
-    [0.03, nan, 0.06, 0.06]
-    >>> adjust(np.array([0.01, np.nan, 0.04, 0.03]), "bh").tolist()
-    [0.03, nan, 0.04, 0.04]
-    """
-    if method not in METHODS:
-        raise UnknownNameError("method", method, METHODS)
-    p = np.asarray(p, dtype=np.float64)
-    out = np.full(p.shape, np.nan)
-    tested = ~np.isnan(p)
-    values = p[tested]
-    if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError("p-values lie between 0 and 1.")
-    if values.size == 0:
-        return out
-    if method == "holm":
-        order = np.argsort(values, kind="stable")
-        steps = np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1))
-        adjusted = np.empty_like(values)
-        adjusted[order] = np.minimum(steps, 1.0)
-    else:
-        adjusted = stats.false_discovery_control(values, method="bh" if method == "bh" else "by")
-    out[tested] = adjusted
-    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +114,6 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
     [('hair', 0.02, 'hair and hat'), ('hat', 0.04, 'hair and hat'), ('pose', None, None)]
     """
     owner = np.full(estimates.height, -1)
-    p = estimates["p"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    adjusted = np.full(estimates.height, np.nan)
     check_distinct(families)
     for i, family in sorted(enumerate(families), key=lambda item: KINDS.index(item[1].kind)):
         _check_names(family, estimates)
@@ -180,10 +128,9 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
                 f"Families {other.name!r} and {family.name!r} share tests. A test belongs to one {family.kind} family; "
                 "narrow one of them."
             )
-        rows = rows & (owner < 0)
-        owner[rows] = i
-        adjusted[rows] = adjust(p[rows], family.method)
-    return _with_families(estimates, families, owner, adjusted)
+        owner[rows & (owner < 0)] = i
+    p = estimates["p"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return _with_families(estimates, families, owner, within(p, owner, [family.method for family in families]))
 
 
 def selectable(labels: Iterable[str]) -> list[str]:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Floor, only_values
-from facevalue.measures.multiple_testing import adjust
 
 FIRST, MOST = 1000, 10_000
 """Shuffles in the beginning, and in all where few of the first had anything as large as the largest that was found."""

@@ -15,10 +15,9 @@ import polars as pl
 from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures import cluster_bootstrap, comparison
+from facevalue.measures import adjustment, cluster_bootstrap, comparison
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 from facevalue.measures.interval_method import BOOTSTRAP
-from facevalue.measures.multiple_testing import adjust
 from facevalue.measures.proportions import square_and_add, wilson
 
 STATISTICS = ("mean_signed_delta", "mean_absolute_error", "rmse", "max_absolute_delta")
@@ -182,7 +181,8 @@ def _compared(both: pl.DataFrame, within: Sequence[str], scale: Scale) -> pl.Dat
         z = np.where(se > 0, delta / se, np.nan)
     p = np.asarray(2 * stats.t.sf(np.abs(z), df))
     columns = {"delta": delta, "se": se, "df": df, "low": low, "high": high}
-    columns |= {"z": z, "p": p, "q": _within(both, p, within)}
+    own = both.select(pl.struct(pl.lit(0), *within).rank("dense").cast(pl.Int64) - 1).to_series()
+    columns |= {"z": z, "p": p, "q": adjustment.within(p, own.to_numpy())}
     made = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
     counts = [f"{name}_{side}" for name in ("se", "n", "clusters") for side in _SIDES]
     keys = [name for name in frame.columns if name not in {*_SIDES, *counts}]
@@ -230,16 +230,6 @@ def _interval(frame: pl.DataFrame, scale: Scale, level: float = LEVEL) -> tuple[
             reach = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(total)
         low, high = two.value[1] - two.value[0] - reach, two.value[1] - two.value[0] + reach
     return *(np.clip(scale.whole * x, -scale.apart, scale.apart) for x in (low, high)), df
-
-
-def _within(frame: pl.DataFrame, p: Array, within: Sequence[str]) -> Array:
-    if not within:
-        return adjust(p, "bh")
-    out = np.full(p.shape, np.nan)
-    for rows in frame.select(within).with_row_index("row").group_by(within, maintain_order=True).agg("row")["row"]:
-        at = rows.to_numpy()
-        out[at] = adjust(p[at], "bh")
-    return out
 
 
 def summarise(

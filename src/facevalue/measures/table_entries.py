@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, multiple_testing, proportions
+from facevalue.measures import cluster_bootstrap, proportions
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
@@ -112,13 +112,10 @@ def record(
     if "bound_low" in frame.columns:
         nothing = np.full(frame.height, np.nan)
         bounds = Bounds(made.value, to_array(frame["bound_low"]), to_array(frame["bound_high"]), nothing)
-    q, names = None, None
-    if family is not None and p is not None:
-        named = family_names(frame, family, apart, within)
-        names, q = named.to_list(), adjusted(p, named)
+    named = None if family is None else family_names(frame, family, apart, within).to_list()
     table.add(
         measure, {name: frame[name].to_list() for name in table.labels if name in frame.columns},
-        made, p=p, q=q, p_paper=p_paper, p_least=p_least, family=names, floor=floor, bounds=bounds,
+        made, p=p, p_paper=p_paper, p_least=p_least, family=named, floor=floor, bounds=bounds,
     )  # fmt: skip
 
 
@@ -135,16 +132,6 @@ def family_names(frame: pl.DataFrame, what: str | pl.Expr, apart: Sequence[str],
     tested = [pl.lit(what) if isinstance(what, str) else what, *asked]
     parts = (pl.concat_str(names, separator=", ", ignore_nulls=True) for names in (tested, inside))
     return frame.select(pl.format("{} ({})", *parts).alias("family"))["family"]
-
-
-def adjusted(p: Array, family: pl.Series) -> Array:
-    """Q-values by Benjamini and Hochberg within each family."""
-    code = family.rank("dense").to_numpy()
-    order = np.argsort(code, kind="stable")
-    q = np.full(p.shape, np.nan)
-    for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
-        q[rows] = multiple_testing.adjust(p[rows], "bh")
-    return q
 
 
 def columns(names: Sequence[str], rows: Sequence[tuple[Level, ...]]) -> dict[str, list[Level]]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.aggregate import Aggregate
-from facevalue.protocol.estimation import Estimator, in_families
+from facevalue.protocol.estimation import Estimator
 from facevalue.protocol.instrument import judge_instrument
 from facevalue.protocol.shifts import POOLED, Shifts
 
@@ -33,14 +33,14 @@ def analyse(what: "Analysis", answers: Mapping[str, Mapping[str, Aggregate]]) ->
         table = EstimateTable(what.protocol.name, model, what.labels)
         _takes(table, what, {name: one.phi for name, one in own.items()}, own)
         judge_instrument(table, parts, reply, own, measures, what.axes.repeats)
-        out.append(in_families(table.frame()))
+        out.append(table.frame())
         if any(np.isfinite(own[score.name].phi).any() for score in reply.scores):
             answered[model] = own
     if len(answered) > 1:
         table = EstimateTable(what.protocol.name, POOLED, what.labels)
         means = {s.name: np.mean([own[s.name].phi for own in answered.values()], axis=0) for s in reply.scores}
         _takes(table, what, means, None)
-        out.append(in_families(table.frame()))
+        out.append(table.frame())
     return pl.concat(out)
 
 

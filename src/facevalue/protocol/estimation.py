@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from facevalue.measures import cluster_bootstrap, comparison, group_spread, multiple_testing, shift
+from facevalue.measures import cluster_bootstrap, comparison, group_spread, shift
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
@@ -89,7 +88,7 @@ class Estimator:
         bounds = None
         if self._poles is not None and self.answers is not None:
             bounds = s.bounds(self.answers, rows, columns, self._poles)
-        _tested(table, measure, cells.labels, found, _p(found), take, bounds, cells.shown > 0)
+        table.add(measure, cells.labels, found, p=_p(found), family=take.named(), bounds=bounds, keep=cells.shown > 0)
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         at = self.parts.shown(take)
@@ -110,7 +109,7 @@ class Estimator:
         if self._poles is not None:
             own = phi_bounds(self._replies(at, rows, columns), self._poles)
             bounds = Bounds(own.value - middle, own.low - middle, own.high - middle, own.missing)
-        _tested(table, measure, cells.labels, found, _p(found), take, bounds, cells.shown > 0)
+        table.add(measure, cells.labels, found, p=_p(found), family=take.named(), bounds=bounds, keep=cells.shown > 0)
 
     def _gap(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         on_shift = take.on == SHIFT
@@ -139,7 +138,7 @@ class Estimator:
             named[CONTRAST] += [other] * cells
         every = _joined(found)
         both = Bounds(*(np.concatenate([getattr(b, n) for b in bounds]) for n in Bounds.__slots__)) if bounds else None
-        _tested(table, measure, named, every, _p(every), take, both, np.concatenate(kept))
+        table.add(measure, named, every, p=every.p_zero, family=take.named(), bounds=both, keep=np.concatenate(kept))
 
     def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, Slicing]:
         """Levels of a gap's factor; rows and columns with it as the outermost of its side; the cells without it."""
@@ -198,20 +197,6 @@ def _p(found: Estimates) -> Array:
     return np.full(found.value.shape, np.nan) if found.p_zero is None else found.p_zero
 
 
-def _tested(
-    table: EstimateTable,
-    measure: Measure,
-    labels: Mapping[str, Sequence[str | None]],
-    found: Estimates,
-    p: Array,
-    take: Take,
-    bounds: Bounds | None,
-    keep: npt.NDArray[np.bool_],
-) -> None:
-    """Add estimates with their tests; q is taken once all tests of the family are there (`in_families`)."""
-    table.add(measure, labels, found, p=p, q=p, family=take.named(), bounds=bounds, keep=keep)
-
-
 def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Estimates:
     """The second side's mean less the first's: within units where any unit has both, else between units."""
     (low_sums, low_counts), (high_sums, high_counts) = sides
@@ -236,13 +221,3 @@ def _joined(parts: Sequence[Estimates]) -> Estimates:
     names = ("value", "low", "high", "n", "clusters", "method", "se")
     columns = {name: together([getattr(part, name) for part in parts], size) for name in names}
     return Estimates(**columns, p_zero=together([_p(part) for part in parts], size))  # type: ignore[arg-type]
-
-
-def in_families(estimates: pl.DataFrame) -> pl.DataFrame:
-    """The same estimates with q taken over all tests of a model, measure and family (Benjamini-Hochberg)."""
-    tested = estimates.with_row_index("row").filter(pl.col("p").is_not_null() & pl.col("family").is_not_null())
-    q = np.full(estimates.height, np.nan)
-    for part in tested.partition_by("model", "measure", "family"):
-        rows = part["row"].to_numpy()
-        q[rows] = multiple_testing.adjust(part["p"].to_numpy(), "bh")
-    return estimates.with_columns(pl.Series("q", q).fill_nan(None))

@@ -76,7 +76,7 @@ def add_missing(
     measure: Measure,
     rate: Array,
     groups: Mapping[str, Slicing],
-    family: str | None = None,
+    family: str,
 ) -> None:
     """Add whether some groups of units (by dimension) get fewer answers than others: a finding of its own."""
     everyone = Slicing.whole(len(rate)), Slicing.whole(rate.shape[1])

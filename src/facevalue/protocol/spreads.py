@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, group_spread, multiple_testing
+from facevalue.measures import cluster_bootstrap, group_spread
+from facevalue.measures.adjustment import adjust
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, Statistic
 from facevalue.measures.estimates import EstimateTable
@@ -23,8 +24,8 @@ def add_spreads(
     statistic: Statistic,
     n: npt.NDArray[np.int64],
     *,
+    family: str,
     published: Array | None = None,
-    family: str | None = None,
 ) -> None:
     """Add some of the spreads between groups, with the published test beside their own.
 
@@ -41,7 +42,7 @@ def add_spreads(
     published:
         P-values of the protocol's own test.
     family:
-        Within which they are tested; None where families are made later.
+        Within which they are tested.
     """
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
     clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
@@ -49,7 +50,6 @@ def add_spreads(
     floor = Floor(found.floor.mean[which], found.floor.high[which], found.floor.p[which])
     estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
     table.add(
-        measure, labels, estimates, p=floor.p, q=None if family is None else multiple_testing.adjust(floor.p, "bh"),
-        p_least=found.least[which], p_paper=published, family=family, floor=floor,
-        q_paper=None if published is None else multiple_testing.adjust(published, "bh"),
+        measure, labels, estimates, p_least=found.least[which], family=family, floor=floor,
+        p_paper=published, q_paper=None if published is None else adjust(published, "bh"),
     )  # fmt: skip

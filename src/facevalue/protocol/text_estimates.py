@@ -13,7 +13,6 @@ from facevalue.measures import word_rates
 from facevalue.measures.base import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, UNIT, Dimension
-from facevalue.measures.multiple_testing import adjust
 from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import enter, estimates, not_measurable
 
@@ -83,9 +82,8 @@ class TextEstimates:
         enter(self.table, measure, labels, estimates(found), **more)
 
     def _between(self, measure: Measure, found: pl.DataFrame, prefix: str | None = None, whose: str = "") -> None:
-        p = to_array(found["p"])
         family = f"{measure.name} by {self.label['dimension']}{whose}"
-        self.add(measure, found, prefix, p=p, q=adjust(p, "bh"), family=family)
+        self.add(measure, found, prefix, p=to_array(found["p"]), family=family)
 
     def nothing(self, measure: Measure, why: str) -> None:
         """Say why it could not be measured."""

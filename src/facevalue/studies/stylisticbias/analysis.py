@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, multiple_testing, shift
+from facevalue.measures import cluster_bootstrap, shift
+from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates, standard_error
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.missing_data_bounds import Bounds
@@ -35,7 +36,7 @@ def analyse(scores: Mapping[str, Aggregate], faces: Faces, scenarios: list[str],
         compare_groups(table, own)
         judge_sizes(table, [own])
         judge_instrument(table, own, scores[model], orderings)
-        parts.append(_dimensions(table.frame()))
+        parts.append(table.frame())
     shifts = {model: own for model, own in shifts.items() if np.isfinite(own.delta).any()}  # refusers have no share
     if len(shifts) > 1:
         stack = np.stack([own.phi for own in shifts.values()])
@@ -48,18 +49,8 @@ def analyse(scores: Mapping[str, Aggregate], faces: Faces, scenarios: list[str],
         judge_sizes(table, list(shifts.values()))
         judge_concentration(table, list(shifts.values()))
         compare_models(table, shifts)
-        parts.append(_dimensions(table.frame()))
+        parts.append(table.frame())
     return pl.concat(parts)
-
-
-def _dimensions(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Spreads between the groups of each dimension, judged together by their permutation p-values."""
-    declared = [
-        multiple_testing.Family(f"dimensions, {measure.name}", "exploratory", measure.name, method="bh")
-        for measure in (m.VS, m.NA_SPREAD)
-        if (estimates["measure"] == measure.name).any()
-    ]
-    return multiple_testing.apply(declared, estimates)
 
 
 def add_signed(
@@ -72,16 +63,14 @@ def add_signed(
     published: bool = False,
 ) -> None:
     """Add SBS of these cells; p and q only where a family is named, and Table 12's own test where it was published."""
-    p = q = own = own_q = None
-    if family is not None:
-        p = np.full(estimates.value.shape, np.nan) if estimates.p_zero is None else estimates.p_zero
-        q = multiple_testing.adjust(p, "bh")
+    own = own_q = None
+    p = None if family is None else estimates.p_zero
     if published:
         own = cluster_bootstrap.wilcoxon(cells.sums, cells.counts)
-        own_q = multiple_testing.adjust(own, "bh")
+        own_q = adjust(own, "bh")
     keep = cells.shown > 0
     table.add(
-        m.SBS, cells.labels, estimates, p=p, q=q, p_paper=own, q_paper=own_q, family=family, bounds=bounds, keep=keep
+        m.SBS, cells.labels, estimates, p=p, p_paper=own, q_paper=own_q, family=family, bounds=bounds, keep=keep
     )  # fmt: skip
 
 
@@ -273,7 +262,8 @@ def judge_instrument(table: EstimateTable, s: Shifts, scores: Aggregate, orderin
     for measure, favourable in ((m.POSITION, first), (m.LETTER, letter)):
         own = balanced(np.where(favourable, scores.weights, 1 - scores.weights), np.where(favourable, 0, 1)) - 0.5
         add_overall(table, faces, measure, own)
-    add_missing(table, faces, m.NA_SPREAD, scores.na_rate, {d: faces.by_base(d) for d in faces.dimensions})
+    groups = {dimension: faces.by_base(dimension) for dimension in faces.dimensions}
+    add_missing(table, faces, m.NA_SPREAD, scores.na_rate, groups, family=f"dimensions, {m.NA_SPREAD.name}")
     rows = np.arange(faces.manifest.height)
     whole, columns = Slicing.whole(rows.size), Slicing.whole(len(s.scenarios))
     slicings = [whole, faces.slicing(rows, "attribute"), *(faces.groups(rows, d) for d in faces.dimensions)]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures import cluster_bootstrap, multiple_testing, shift
+from facevalue.measures import adjustment, cluster_bootstrap, shift
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import Planted, Respondent
@@ -148,7 +148,7 @@ def estimated(
     cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=1.0)
     assert estimates.p_zero is not None
-    return estimates, multiple_testing.adjust(estimates.p_zero, "bh")
+    return estimates, adjustment.adjust(estimates.p_zero, "bh")
 
 
 def times(manifest: pl.DataFrame, names: list[str], seed: int, *, ordered: bool = True) -> Array:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, comparison, group_spread, multiple_testing, shift
+from facevalue.measures import cluster_bootstrap, comparison, group_spread, shift
+from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.slicing import Labels, Slicing
@@ -42,7 +43,7 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
         add_levels(table, m.PHI, cells)
         labels: Labels = {"dimension": [dimension] * len(s.scenarios), **s.by_scenario.labels}
         published = group_spread.group_tests(s.base, codes, len(groups))
-        q = multiple_testing.adjust(published, "bh")
+        q = adjust(published, "bh")
         found = group_spread.spreads(s.base, codes, len(groups), SEED)
         each, average = (
             group_spread.variation_strength(len(groups), len(s.scenarios), mean=whole) for whole in (False, True)
@@ -54,7 +55,9 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
             family=f"scenarios, {dimension} (Table 11)",
         )  # fmt: skip
         whose = {"dimension": [dimension]}
-        add_spreads(table, m.VS, whose, cells, found, last, average, np.array([n.sum()]))
+        add_spreads(
+            table, m.VS, whose, cells, found, last, average, np.array([n.sum()]), family=f"dimensions, {m.VS.name}"
+        )
         _corrected_strength(table, s.base, codes, len(groups), dimension, found)
         _significant(table, dimension, q, int((codes >= 0).sum()))
 
@@ -68,7 +71,7 @@ def judge_framing(table: EstimateTable, s: Shifts) -> None:
     whole, columns = Slicing.whole(who.size), Slicing.whole(len(s.scenarios))
     cells = shift.cells(values, who, whole, columns, len(s.faces.identities))
     estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=s.largest)
-    table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, q=estimates.p_zero, family="framing")
+    table.add(m.FRAMING, cells.labels, estimates, p=estimates.p_zero, family="framing")
 
 
 def _corrected_strength(
@@ -144,4 +147,4 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
         return
     gaps = comparison.joined([gap for gap, _ in found])
     keep = np.concatenate([both for _, both in found])
-    table.add(m.GAP, labels, gaps, p=gaps.p, q=multiple_testing.adjust(gaps.p, "bh"), family=FAMILY, keep=keep)
+    table.add(m.GAP, labels, gaps, p=gaps.p, family=FAMILY, keep=keep)

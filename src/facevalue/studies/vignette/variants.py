@@ -11,6 +11,7 @@ import polars as pl
 from scipy import special
 
 from facevalue.measures import selection
+from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
 from facevalue.measures.estimates import EstimateTable
@@ -18,7 +19,7 @@ from facevalue.measures.profiles import coefficient, correlations
 from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.robustness import chance, match_rates
 from facevalue.measures.selection import to_array
-from facevalue.measures.table_entries import adjusted, estimates, record
+from facevalue.measures.table_entries import estimates, record
 from facevalue.measures.two_proportions import pooled_z
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import Main, offers_four
@@ -230,12 +231,12 @@ def _write_shift(
     if published is not None:
         joined = found.join(published, on=_CELL, how="left", nulls_equal=True, maintain_order="left")
         paper = to_array(joined["p_paper"])
-    p, asked = _p(found), found.select(pl.struct(_CELL[:-1]).rank("dense")).to_series()
+    p, asked = _p(found), found.select(pl.struct(_CELL[:-1]).rank("dense").cast(pl.Int64)).to_series().to_numpy()
     family = pl.concat_str(pl.lit(title), "paradigm", "question", "dimension", separator=", ", ignore_nulls=True)
     scaled = found.with_columns(*(pl.col(name) * 2 - 100 for name in ("value", "low", "high")), se=pl.col("se") * 2)
     table.add(
         measure, {name: found[name].to_list() for name in _CELL}, estimates(scaled, selection.method(found)),
-        p=p, q=adjusted(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
+        p=p, q=within(p, asked), p_paper=paper, family=found.select(family).to_series().to_list(),
     )  # fmt: skip
 
 

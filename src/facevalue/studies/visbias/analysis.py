@@ -13,7 +13,6 @@ from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Floor
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions, sampled
-from facevalue.measures.multiple_testing import adjust
 from facevalue.measures.rankings import rankings
 from facevalue.measures.selection import to_array as numbers
 from facevalue.measures.shared_divergence import Votes, divergences
@@ -222,8 +221,8 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> 
         "dimension": one.name,
         "group": levels * len(questions),
     }
-    family, q = f"comparisons by {one.name}", adjust(found.p, "bh")
-    tests = {"p": found.p, "q": q, "p_least": found.p_least, "family": family, "bounds": found.bounds}
+    family = f"comparisons by {one.name}"
+    tests = {"p": found.p, "p_least": found.p_least, "family": family, "bounds": found.bounds}
     enter(table, m.ABOVE, labels, found.gap, **tests)
 
 
