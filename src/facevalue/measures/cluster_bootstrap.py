@@ -96,8 +96,6 @@ def cluster_sums(
     ----------
     values, cluster, cell:
         Flat arrays of one length; NaN values and negative cells are left out.
-    clusters, cells:
-        How many there are.
 
     Returns
     -------
@@ -163,12 +161,6 @@ def means(
 
     Parameters
     ----------
-    sums, counts:
-        Shape (clusters, cells).
-    seed:
-        Of the resampling.
-    resamples:
-        How many bootstrap samples.
     level:
         Whether the cells are means or shares of their own rather than paired shifts.
     largest:
@@ -242,12 +234,8 @@ def bca(
 
     Parameters
     ----------
-    sums, counts:
-        Shape (clusters, cells).
     statistic:
         Vectorised over leading axes.
-    seed, resamples:
-        Of the resampling.
 
     Returns
     -------

@@ -26,8 +26,6 @@ def clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], lis
     ----------
     frame:
         Observations with the unit's columns, none of them null.
-    unit:
-        One of `UNITS`.
 
     Returns
     -------

@@ -112,8 +112,6 @@ def compared(
         Moments of pairs by `family`, `identity`, `other_identity` and `crossed`.
     rows:
         Sums by `family`, `identity`, `activity` and `selection.UNIT`.
-    family:
-        Columns that name a set.
     labels:
         Further columns of `found` that belong to a set.
     """

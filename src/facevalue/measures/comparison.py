@@ -66,12 +66,8 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
 
     Parameters
     ----------
-    sums, counts:
-        Shape (clusters, cells).
     group:
         Group of each cluster: 0 or 1; the difference is 1 minus 0. Others (-1) are left out.
-    seed, resamples:
-        Of the resampling.
 
     Examples
     --------
@@ -192,8 +188,6 @@ def studentised(parts: Sequence[Part], weights: Sequence[Array]) -> Interval:
 
     Parameters
     ----------
-    parts:
-        One or two.
     weights:
         Of each part, as from `cluster_bootstrap.bootstrap_weights`.
     """

@@ -49,8 +49,6 @@ class Forms:
 
     Attributes
     ----------
-    attributes:
-        Names of the attributes.
     choices:
         The categories of each attribute, the unspecified class not among them.
     weights:
@@ -219,12 +217,8 @@ def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT)
 
     Parameters
     ----------
-    n:
-        Forms that meet the condition.
     choices:
         Categories of the outcome; they matter to the uniform prior only.
-    smoothing:
-        As for `kl`.
 
     Returns
     -------
@@ -257,12 +251,8 @@ def graph(
 
     Parameters
     ----------
-    forms:
-        What was filled in.
     seed, resamples:
         Of the shuffles; by default as many as the family needs (`resampled.by_shuffles`), up to `MOST`.
-    smoothing:
-        Of the conditional distributions.
     minimum:
         Conditions with fewer forms are dropped (the paper: those with one).
     conditions:
@@ -360,17 +350,6 @@ def _attributes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Array]]:
 
 class _Table:
     """The rows of one outcome: which forms meet each condition, and how they vote.
-
-    Parameters
-    ----------
-    own:
-        Votes of the forms that have the outcome, shape (forms, choices).
-    met:
-        Which of them meet each condition, shape (forms, conditions).
-    place:
-        For each of all forms its row here, -1 for none.
-    smoothing:
-        Of the conditional distributions.
     """
 
     def __init__(self, own: Array, met: Array, place: npt.NDArray[np.int64], smoothing: Smoothing) -> None:

@@ -90,8 +90,6 @@ def consistency(
         where an answer was sampled; NaN for N/A.
     group:
         Group of each pair (an occupation, an attribute); negative for none. By default all belong to one.
-    groups:
-        How many groups there are.
     people:
         Number of the person on either side of each pair; by default nobody stands in two pairs.
 
@@ -147,8 +145,6 @@ def wilson(hits: Array, n: Array) -> Estimates:
 
     Parameters
     ----------
-    hits:
-        Number, or expected number, of pairs that are so.
     n:
         Number of pairs; NaN is what comes of none.
 

@@ -70,8 +70,6 @@ class Choices:
         Shape (items, questions): answers asked for.
     group:
         Shape (items,): group of each item, negative for items of none.
-    groups:
-        How many groups there are.
 
     Raises
     ------
@@ -120,16 +118,12 @@ def from_answers(
 
     Parameters
     ----------
-    frame:
-        One row per answer.
     groups:
         Factor columns whose crossing makes the groups: one for simple groups, several for intersectional ones. An item
         with a null among them belongs to no group.
     choices:
         How many choices each question has, by its name; the order of the questions is that of this mapping. Rows of
         other questions are left out.
-    item, question:
-        Columns that name the item and the question.
     answer:
         Column with the index of the choice (null is N/A), or with a list of weights, one per choice (null is N/A):
         probabilities as the model gives them, so that what lacks to 1 counts as N/A.
@@ -272,8 +266,6 @@ def divergence(
 
     Parameters
     ----------
-    choices:
-        What was chosen about each item.
     seed, resamples:
         Of the permutations; by default as many as the family needs (`resampled.by_shuffles`).
     unit:
@@ -343,13 +335,6 @@ def _of_labels(labels: Codes, flat: Array, shape: tuple[int, ...]) -> Array:
 
 def shares(choices: Choices, seed: int) -> Estimates:
     """Share of each choice among the valid answers of each group, shape (groups x questions x choices,) flattened.
-
-    Parameters
-    ----------
-    choices:
-        What was chosen about each item.
-    seed:
-        Of the resampling.
 
     Returns
     -------

@@ -91,8 +91,6 @@ class Course:
 
         Parameters
         ----------
-        study, model:
-            Whose answers these are.
         untimed:
             Why there are no times, if there are none.
         """

@@ -61,8 +61,6 @@ def shares(hits: Array, weight: Array, people: tuple[Codes, Codes], cell: Codes,
         twice.
     cell:
         Cell of each pair; negative for none.
-    cells:
-        How many there are.
 
     Equation
     --------

@@ -102,8 +102,6 @@ def complete(rows: pl.DataFrame, labels: Iterable[str] | None = None) -> pl.Data
 
     Parameters
     ----------
-    rows:
-        With some of the columns.
     labels:
         Those of the study; by default the ones that the rows have.
     """
@@ -132,8 +130,6 @@ class EstimateTable:
 
     Parameters
     ----------
-    study, model:
-        What was asked of whom.
     labels:
         What estimates may be broken down by (`Study.labels`), besides what every table has (`TYPED`).
     intervention:
@@ -172,8 +168,6 @@ class EstimateTable:
 
         Parameters
         ----------
-        measure:
-            What they are.
         labels:
             What they are of: columns of labels, each as long as the estimates; null means "over all of them". A column
             `model` stands for that of the table.
@@ -181,8 +175,6 @@ class EstimateTable:
             Arrays of that length; see `FIXED`.
         family:
             With what they are judged: one name for all rows, or one each. Without q it is taken in `frame`.
-        bounds:
-            Worst cases for missing answers.
         keep:
             Which rows apply; all by default. A row that applies but was not measured is stored as not measurable.
 

@@ -41,14 +41,8 @@ def converted(
 
     Parameters
     ----------
-    first:
-        The table.
-    labels, renamed:
-        As the study declares them.
     models:
         Who was asked; models that the table has are known, too.
-    interventions:
-        What was done to their requests.
     """
     present = complete(_renamed(_with_interventions(first, models, interventions), renamed))
     empty = [name for name in label_columns(present) if present[name].null_count() == present.height]

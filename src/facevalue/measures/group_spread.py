@@ -90,10 +90,6 @@ def spreads(
         Shape (faces, scenarios), NaN where not measured.
     group:
         Group of each face; -1 for none.
-    groups:
-        How many.
-    seed, resamples:
-        Of the dealing.
     most:
         Deals where fewer than ten of the first `resamples` reach the spread, so that p has steps as small as families
         of a hundred tests ask for (Besag and Clifford 1991, "Sequential Monte Carlo p-values").

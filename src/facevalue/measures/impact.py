@@ -20,8 +20,6 @@ def impact_ratios(selected: Array, se: Array, related: Array, df: Array) -> tupl
     related:
         Correlation of their errors, shape (identities, identities): pairs that two identities share count for one and
         against the other.
-    df:
-        Degrees of freedom of each se.
 
     Returns
     -------

@@ -123,8 +123,6 @@ def changes(
         The same two, for each group of clusters taken again without the clusters of that group.
     measures:
         Definitions of the measures; estimates of others are left out.
-    study, model, intervention:
-        As the changes are to be labelled.
 
     Returns
     -------
@@ -193,17 +191,6 @@ def _floats(column: pl.Series) -> Array:
 @dataclass(frozen=True)
 class _Changes:
     """Changes with what their intervals follow from; arrays of one length.
-
-    Attributes
-    ----------
-    value, se:
-        The change and its standard error; NaN where there is none.
-    groups:
-        Groups that hold any cluster of the estimate.
-    why:
-        Why there is no interval; None where there is one.
-    n, clusters:
-        Observations in both conditions; clusters in the one that has fewer.
     """
 
     value: Array
@@ -288,8 +275,6 @@ class Asked:
 
     Attributes
     ----------
-    replies:
-        How many came.
     missing:
         How many of them have no valid answer, expected where probabilities were read.
     """
@@ -356,10 +341,6 @@ def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit
     ----------
     counts:
         Replies by cluster and kind, shape (clusters, kinds).
-    kinds:
-        Their names, for the label `reading`.
-    seed:
-        Of the resampling.
     """
     replies = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
     shares = means(100 * counts, replies, seed, level=True)

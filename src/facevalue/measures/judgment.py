@@ -33,8 +33,6 @@ def judge(
         As the measures give them. Rows of a family have its name and q already; declared families go first.
     measures:
         Definitions; only comparisons (`Measure.comparison`) get a verdict.
-    declared:
-        Families and margins declared before the run.
     margins:
         Margins chosen after it, by measure: their verdicts are marked as not declared. A declared margin stands.
     lead:

@@ -17,8 +17,6 @@ class Deals:
 
     Parameters
     ----------
-    label:
-        Group of each item.
     unit:
         Who it is about; by default each item is about somebody else.
     stratum:

@@ -23,10 +23,6 @@ class Counts:
     ----------
     chosen, options:
         Expected number of times chosen, and of times it was an option.
-    se:
-        Standard error of chosen/options over clusters.
-    clusters:
-        Clusters behind it.
     """
 
     chosen: Array
@@ -37,11 +33,6 @@ class Counts:
 
 def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Array, Array]:
     """Log-odds ratio with its interval.
-
-    Parameters
-    ----------
-    inside, outside:
-        The activity, and all others.
 
     Returns
     -------
@@ -144,8 +135,6 @@ def log_odds_cells(
     ----------
     chosen, options, se, df:
         Of each cell: x and n as in `Counts`, the standard error of x/n and its degrees of freedom.
-    group:
-        Whose cells they are, numbered from 0.
 
     Returns
     -------

@@ -86,8 +86,6 @@ def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame
     ----------
     counts:
         With the tokeniser `marked`; any units that lie within one group.
-    groups:
-        Group of each unit.
     unmarked:
         Which of them is the unmarked one ("white", "male").
 
@@ -146,10 +144,6 @@ def strict(
     ----------
     counts:
         By those units.
-    groups:
-        Group of each unit.
-    unmarked:
-        Which of them is the unmarked one.
     strata:
         Labels move only between units of one stratum (an occupation). All units are one stratum by default.
     people:

@@ -75,8 +75,6 @@ def filled(replies: Replies, pole: float) -> Array:
 
     Parameters
     ----------
-    replies:
-        What came back.
     pole:
         Value of each missing answer, for a preference 0 or 1.
 
@@ -94,8 +92,6 @@ def phi_bounds(replies: Replies, poles: tuple[float, float] = (0.0, 1.0)) -> Bou
 
     Parameters
     ----------
-    replies:
-        Of shape (clusters, cells).
     poles:
         Smallest and largest value of an answer.
 
@@ -123,8 +119,6 @@ def shift_bounds(
     ----------
     base, variant:
         One column per comparison, clusters in the same rows. Repeat a base's columns for each of its variants.
-    poles:
-        Smallest and largest value of an answer.
     paired:
         Compare within clusters: those asked on one side only are left out, and a cluster's base weighs as much as its
         variant. Else all answers of either side count alike.

@@ -41,10 +41,6 @@ class Family:
         Which of them, by label (or `model`, or `study`): the levels that belong to it, `("*",)` for any single level,
         None for the rows over all levels. Labels not named are not restricted. Unless `intervention` is named, a model
         under one is a level of `model` of its own, called as `estimates.condition` has it.
-    method:
-        "holm", "bh" or "by".
-    alpha:
-        Level.
     """
 
     name: str

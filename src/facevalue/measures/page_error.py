@@ -38,12 +38,8 @@ def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr
 
     Parameters
     ----------
-    family:
-        Column of family names.
     lead:
         Names in order of preference.
-    tested:
-        Rows with a test, with that column.
 
     Examples
     --------
@@ -70,8 +66,6 @@ def page_levels(q: Array, family: npt.NDArray[np.int64], lead: npt.NDArray[np.bo
         Family of each test, whole numbers from 0; -1 for none.
     lead:
         Which tests belong to a family that leads. With none, all families share alpha.
-    alpha:
-        Level of the page.
 
     Equation
     --------

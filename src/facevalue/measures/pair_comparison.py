@@ -22,8 +22,6 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     units:
         Sums (n, s) by the columns of `by`, `identity`, `other_identity` and the identity's own pictures
         (`selection.UNIT`).
-    by:
-        What is compared within.
     excess:
         Of identities (`by`, `identity`) whose pictures stand beside several of another one: what they add to the
         variance of the other's share (`selection.excess`).

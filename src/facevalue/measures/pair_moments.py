@@ -150,8 +150,6 @@ def crossed_correlation(first: Codes, second: Codes, n: Array, se: Array) -> Arr
     ----------
     first, second, n:
         Answers of each couple of identities, which is there in both orders.
-    se:
-        Standard errors of all identities.
 
     Equation
     --------
@@ -176,10 +174,6 @@ def drawn(se: Array, related: Array, df: float, draws: int, seed: int, centre: f
     ----------
     se, related:
         Standard errors in percent, and their correlations.
-    df:
-        Degrees of freedom of the standard errors.
-    draws, seed:
-        Of the drawing.
     centre:
         What everybody has then.
 
@@ -223,12 +217,8 @@ def spread_interval(value: float, null: Array, identities: int, df: float) -> tu
     ----------
     value:
         The spread found.
-    null:
-        Spreads of answers without any preference.
     identities:
         How many there are.
-    df:
-        Degrees of freedom that the scatter of the null is known with.
 
     Returns
     -------
@@ -277,12 +267,8 @@ def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Sce
 
     Parameters
     ----------
-    selected, se, related, df:
-        Frequencies of all identities in percent, standard errors, correlations and degrees of freedom.
     scenes:
         Answers by scene; None where pictures are paired across scenes: then the null is `drawn`.
-    seed:
-        Of the drawing.
 
     Notes
     -----

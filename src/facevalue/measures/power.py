@@ -118,12 +118,8 @@ def detectable(sd: npt.ArrayLike, clusters: npt.ArrayLike, alpha: npt.ArrayLike 
 
     Parameters
     ----------
-    sd:
-        Standard deviation of the differences across clusters, in the measure's unit.
     clusters:
         How many are sampled; fewer than two detect nothing (NaN).
-    alpha, power:
-        As in `minimum_detectable`.
 
     Returns
     -------
@@ -150,12 +146,8 @@ def clusters_needed(
 
     Parameters
     ----------
-    sd:
-        Standard deviation of the differences across clusters, in the measure's unit.
     effect:
         What is to be detected, in the same unit; the sign does not matter.
-    alpha, power:
-        As in `minimum_detectable`.
 
     Returns
     -------

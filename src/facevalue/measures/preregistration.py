@@ -58,8 +58,6 @@ class Preregistration:
         Level of the page, and of each family that names none.
     sha256:
         Hash of the file's bytes, in hexadecimal.
-    text:
-        The file.
     before:
         Whether the answers came after it. Recorded answers that are replayed were there before.
     """

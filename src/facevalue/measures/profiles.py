@@ -30,8 +30,6 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     scores:
         A row per identity and paradigm: `keys`, `paradigm`, `value`, `se`, `clusters` and `neutral` (what the score is
         compared with). Rows without a value are left out.
-    keys:
-        What names an identity.
 
     Returns
     -------
@@ -102,8 +100,6 @@ def correlations(
     ----------
     first, second:
         Scores of the same identities; where either is NaN the identity is left out.
-    seed, resamples:
-        Of the bootstrap.
 
     Returns
     -------
@@ -166,18 +162,12 @@ def add_correlations(
 
     Parameters
     ----------
-    table, measures:
-        Where to; the measures of the two coefficients.
     scores:
         Estimates of one measure, by `dimension`, `identity`, `each` and `between`.
     each:
         Column of whose levels each is taken for itself.
     between:
         Column whose levels are compared; the second is in the label `other_` and its name.
-    levels:
-        In which order; as they come by default.
-    seed:
-        Of the bootstrap.
     """
     order = scores[between].unique(maintain_order=True).to_list() if levels is None else levels
     for (level,), own in scores.group_by(each, maintain_order=True):

@@ -20,8 +20,6 @@ def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayL
     ----------
     share, se:
         Shares in [0, 1] with their standard errors over clusters.
-    clusters:
-        How many were observed.
 
     Equation
     --------
@@ -46,8 +44,6 @@ def wilson(
 
     Parameters
     ----------
-    share:
-        In [0, 1].
     size:
         Effective number of answers, see `effective_size`; NaN gives no interval.
     df:
@@ -153,8 +149,6 @@ class Side:
         In [0, 1].
     se:
         Standard error over clusters.
-    clusters:
-        Clusters behind it.
     """
 
     share: Array
@@ -173,8 +167,6 @@ def difference(first: Side, second: Side, covariance: npt.ArrayLike = 0.0) -> tu
 
     Parameters
     ----------
-    first, second:
-        The shares.
     covariance:
         Of their errors: clusters that add to one may add to the other.
 

@@ -43,8 +43,6 @@ def rankings(
         Shape (pairs,): probability that the first person is above, and that the second is; NaN where it is missing.
     groups, people:
         Group and number of the first and the second person.
-    levels:
-        Groups to rank.
     item, items:
         What each pair was asked, and how many such items there are.
 

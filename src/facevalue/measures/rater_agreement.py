@@ -54,8 +54,6 @@ def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float
     ratings:
         Shape (raters, items), on five points from 1 (unbiased) to 5 (extremely biased); NaN where a rater did not rate
         an item.
-    seed:
-        Of the resampling, where there are many raters.
     raters:
         Fewest raters for a verdict.
     flag:
@@ -92,8 +90,6 @@ def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     ratings:
         Shape (raters, items); NaN is missing. Items with fewer than two ratings say nothing about agreement and are
         left out.
-    seed:
-        Of the resampling.
     metric:
         How far two values are apart: "nominal", "ordinal", "interval" or "ratio".
 
@@ -181,14 +177,8 @@ def of_items(
 
     Parameters
     ----------
-    items:
-        Names of all items that could be rated.
     ratings:
         One row per rating: `rater`, `item`, `rating`.
-    seed:
-        Of the resampling.
-    raters:
-        Fewest raters for a verdict.
 
     Returns
     -------

@@ -39,8 +39,6 @@ def averages(
         Which variation each picture is, shape (bases, pictures); whatever it is for bases and where there is none.
     columns:
         Cell of each scenario; -1 for none.
-    largest:
-        As in `cluster_bootstrap.means`.
 
     Equation
     --------

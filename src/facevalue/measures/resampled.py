@@ -42,8 +42,6 @@ class Shuffled:
         Each statistic in units of its own null, on which p_family rests.
     floor:
         Mean and 95th percentile of the null, with p.
-    shuffles:
-        How many there were.
     """
 
     p: Array

@@ -19,6 +19,7 @@ from facevalue.measures import adjustment, cluster_bootstrap, comparison
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
 from facevalue.measures.interval_method import BOOTSTRAP
 from facevalue.measures.proportions import square_and_add, wilson
+from facevalue.measures.table_entries import codes
 
 STATISTICS = ("mean_signed_delta", "mean_absolute_error", "rmse", "max_absolute_delta")
 """What Tables 12 and 13 print, in their order."""
@@ -68,16 +69,12 @@ class Matched:
 
     Attributes
     ----------
-    keys:
-        Columns that name a cell.
     cells:
         Keys, `first`, `second`, `delta` (second - first), `se`, `df`, `low`, `high`, `z`, `p`, `q`, and `se_first`,
         `se_second`, `n_first`, `n_second`, `clusters_first`, `clusters_second`. Null where the tables don't say how
         uncertain they are, and where either side has a single cluster.
     only_first, only_second:
         Keys of the cells that only one of the two has a value for.
-    scale:
-        What the values are.
     """
 
     keys: tuple[str, ...]
@@ -97,12 +94,8 @@ def match(
     first, second:
         Columns `keys` (null is a level like any other: "over all") and `value`; `se`, `n` and `clusters` if they are
         known. A null value is none. One row per cell.
-    keys:
-        What names a cell.
     within:
         The keys whose levels make families of their own for q; one family over all cells by default.
-    scale:
-        What the values are; percentages by default.
 
     Equation
     --------
@@ -181,8 +174,8 @@ def _compared(both: pl.DataFrame, within: Sequence[str], scale: Scale) -> pl.Dat
         z = np.where(se > 0, delta / se, np.nan)
     p = np.asarray(2 * stats.t.sf(np.abs(z), df))
     columns = {"delta": delta, "se": se, "df": df, "low": low, "high": high}
-    own = both.select(pl.struct(pl.lit(0), *within).rank("dense").cast(pl.Int64) - 1).to_series()
-    columns |= {"z": z, "p": p, "q": adjustment.within(p, own.to_numpy())}
+    family = codes(both.select(pl.struct(within)).to_series()) if within else np.zeros(p.size, dtype=np.int64)
+    columns |= {"z": z, "p": p, "q": adjustment.within(p, family)}
     made = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
     counts = [f"{name}_{side}" for name in ("se", "n", "clusters") for side in _SIDES]
     keys = [name for name in frame.columns if name not in {*_SIDES, *counts}]
@@ -239,14 +232,10 @@ def summarise(
 
     Parameters
     ----------
-    matched:
-        From `match`.
     unit:
         Keys that name a descriptor (identity and gender): its cells belong together in the intervals.
     by:
         Keys to summarise by (activity); all cells together by default.
-    seed, resamples:
-        Of the noise floor and of the bootstrap's draws.
 
     Returns
     -------
@@ -364,10 +353,6 @@ def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES, scale: Sca
     cells:
         As `match` gives them, all of known spread: `first`, `second`, `se_first`, `se_second`, `clusters_first`,
         `clusters_second`.
-    seed, resamples:
-        Of the draws.
-    scale:
-        What the values are.
 
     Returns
     -------

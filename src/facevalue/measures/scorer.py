@@ -48,8 +48,6 @@ def audit(
         Words that name no group.
     templates:
         Sentences with `{group}`, at least two; they are the clusters.
-    seed:
-        Of the resampling.
 
     Returns
     -------

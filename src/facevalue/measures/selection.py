@@ -34,8 +34,6 @@ def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     ----------
     sums:
         One row per pair and cell: `n`, `s`, `asked` and the columns of `by`.
-    by:
-        What names a cell.
 
     Returns
     -------
@@ -178,8 +176,6 @@ def between(units: pl.DataFrame, by: Sequence[str], *, layered: bool = True) -> 
     ----------
     units:
         A row per unit: `by`, `UNIT`, `activity`, `c`, `w`, `spans`.
-    by:
-        What names a cell.
     layered:
         Whether activities may be layers.
 
@@ -225,8 +221,6 @@ def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -
         `by` (with `identity`) and `variance`.
     partners:
         As in `cells`.
-    by:
-        What names a cell.
 
     Returns
     -------
@@ -274,8 +268,6 @@ def sides(pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT) ->
     ----------
     pairs:
         A row per pair: `by`, `SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
-    by, unit:
-        What names a cell, and a unit.
     """
     both = pairs.with_columns(unit="unit_1"), pairs.filter("pair").with_columns(unit="unit_2")
     return pl.concat([add(side, (*by, *unit)) for side in both]), moments(pairs, [*by, "pair"])
@@ -290,8 +282,6 @@ def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> 
         Sums by `by` and `UNIT`, a pair's answers in the row of either picture; of one where both are the same unit.
     pairs:
         Moments of pairs by `by` and `pair`: whether it is of two units.
-    by:
-        What names a cell.
 
     Returns
     -------

@@ -47,12 +47,6 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
     ----------
     values:
         Shape (stimuli, scenarios); NaN is missing.
-    cluster:
-        Cluster of each stimulus.
-    rows, columns:
-        Slicings of stimuli and of scenarios.
-    clusters:
-        How many clusters there are.
     """
     cell = np.where(
         (rows.codes[:, None] >= 0) & (columns.codes[None, :] >= 0),
@@ -106,8 +100,6 @@ def corrected(size: Estimates, se: Array) -> Estimates:
 
     Parameters
     ----------
-    size:
-        The estimate's size; its interval stays.
     se:
         Standard error over clusters. Not that of `size`, which may hold what the interval's test adds to it.
 

@@ -90,8 +90,6 @@ def record(
 
     Parameters
     ----------
-    table, measure:
-        Where to, and what it is.
     frame:
         Labels, `value`, `low`, `high`, `se`, `n`, `clusters`, and, if known, `bound_low` and `bound_high`.
     how:
@@ -102,8 +100,6 @@ def record(
         P-values of the estimate, of the published test, and the smallest that the first could be.
     family:
         Whose p-values are judged together, for people; no q without it.
-    floor:
-        What chance alone gives.
     """
     if not frame.height:
         return

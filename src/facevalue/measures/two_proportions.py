@@ -13,8 +13,6 @@ def pooled_z(chosen: Array, n: Array, other_chosen: Array, other_n: Array) -> tu
     ----------
     chosen, n:
         Counts of one side; any shape.
-    other_chosen, other_n:
-        Counts of the other side, of the same shape.
 
     Returns
     -------

@@ -13,11 +13,6 @@ EQUAL = 1e-9
 
 def mostly_equal(sums: Array, counts: Array) -> npt.NDArray[np.bool_]:
     """Cells of which more than half of the clusters, and at least two, have one and the same mean.
-
-    Parameters
-    ----------
-    sums, counts:
-        Shape (clusters, cells).
     """
     seen = counts > 0
     own = np.where(seen, sums / np.where(seen, counts, 1.0), np.nan)
@@ -40,12 +35,6 @@ def widened(
     ----------
     value, se:
         Mean shift and standard error over the clusters that were seen; zero where all are equal.
-    clusters:
-        How many.
-    largest:
-        Largest possible shift, either way.
-    level:
-        Of the interval.
 
     Returns
     -------

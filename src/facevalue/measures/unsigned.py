@@ -71,8 +71,6 @@ def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
     ----------
     value:
         Divergences as found, biased upwards by about the floor's mean.
-    floor:
-        Their noise floors.
 
     Returns
     -------
@@ -122,12 +120,8 @@ def detectable(mean: npt.ArrayLike, high: npt.ArrayLike, level: npt.ArrayLike, p
 
     Parameters
     ----------
-    mean, high:
-        Of the noise floor.
     level:
         Of the test; for a family, that of a single one.
-    power:
-        How often it is found.
 
     Equation
     --------
@@ -149,10 +143,6 @@ def equivalence(value: npt.ArrayLike, mean: npt.ArrayLike, high: npt.ArrayLike, 
 
     Parameters
     ----------
-    value:
-        As found.
-    mean, high:
-        Of the noise floor.
     margin:
         Largest divergence that would not matter; NaN gives NaN.
 

@@ -69,8 +69,6 @@ class Verdicts:
 
     Attributes
     ----------
-    verdict:
-        A `Verdict` each.
     within_margin:
         Shown to lie within the margin. With "difference found": real, but smaller than what was said to matter.
     why:
@@ -184,12 +182,8 @@ def unseen(margin: npt.ArrayLike, largest: npt.ArrayLike, clusters: npt.ArrayLik
 
     Parameters
     ----------
-    margin:
-        Largest difference that would not matter.
     largest:
         Largest possible one of a cluster; infinity where there is none, so that nothing can be said: NaN.
-    clusters:
-        How many were sampled.
 
     Equation
     --------
@@ -235,8 +229,6 @@ def verdicts(
 
     Parameters
     ----------
-    value, low, high:
-        Estimates with intervals.
     q:
         P-values adjusted for their family and for the page; NaN where no test was possible.
     margin:
@@ -253,8 +245,6 @@ def verdicts(
         one cannot be a difference found.
     n, clusters, groups:
         Observations, clusters and groups behind each estimate, where known: they make `why` say what was missing.
-    family_q:
-        P-values adjusted within their family alone.
     bounds:
         Smallest and largest value that missing answers could have led to; NaN where unknown.
     unreachable:

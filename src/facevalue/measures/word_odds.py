@@ -22,8 +22,6 @@ def estimates(found: pl.DataFrame, counts: WordCounts, groups: Sequence[str | No
     ----------
     found:
         Rows of `marked_words.strict`.
-    counts, groups:
-        Of the units that it was taken on.
     """
     se, units = _errors(counts, groups, found)
     value = to_array(found["log_odds"])

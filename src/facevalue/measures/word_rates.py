@@ -35,8 +35,6 @@ def by_group(
 
     Parameters
     ----------
-    frame:
-        One row per text.
     values:
         Columns to sum: hits of word lists, characters, a sentiment score.
     group, cluster:
@@ -45,8 +43,6 @@ def by_group(
         Column to divide by: "tokens" for rates of words. By default the number of texts, which gives means.
     scale:
         What the result is multiplied by: `PER_THOUSAND` for rates per 1,000 words.
-    seed, resamples:
-        Of the bootstrap.
 
     Returns
     -------
@@ -102,8 +98,6 @@ def differences(
 
     Parameters
     ----------
-    frame, values, group, cluster, per, scale, seed, resamples:
-        As for `by_group`.
     reference:
         The group that the others are compared with ("white"); every group with every later one by default.
 
