@@ -28,7 +28,6 @@ ORDER = (
     {"studies"},
     {"runs"},
     {"report"},
-    {"view"},
     {"api"},
     {"cli"},
 )

@@ -12,20 +12,7 @@ _MIB = 2**20
 
 
 def check_file(path: Path, what: str) -> int:
-    """Return the size of a regular file. Pipes and devices are refused, as reading them might never end.
-
-    Parameters
-    ----------
-    path:
-        Where it is.
-    what:
-        What it should be, for people ("the word lists").
-
-    Raises
-    ------
-    DataError
-        There is none, or it is something else.
-    """
+    """Return the size of a regular file. Pipes and devices are refused, as reading them might never end."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -39,13 +26,7 @@ def check_file(path: Path, what: str) -> int:
 
 
 def read_file(path: Path, most: int, what: str) -> bytes:
-    """Read a whole file of at most so many bytes.
-
-    Raises
-    ------
-    DataError
-        As `check_file`; or it is larger.
-    """
+    """Read a whole file of at most so many bytes."""
     if check_file(path, what) <= most:
         try:
             with path.open("rb") as file:
@@ -58,13 +39,7 @@ def read_file(path: Path, most: int, what: str) -> bytes:
 
 
 def read_text(path: Path, most: int, what: str) -> str:
-    """Read a whole file of text in UTF-8, with or without a mark at its beginning.
-
-    Raises
-    ------
-    DataError
-        As `read_file`; or it is no UTF-8.
-    """
+    """Read a whole file of text in UTF-8, with or without a mark at its beginning."""
     return to_text(read_file(path, most, what), str(path))
 
 
@@ -90,15 +65,7 @@ def to_toml(data: bytes, name: str, most: int | None = None) -> dict[str, Any]:
 
 
 def to_json(text: str | bytes, name: str, **how: Any) -> Any:
-    """Understand JSON, of any depth, with numbers of any length and whole characters, or say why not.
-
-    Parameters
-    ----------
-    text, name:
-        The JSON, and what to call it in errors.
-    how:
-        As `json.loads` takes it.
-    """
+    """Understand JSON, of any depth, with numbers of any length and whole characters, or say why not."""
     try:
         value = json.loads(text, **how)
         json.dumps(value, ensure_ascii=False).encode()

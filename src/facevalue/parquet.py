@@ -9,29 +9,13 @@ import polars as pl
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a file.
-
-    Raises
-    ------
-    polars.exceptions.PolarsError, OSError
-        It can't be read.
-    """
+    """Read a file."""
     with _panics_caught():
         return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
 
 
 def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional: Sequence[str] = ()) -> pl.LazyFrame:
-    """Read files of one schema as they are needed, in this order.
-
-    Parameters
-    ----------
-    paths:
-        The files.
-    schema:
-        The columns that are read, whatever others there are; all those of the first file by default.
-    optional:
-        Columns of the schema that files may lack; they are null there.
-    """
+    """Read files of one schema as they are needed, in this order."""
     if schema is None:
         return pl.scan_parquet(list(paths), glob=False)
     wanted = [name for name in schema if name not in optional]

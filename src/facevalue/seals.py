@@ -23,15 +23,7 @@ def digest_of(data: bytes) -> str:
 
 
 def check_shard(path: Path) -> None:
-    """Read a shard's bytes and compare them with the digest in its name, where it has one.
-
-    Raises
-    ------
-    DataError
-        They are others.
-    OSError
-        They can't be read.
-    """
+    """Read a shard's bytes and compare them with the digest in its name, where it has one."""
     match = SHARD.fullmatch(path.name)
     if match and match[2] and digest_of(path.read_bytes()) != match[2]:
         raise DataError("its content is not what was written: a bit was flipped, or it was replaced")
@@ -43,13 +35,7 @@ def sealed(data: bytes) -> bytes:
 
 
 def unsealed(data: bytes, name: str) -> bytes:
-    """Return TOML without its seal, once that was compared; the data themselves where there is none.
-
-    Raises
-    ------
-    DataError
-        The seal is that of something else.
-    """
+    """Return TOML without its seal, once that was compared; the data themselves where there is none."""
     first, _, rest = data.partition(b"\n")
     if not first.startswith(_SEAL.encode()):
         return data

@@ -19,21 +19,13 @@ _WORD = 2**32 - 1  # lower half of a key
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Words by unit.
+    """Words by unit."""
 
-    Attributes
-    ----------
-    words:
-        The vocabulary, in order of first appearance.
-    tokens, documents:
-        Sparse, shape (units, words): how often a word stands in a unit's texts, and in how many of them.
-    sizes, texts:
-        Tokens and texts of each unit, shape (units,). Missing texts are not counted.
-    """
-
-    words: pl.Series
+    words: pl.Series  # the vocabulary, in order of first appearance
+    # sparse, shape (units, words): how often a word stands in a unit's texts, and in how many of them
     tokens: sparse.csr_array
     documents: sparse.csr_array
+    # tokens and texts of each unit, shape (units,). Missing texts are not counted.
     sizes: Codes
     texts: Codes
 
@@ -54,13 +46,6 @@ class WordCounter:
     A unit is what is kept apart: a text, an image with all its texts, a group. Memory grows with the vocabulary and
     the pairs of unit and word that occur, not with the number of texts.
 
-    Parameters
-    ----------
-    units:
-        How many there are.
-    tokeniser:
-        How texts are cut into words.
-
     Examples
     --------
     >>> counter = WordCounter(2, Tokeniser.WORDS)
@@ -78,20 +63,7 @@ class WordCounter:
         self._texts = np.zeros(units, dtype=np.int64)
 
     def add(self, frame: pl.DataFrame, text: str, unit: Codes) -> None:
-        """Count the texts of a frame.
-
-        Parameters
-        ----------
-        frame, text:
-            The texts.
-        unit:
-            Unit of each row; negative for texts to leave out.
-
-        Raises
-        ------
-        DataError
-            A unit beyond those declared, or not one for each row.
-        """
+        """Count the texts of a frame."""
         if len(unit) != frame.height or (len(unit) and unit.max() >= len(self._texts)):
             raise DataError(f"Each of the {frame.height} texts needs one of {len(self._texts)} units.")
         column = tokenising.texts(frame, text)

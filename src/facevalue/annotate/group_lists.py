@@ -26,13 +26,7 @@ def ours() -> Lexicon:
 
 
 def theirs(path: str) -> Lexicon:
-    """The user's lists, put together; everything that could be wrong with them is found here.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, holds no lists of single words, or a list has the name of one of ours.
-    """
+    """The user's lists, put together; everything that could be wrong with them is found here."""
     lists = by_group(lexicon.read(path))
     for name in lists.lists:
         if name in ours().lists:

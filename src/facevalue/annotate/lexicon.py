@@ -28,19 +28,12 @@ SHIPPED = ("group_words",)
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Lists of words.
-
-    Attributes
-    ----------
-    name, version, source:
-        What it is, and where its words are from.
-    lists:
-        Lower-case words by list, no word twice; nested files give names such as "woman/Asian".
-    """
+    """Lists of words."""
 
     name: str
     version: str
     source: str
+    # lower-case words by list, no word twice; nested files give names such as "woman/Asian"
     lists: Mapping[str, tuple[str, ...]]
 
     @property
@@ -82,20 +75,7 @@ def shipped(name: str) -> Lexicon:
 
 
 def read(path: str | Path) -> Lexicon:
-    """Read a lexicon of the user's.
-
-    Parameters
-    ----------
-    path:
-        TOML or JSON. Either `name`, `version`, `source` and a table `lists`, or the lists alone: names with words, or
-        one level deeper, names with names with words. The stereotype words of Ghavami and Peplau (2013), which cannot
-        be passed on, are read from such a file: `{"woman": {"Asian": ["quiet", ...], ...}, "man": ..., "person": ...}`.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or does not hold lists of single words.
-    """
+    """Read a lexicon of the user's."""
     path = Path(path)
     data = read_file(path, MAX_BYTES, "word lists")
     read = to_json if path.suffix.lower() == ".json" else to_toml
@@ -129,26 +109,6 @@ def _words(entries: Any, name: str, where: str) -> tuple[str, ...]:
 
 def count(frame: pl.DataFrame, text: str, lexicon: Lexicon, tokeniser: Tokeniser = Tokeniser.WORDS) -> pl.DataFrame:
     """How many tokens of each text are words of each list.
-
-    Parameters
-    ----------
-    frame, text:
-        The texts.
-    lexicon:
-        What to count.
-    tokeniser:
-        How texts are cut. `stereotype` gives the published counts, where entries with a hyphen never match.
-
-    Returns
-    -------
-    DataFrame
-        One row per text: `tokens` (u32) and a column per list (u32); null for a text that is missing. In how many texts
-        a list shows is the number of rows above zero.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As `tokens.texts`; a list that is called "tokens".
 
     Examples
     --------

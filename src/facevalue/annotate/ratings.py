@@ -23,27 +23,7 @@ _RATER = re.compile(r"[A-Za-z0-9._-]{1,60}")
 
 
 def read_ratings(paths: Sequence[Path], known: Iterable[str]) -> pl.DataFrame:
-    """Read what raters chose.
-
-    Parameters
-    ----------
-    paths:
-        CSV files with `item` and `rating`, and `rater` or one file for each rater, named as the rater is; `duration`
-        where it is known how many seconds the rater took for all of the file. Other columns are passed over. Empty
-        ratings are missing.
-    known:
-        Ids of the items that were asked, as `items` gives them.
-
-    Returns
-    -------
-    One row per rating: `rater`, `item`, `rating` (1 to 5), `duration` (null where it isn't known).
-
-    Raises
-    ------
-    DataError
-        A file that is no such table or has no rating, an item that was not asked, a rating that is not 1 to 5, two
-        ratings of an item by one rater, or a rater with several durations; names the file and line.
-    """
+    """Read what raters chose."""
     asked = set(known)
     seen: dict[tuple[str, str], str] = {}
     rows: list[tuple[str, str, int, float | None]] = []
@@ -77,24 +57,12 @@ def read_ratings(paths: Sequence[Path], known: Iterable[str]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Which ratings count, by the paper's rules (section 3.4).
-
-    Attributes
-    ----------
-    ratings:
-        Those that do.
-    uniform:
-        Raters that rated several items and all of them alike.
-    hasty:
-        Raters with responses submitted in under two minutes, which are left out.
-    said:
-        What is left out, in words, and of whom the time isn't known where it is of others.
-    """
+    """Which ratings count, by the paper's rules (section 3.4)."""
 
     ratings: pl.DataFrame
-    uniform: tuple[str, ...]
-    hasty: tuple[str, ...]
-    said: tuple[str, ...]
+    uniform: tuple[str, ...]  # raters that rated several items and all of them alike
+    hasty: tuple[str, ...]  # raters with responses submitted in under two minutes, which are left out
+    said: tuple[str, ...]  # what is left out, in words, and of whom the time isn't known where it is of others
 
 
 def counted(ratings: pl.DataFrame) -> Counted:

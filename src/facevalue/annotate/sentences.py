@@ -14,16 +14,6 @@ def sentences(column: pl.Series) -> pl.DataFrame:
     A sentence ends at a line break, or at `.`, `!`, `?` or `…` (closing quotes and brackets included) before white
     space and a capital letter or digit. Points of common abbreviations and initials end none.
 
-    Parameters
-    ----------
-    column:
-        Texts; null ones have no sentences.
-
-    Returns
-    -------
-    DataFrame
-        `row` (u32, place in the column) and `sentence`, in the order of the texts.
-
     Examples
     --------
     >>> sentences(pl.Series(["Dr. Lee smiles. She waves!\n- a hat", None]))["sentence"].to_list()

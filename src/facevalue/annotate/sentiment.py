@@ -27,24 +27,6 @@ _BARE = r"[^\s!-/:-@\[-`{-~]{2,}"
 def score(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """Sentiment of each text: the mean over its sentences.
 
-    Parameters
-    ----------
-    frame, text:
-        The texts.
-
-    Returns
-    -------
-    DataFrame
-        One row per text: `neg`, `neu`, `pos` (mean shares, 0 to 1), `compound` (mean, -1 to 1) and `sentences` (u32).
-        All null for a text that is missing, or has no sentence with a word.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As `tokens.texts`.
-    DependencyError
-        vaderSentiment is not installed.
-
     Notes
     -----
     Within a piece of `tokens.PIECE` bytes, equal sentences are scored once. Scores of a sentence are those of the
@@ -85,18 +67,6 @@ def _sentences(column: pl.Series) -> pl.DataFrame:
 
 def concatenated(frame: pl.DataFrame, text: str, by: str) -> pl.DataFrame:
     """Sentiment of all texts of a group joined into one, as published (VisBias, Table 7).
-
-    Parameters
-    ----------
-    frame, text:
-        The texts, in the order in which they are joined.
-    by:
-        Column of the group. Rows without one are left out.
-
-    Returns
-    -------
-    DataFrame
-        `by`, the scores, and `words` (u32), one row per group in order of appearance.
 
     Notes
     -----

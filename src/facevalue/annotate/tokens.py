@@ -48,13 +48,6 @@ _TOKEN = rf"--|\.{{2,}}|[{_MARKS}:,]|{_INNER}(?:{_INNER}|[:,]\d|\.[\p{{L}}\p{{N}
 def texts(frame: pl.DataFrame, text: str) -> pl.Series:
     """The column of texts, checked: blank ones null, long ones cut at `LIMIT`.
 
-    Raises
-    ------
-    UnknownNameError
-        No such column.
-    DataError
-        The column holds something other than text.
-
     Examples
     --------
     >>> texts(pl.DataFrame({"said": ["A man.", "  ", None]}), "said").to_list()
@@ -96,18 +89,6 @@ def split(name: str, tokeniser: Tokeniser) -> pl.Expr:
 def tokens(column: pl.Series, tokeniser: Tokeniser) -> pl.DataFrame:
     """All tokens of some texts, one row each.
 
-    Parameters
-    ----------
-    column:
-        Texts, as from `texts` or `pieces`.
-    tokeniser:
-        How they are cut.
-
-    Returns
-    -------
-    DataFrame
-        `row` (u32, place in the column) and `token`, in the order of the texts.
-
     Examples
     --------
     >>> said = pl.Series(["The woman’s dark-skinned - 2:"])
@@ -128,11 +109,6 @@ def tokens(column: pl.Series, tokeniser: Tokeniser) -> pl.DataFrame:
 
 def lengths(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """Length of each text in characters and in tokens (VisBias, Table 1).
-
-    Returns
-    -------
-    DataFrame
-        `characters` and `tokens` (u32), one row per text; null where there is none.
 
     Notes
     -----

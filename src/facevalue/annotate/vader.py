@@ -49,38 +49,18 @@ class Edition(StrEnum):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What the package knows about words.
+    """What the package knows about words."""
 
-    Attributes
-    ----------
-    valence:
-        Mean rating of lower-case words, -4 to 4.
-    degree:
-        What a word before ("very", "barely") adds, by lower-case word or words.
-    negations:
-        Lower-case words that negate.
-    phrases:
-        Rating of lower-case phrases, in place of their words'.
-    emoji:
-        Description of characters.
-    """
-
-    valence: dict[str, float]
-    degree: dict[str, float]
-    negations: frozenset[str]
-    phrases: dict[str, float]
+    valence: dict[str, float]  # mean rating of lower-case words, -4 to 4
+    degree: dict[str, float]  # what a word before ("very", "barely") adds, by lower-case word or words
+    negations: frozenset[str]  # lower-case words that negate
+    phrases: dict[str, float]  # rating of lower-case phrases, in place of their words'
     emoji: dict[str, str]
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    """The package's lexicon and word lists.
-
-    Raises
-    ------
-    DependencyError
-        vaderSentiment is not installed.
-    """
+    """The package's lexicon and word lists."""
     try:
         from vaderSentiment import vaderSentiment as package  # noqa: PLC0415, N813
     except ImportError:
@@ -96,15 +76,7 @@ _RATED_LATER = frozenset({"flawed", "heart", "hearts"})
 
 
 class Vocabulary:
-    """What the rules need to know of each distinct word.
-
-    Parameters
-    ----------
-    words:
-        Distinct words as written, capitals kept.
-    edition:
-        Whose rules are meant.
-    """
+    """What the rules need to know of each distinct word."""
 
     def __init__(self, words: Iterable[str], edition: Edition = Edition.PACKAGE) -> None:
         known = lexicon()
@@ -151,21 +123,11 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Segments:
-    """Words in a row, in segments.
+    """Words in a row, in segments."""
 
-    Attributes
-    ----------
-    code:
-        Word of each place, as numbered in the vocabulary.
-    segment:
-        Segment of each place, from 0 and never falling.
-    count:
-        How many segments there are; some may be empty.
-    """
-
-    code: Codes
-    segment: Codes
-    count: int
+    code: Codes  # word of each place, as numbered in the vocabulary
+    segment: Codes  # segment of each place, from 0 and never falling
+    count: int  # how many segments there are; some may be empty
 
     def bounds(self) -> tuple[Codes, Codes]:
         """First place of each segment, and the place after its last."""
@@ -257,21 +219,6 @@ def _phrased(v: Vocabulary, before: tuple[Codes, ...], after: tuple[Codes, ...],
 
 def shares(words: Segments, vocabulary: Vocabulary, value: Array, marks: pl.DataFrame) -> pl.DataFrame:
     """Scores of each segment from the ratings of its words.
-
-    Parameters
-    ----------
-    words, vocabulary:
-        The segments.
-    value:
-        Rating of each place, as from `valences`.
-    marks:
-        `exclaimed` and `asked`: how many exclamation and question marks each segment's text has.
-
-    Returns
-    -------
-    DataFrame
-        `neg`, `neu`, `pos` (shares of the segment, 0 to 1) and `compound` (-1 to 1), not rounded; null where a segment
-        has no words.
 
     Notes
     -----

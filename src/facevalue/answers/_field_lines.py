@@ -34,17 +34,6 @@ def pairs(text: str, known: Mapping[str, str], fields: int, *, cut: bool) -> lis
     A line is a key, a colon and a value; an empty value may be followed by a list of values. The reply is a form if two
     fields have a value under their own names. Where the rest of it declines, more than half of the fields must.
 
-    Parameters
-    ----------
-    text:
-        The reply.
-    known:
-        The field that each folded key stands for.
-    fields:
-        How many fields were asked for.
-    cut:
-        Whether the reply breaks off: its last line then isn't whole.
-
     Examples
     --------
     >>> known = {"age": "age", "hobbies": "hobbies"}

@@ -71,18 +71,7 @@ def tokens_of(marked: str) -> list[str]:
 
 
 class Finder:
-    """The options of one question, compiled.
-
-    Parameters
-    ----------
-    options:
-        The options in the order in which the prompt showed them.
-
-    Raises
-    ------
-    DataError
-        Fewer than two options, or options that cannot be told apart.
-    """
+    """The options of one question, compiled."""
 
     def __init__(self, options: tuple[Option, ...]) -> None:
         if not 2 <= len(options) < _CAPACITY:
@@ -125,15 +114,7 @@ class Finder:
         return self._letters.get(text.strip(_ALONE))
 
     def mark(self, text: str, cut: bool) -> str:
-        """Replace each mention of an option by its mark.
-
-        Parameters
-        ----------
-        text:
-            A reply in plain form.
-        cut:
-            Whether more would follow: a bare letter at the end may then be the beginning of something else.
-        """
+        """Replace each mention of an option by its mark."""
         if self._amounts:
             known = self._amounts
             text = _amounts.replaced(text, lambda a: _mark(Kind.TEXT, known[a]) if a in known else None)

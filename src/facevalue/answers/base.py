@@ -34,15 +34,7 @@ NA_DTYPE = pl.Enum([reason.value for reason in NA])
 
 
 class Parsed(NamedTuple):
-    """What a reply meant.
+    """What a reply meant."""
 
-    Attributes
-    ----------
-    choice:
-        Index into the options as shown; None if there is no valid answer.
-    reason:
-        Why there is none; None if there is one.
-    """
-
-    choice: int | None
-    reason: NA | None
+    choice: int | None  # index into the options as shown; None if there is no valid answer
+    reason: NA | None  # why there is none; None if there is one

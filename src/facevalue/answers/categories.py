@@ -75,21 +75,12 @@ class Why(StrEnum):
 
 
 class Resolution(NamedTuple):
-    """The categories of a text.
+    """The categories of a text."""
 
-    Attributes
-    ----------
-    categories:
-        One, or several where the attribute may have several; the unspecified class alone if there is none.
-    route:
-        How they were found; the one furthest from exact where they differ.
-    reason:
-        Why there is none; None if there is one.
-    """
-
+    # One, or several where the attribute may have several; the unspecified class alone if there is none
     categories: tuple[str, ...]
-    route: Route
-    reason: Why | None
+    route: Route  # how they were found; the one furthest from exact where they differ
+    reason: Why | None  # why there is none; None if there is one
 
 
 class Range(NamedTuple):
@@ -102,41 +93,16 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Categories:
-    """What an attribute may be.
-
-    Attributes
-    ----------
-    attribute:
-        Its name.
-    names:
-        Its categories.
-    unspecified:
-        The class of what is none of them; not among `names`.
-    several:
-        Whether more than one may hold.
-    synonyms:
-        Other words for a category, in any case.
-    ranges:
-        Numbers, where the attribute is one; they must not overlap.
-    foreign:
-        Words and signs that say that a number is in another unit ("month", "€").
-    plausible:
-        Least and greatest number that can be meant.
-
-    Raises
-    ------
-    DataError
-        For a synonym or range of a category that there is not, words that mean two categories, or overlapping ranges.
-    """
+    """What an attribute may be."""
 
     attribute: str
     names: tuple[str, ...]
-    unspecified: str = "Unspecified"
-    several: bool = False
-    synonyms: Mapping[str, str] = field(default_factory=dict)
-    ranges: tuple[Range, ...] = ()
-    foreign: tuple[str, ...] = ()
-    plausible: tuple[float, float] = (-math.inf, math.inf)
+    unspecified: str = "Unspecified"  # the class of what is none of them; not among `names`
+    several: bool = False  # whether more than one may hold
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # other words for a category, in any case
+    ranges: tuple[Range, ...] = ()  # numbers, where the attribute is one; they must not overlap
+    foreign: tuple[str, ...] = ()  # words and signs that say that a number is in another unit ("month", "€")
+    plausible: tuple[float, float] = (-math.inf, math.inf)  # least and greatest number that can be meant
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names) or not self.names or self.unspecified in self.names:
@@ -183,15 +149,6 @@ def words(text: str) -> str:
 
 def resolve(categories: Categories, text: str, judge: Judge | None = None) -> Resolution:
     """Find the category of one text.
-
-    Parameters
-    ----------
-    categories:
-        What the attribute may be.
-    text:
-        What was written; of it, the first 500 characters.
-    judge:
-        Asked where no rule settles it; never about blanks.
 
     Examples
     --------
@@ -241,29 +198,7 @@ def resolve_column(
     attribute: str = "attribute",
     values: str = "values",
 ) -> pl.DataFrame:
-    """Find the categories of a column of fields; each distinct field is resolved once.
-
-    Parameters
-    ----------
-    frame:
-        One row per field.
-    sets:
-        The categories of each attribute.
-    judge:
-        Asked where no rule settles it.
-    attribute, values:
-        Columns with the attribute's name and with the list of texts in the field; null where there is no such field.
-
-    Returns
-    -------
-    The same rows in the same order: `categories` (list of strings), `route`, `reason`. All null where there is no
-    field: what is missing is no category.
-
-    Raises
-    ------
-    UnknownNameError
-        For a column the frame lacks, or an attribute without categories.
-    """
+    """Find the categories of a column of fields; each distinct field is resolved once."""
     for name in (attribute, values):
         if name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)

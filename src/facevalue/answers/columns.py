@@ -24,33 +24,6 @@ def parse_column(
 ) -> pl.DataFrame:
     """Parse a column of replies to forced choices.
 
-    Parameters
-    ----------
-    frame:
-        One row per reply.
-    text:
-        The column with the replies.
-    question:
-        The column that says which question each reply answers: a key of `options`, or an index into it.
-    options:
-        The options of each question, in the order in which it shows them.
-    status:
-        The column with the replies' `Status`; all are `ok` if there is no such column. `refused` and `error` are N/A
-        whatever the text says. A truncated reply is parsed all the same.
-
-    Returns
-    -------
-    DataFrame
-        The same rows in the same order: `choice` (i8; null for N/A), the index of the option as shown, and `na`
-        (`NA_DTYPE`; null if there is a choice).
-
-    Raises
-    ------
-    UnknownNameError
-        A question that is not among `options`.
-    DataError
-        No such column, a question with more than 127 options, or options that cannot be told apart.
-
     Examples
     --------
     >>> options = {"money": (Option("(a)", "wealthy", "favourable"), Option("(b)", "poor", "unfavourable"))}
@@ -88,30 +61,6 @@ def from_probs(
     frame: pl.DataFrame, probs: str = "probs", *, status: str = "status", minimum: float = MINIMUM_MASS
 ) -> pl.DataFrame:
     r"""Turn option probabilities into weights: :math:`w_i = p_i / \sum_j p_j`.
-
-    Parameters
-    ----------
-    frame:
-        One row per reply.
-    probs:
-        The column (a list of floats) with the probability of each option, in the order shown.
-    status:
-        The column with the replies' `Status`; all are `ok` if there is no such column.
-    minimum:
-        Least sum of a row's probabilities, in [0, 1]. Below it, the row is N/A (`NA.LOW_MASS`).
-
-    Returns
-    -------
-    DataFrame
-        The same rows in the same order: `weights` (list of f64, sums to 1; null for N/A), `mass` (f64: the sum of the
-        probabilities, which is the share of replies that would be valid answers; null where there are none), and `na`.
-
-    Raises
-    ------
-    UnknownNameError
-        No such column.
-    DataError
-        Probabilities that are none: negative, not finite, or more than 1 together. Names the first row.
 
     Notes
     -----

@@ -13,20 +13,6 @@ LEAST_MASS = 0.01
 def exact_or_drawn(frame: pl.DataFrame, drawn: pl.DataFrame, weights: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """Weights of replies or, where probabilities were read, of these.
 
-    Parameters
-    ----------
-    frame:
-        One row per reply, with `probs` and `status`.
-    drawn:
-        What the replies say: columns of weights, `mass` (1 of a valid answer, else 0) and `na`.
-    weights:
-        Each column of weights, from the column `weights` of `from_probs`: those of the options in the order shown.
-
-    Returns
-    -------
-    The columns of `drawn`. Of probabilities, `mass` is what is on the options together, 0 if that is less than
-    `LEAST_MASS`.
-
     Examples
     --------
     >>> frame = pl.DataFrame({"probs": [[0.75, 0.25], None], "status": ["ok", "ok"]})

@@ -29,26 +29,6 @@ _ENDS = frozenset(".!?\n")
 def parse(text: str, options: tuple[Option, ...], *, truncated: bool = False) -> Parsed:
     r"""Find the option that a reply chooses.
 
-    Parameters
-    ----------
-    text:
-        The reply, verbatim. Thinking in `<think>` tags is not looked at; of the rest, the first 4,000 characters are.
-    options:
-        The options in the order in which the prompt showed them; at least two, told apart by label or by text.
-    truncated:
-        Whether the reply hit the token limit. A bare letter at its very end is then no answer ("The person is a"), and
-        a reply that names nothing is `NA.TRUNCATED` rather than `NA.NEITHER` or `NA.EMPTY`.
-
-    Returns
-    -------
-    Parsed
-        The index of the option, or the reason why there is none.
-
-    Raises
-    ------
-    DataError
-        The options cannot be told apart. Never raised because of the text.
-
     Examples
     --------
     >>> wealthy, poor = Option("(a)", "wealthy", "favourable"), Option("(b)", "poor", "unfavourable")

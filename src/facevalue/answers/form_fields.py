@@ -30,23 +30,7 @@ def parse_forms(
     categories: Mapping[str, Categories],
     judge: Judge | None = None,
 ) -> pl.DataFrame:
-    """Read replies to forms.
-
-    Parameters
-    ----------
-    frame:
-        `text`, `status`, and `filled`, what was filled in beforehand as JSON.
-    labels:
-        By field its label on the form, and other names by which replies call it.
-    categories:
-        What each field may be.
-    judge:
-        Asked for the category of what no rule settles; nobody is by default.
-
-    Returns
-    -------
-    The same rows: `na`, `weight` (the share of the open fields that got a category), `mass` and `fields`.
-    """
+    """Read replies to forms."""
     read = json_fields.parse_column(frame, "text", labels)
     found = pl.concat([read, resolve_column(read, categories, judge)], how="horizontal")
     before = _filled(frame["filled"], {listed[0]: name for name, listed in labels.items()})

@@ -19,25 +19,6 @@ SHORT = 40
 def parse_column(frame: pl.DataFrame, text: str, *, status: str = "status") -> pl.DataFrame:
     """Tell texts from replies that are none.
 
-    Parameters
-    ----------
-    frame:
-        One row per reply.
-    text:
-        The column with the replies. Thinking in `<think>` tags is no part of a text.
-    status:
-        The column with the replies' `Status`; all are `ok` if there is no such column. A truncated text is a text.
-
-    Returns
-    -------
-    DataFrame
-        The same rows in the same order: `text` (null for N/A) and `na` (`NA_DTYPE`): refused, empty, error, or null.
-
-    Raises
-    ------
-    UnknownNameError
-        For a column the frame lacks.
-
     Examples
     --------
     >>> replies = pl.DataFrame({"said": ["A tall person.", " ", "I'm sorry, I can't describe people."]})

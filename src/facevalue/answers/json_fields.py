@@ -65,43 +65,21 @@ class Read(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a reply.
-
-    Attributes
-    ----------
-    state:
-        What became of it.
-    values:
-        Its values as texts; empty unless `state` is `VALUE`.
-    key:
-        The key under which the reply has it; None if missing.
-    """
+    """A field of a reply."""
 
     state: State
-    values: tuple[str, ...] = ()
-    key: str | None = None
+    values: tuple[str, ...] = ()  # its values as texts; empty unless `state` is `VALUE`
+    key: str | None = None  # the key under which the reply has it; None if missing
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A parsed reply.
+    """A parsed reply."""
 
-    Attributes
-    ----------
-    fields:
-        Every field that was asked for, by its name.
-    unknown:
-        Keys of the reply that are no field.
-    read:
-        How they were read; None if there is no field at all.
-    reason:
-        Why there is none; None if there is one.
-    """
-
-    fields: Mapping[str, Field]
-    unknown: tuple[str, ...] = ()
-    read: Read | None = None
-    reason: NA | None = None
+    fields: Mapping[str, Field]  # every field that was asked for, by its name
+    unknown: tuple[str, ...] = ()  # keys of the reply that are no field
+    read: Read | None = None  # how they were read; None if there is no field at all
+    reason: NA | None = None  # why there is none; None if there is one
 
 
 Names = Mapping[str, Sequence[str]]
@@ -110,20 +88,6 @@ Names = Mapping[str, Sequence[str]]
 
 def parse(text: str, names: Names, *, truncated: bool = False) -> Fields:
     """Read the fields of a reply.
-
-    Parameters
-    ----------
-    text:
-        The reply, verbatim. Thinking in `<think>` tags is not looked at; of the rest, the first 20,000 characters are.
-    names:
-        The fields asked for.
-    truncated:
-        Whether the reply hit the token limit; without any field it is then `NA.TRUNCATED`.
-
-    Raises
-    ------
-    DataError
-        If one key stands for two fields. Never raised because of the text.
 
     Examples
     --------
@@ -178,31 +142,7 @@ def _any(fields: Mapping[str, Field]) -> bool:
 
 
 def parse_column(frame: pl.DataFrame, text: str, names: Names, *, status: str = "status") -> pl.DataFrame:
-    """Read a column of forms; each distinct reply is read once.
-
-    Parameters
-    ----------
-    frame:
-        One row per reply.
-    text:
-        The column with the replies.
-    names:
-        The fields asked for.
-    status:
-        The column with the replies' `Status`; all are `ok` if there is no such column. `refused` and `error` have no
-        field, whatever the text says.
-
-    Returns
-    -------
-    One row per reply and field, in the order of the replies and of `names`: `row` (index into `frame`), `attribute`,
-    `state`, `values` (list of strings; null unless there are some), `key`, `read` (how the whole reply was read, see
-    `Read`), and `na` (why it has no field; `NA_DTYPE`).
-
-    Raises
-    ------
-    UnknownNameError
-        For a column the frame lacks.
-    """
+    """Read a column of forms; each distinct reply is read once."""
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
     keyed = frame.select(

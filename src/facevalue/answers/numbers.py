@@ -14,13 +14,6 @@ INFINITY = float("inf")
 def parse(text: str, low: float = -INFINITY, high: float = INFINITY) -> tuple[float | None, NA | None]:
     """The number that a reply states, or why there is none; a range counts as its middle.
 
-    Parameters
-    ----------
-    text:
-        The reply.
-    low, high:
-        Least and greatest number that is an answer.
-
     Examples
     --------
     >>> parse("About $45k."), parse("30 to 40 years"), parse("-3", low=0)
@@ -41,11 +34,6 @@ def parse_column(
     frame: pl.DataFrame, text: str, low: float = -INFINITY, high: float = INFINITY, *, status: str = "status"
 ) -> pl.DataFrame:
     """Parse a column of replies; each distinct reply is parsed once.
-
-    Returns
-    -------
-    DataFrame
-        The same rows in the same order: `value` (f64; null for N/A) and `na` (`NA_DTYPE`).
 
     Examples
     --------

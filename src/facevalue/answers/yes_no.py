@@ -50,38 +50,18 @@ _REACH = 4
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a yes to a comparison says, so that statements can be read as answers.
+    """What a yes to a comparison says, so that statements can be read as answers."""
 
-    Attributes
-    ----------
-    subject, other:
-        Words for the one the question is about, and for the one compared with: "first", "second".
-    holds, fails:
-        Phrases that, said of the subject, mean yes and no: "more educated", "less educated".
-    """
-
+    # words for the one the question is about, and for the one compared with: "first", "second"
     subject: tuple[str, ...]
     other: tuple[str, ...]
+    # phrases that, said of the subject, mean yes and no: "more educated", "less educated"
     holds: tuple[str, ...]
     fails: tuple[str, ...]
 
 
 def parse(text: str, claim: Claim | None = None, *, truncated: bool = False) -> Parsed:
     """Find the answer that a reply gives.
-
-    Parameters
-    ----------
-    text:
-        The reply, verbatim. Thinking in `<think>` tags is not looked at; of the rest, the first 4,000 characters are.
-    claim:
-        How to read a reply that says neither yes nor no; without one it is N/A.
-    truncated:
-        Whether the reply hit the token limit: one that says neither is then `NA.TRUNCATED`.
-
-    Returns
-    -------
-    Parsed
-        `YES` or `NO` as `choice`, or the reason why there is none.
 
     Examples
     --------
@@ -113,27 +93,6 @@ def parse_column(
     status: str = "status",
 ) -> pl.DataFrame:
     """Parse a column of replies to yes-no questions; each distinct reply to a question is parsed once.
-
-    Parameters
-    ----------
-    frame:
-        One row per reply.
-    text:
-        The column with the replies.
-    question, claims:
-        The column that says which question was asked, and the claim of each; a question without one has none.
-    status:
-        The column with the replies' `Status`; all are `ok` if there is no such column.
-
-    Returns
-    -------
-    DataFrame
-        The same rows in the same order: `choice` (i8; 0 yes, 1 no, null N/A) and `na` (`NA_DTYPE`).
-
-    Raises
-    ------
-    UnknownNameError
-        For a column the frame lacks.
 
     Examples
     --------

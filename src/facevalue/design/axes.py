@@ -16,21 +16,11 @@ _TABLE = 2**16  # pairs up to this number are looked up in a table, which is fas
 
 @dataclass(frozen=True)
 class Column:
-    """One column that an axis contributes to the trial frame.
-
-    Attributes
-    ----------
-    name:
-        Column name.
-    values:
-        What each code stands for; None is missing.
-    part:
-        Which of the axis' code arrays selects the value (0 for a factor, 0 or 1 for a pair).
-    """
+    """One column that an axis contributes to the trial frame."""
 
     name: str
-    values: tuple[str | None, ...]
-    part: int = 0
+    values: tuple[str | None, ...]  # what each code stands for; None is missing
+    part: int = 0  # which of the axis' code arrays selects the value (0 for a factor, 0 or 1 for a pair)
 
 
 class Axis(Protocol):
@@ -70,15 +60,6 @@ class Axis(Protocol):
 class Factor:
     """A factor and its levels; each level may carry attributes that come along as columns.
 
-    Parameters
-    ----------
-    name:
-        Column name.
-    levels:
-        Distinct level names, in order.
-    attributes:
-        Further columns: one value per level.
-
     Examples
     --------
     >>> face = Factor("face", ("f1", "f2"), {"age": ("young", "elderly")})
@@ -88,6 +69,7 @@ class Factor:
 
     name: str
     levels: tuple[str, ...]
+    # further columns: one value per level
     attributes: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,15 +122,6 @@ class Pairs:
     Unordered pairs (i < j) have n(n-1)/2 values in lexicographic order; ordered ones n(n-1). Columns are the factor's
     with the suffixes `_1` and `_2`.
 
-    Parameters
-    ----------
-    factor:
-        Whose levels are paired.
-    ordered:
-        Whether (a, b) and (b, a) are two pairs.
-    without:
-        Pairs of levels to leave out, either way round; pairs of levels that the factor doesn't have are ignored.
-
     Examples
     --------
     >>> pairs = Pairs(Factor("identity", ("a", "b", "c")))
@@ -157,7 +130,8 @@ class Pairs:
     """
 
     factor: Factor
-    ordered: bool = False
+    ordered: bool = False  # whether (a, b) and (b, a) are two pairs
+    # pairs of levels to leave out, either way round; pairs of levels that the factor doesn't have are ignored
     without: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:

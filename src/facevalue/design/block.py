@@ -20,29 +20,14 @@ class Block:
 
     The stimulus axes are the outer digits of a trial number, so that all prompts about one stimulus are neighbours;
     within each group the first axis is the outermost digit.
-
-    Parameters
-    ----------
-    name:
-        Distinct within the design.
-    stimulus:
-        Axes that say what is shown.
-    prompt:
-        Axes that say what is asked.
-    constants:
-        Factor levels that hold in the whole block.
-    baseline:
-        Whether the block only serves others as their reference; plans count it apart.
-    added:
-        Whether the block serves so, and the published protocol has no such one.
     """
 
-    name: str
+    name: str  # distinct within the design
     stimulus: tuple[Axis, ...]
     prompt: tuple[Axis, ...] = ()
-    constants: Mapping[str, str] = field(default_factory=dict)
-    baseline: bool = False
-    added: bool = False
+    constants: Mapping[str, str] = field(default_factory=dict)  # factor levels that hold in the whole block
+    baseline: bool = False  # whether the block only serves others as their reference; plans count it apart
+    added: bool = False  # whether the block serves so, and the published protocol has no such one
 
     def __post_init__(self) -> None:
         names = [c.name for axis in self.axes for c in axis.columns()] + list(self.constants)

@@ -79,27 +79,7 @@ class Design:
         return self.stimulus_offsets[block] + (trials - self.offsets[block]) // prompts[block]
 
     def trials(self, numbers: npt.ArrayLike, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Decode trial numbers.
-
-        Parameters
-        ----------
-        numbers:
-            Any array of trial numbers, in any order, repeats allowed.
-        columns:
-            Which factor columns to decode; all by default.
-
-        Returns
-        -------
-        Polars frame in the order of `numbers`: `trial` (u64), `block`, and a column per factor and attribute (Enum;
-        null where the trial's block doesn't have it).
-
-        Raises
-        ------
-        DataError
-            A number is outside the design.
-        UnknownNameError
-            A column is none of the design's.
-        """
+        """Decode trial numbers."""
         trials = self._checked(numbers)
         wanted = self._tables if columns is None else {name: self._tables[self._known(name)] for name in columns}
         at = np.searchsorted(self.offsets, trials, side="right") - 1
@@ -116,18 +96,7 @@ class Design:
         )
 
     def numbers(self, frame: pl.DataFrame) -> Numbers:
-        """Encode factor levels: the inverse of `trials`.
-
-        Parameters
-        ----------
-        frame:
-            `block` and the factor columns that tell its trials apart (attributes are not needed).
-
-        Raises
-        ------
-        DataError
-            A row is no trial of the design.
-        """
+        """Encode factor levels: the inverse of `trials`."""
         out = np.full(frame.height, -1, dtype=np.int64)
         names = frame["block"].cast(pl.String).to_numpy()
         for block, offset in zip(self.blocks, self.offsets, strict=False):
@@ -152,13 +121,6 @@ class Design:
 
         A selection of a paired factor (`identity`, never `identity_1`) holds for both members. Blocks without a
         selected factor are kept whole.
-
-        Raises
-        ------
-        UnknownNameError
-            No block has such a factor, attribute, constant or level.
-        DataError
-            Nothing is left.
         """
         choices: dict[str, set[str]] = {}
         for block in self.blocks:

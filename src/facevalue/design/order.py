@@ -25,17 +25,6 @@ class Order:
     Without columns that are asked together a unit is a stimulus, with those of other blocks that have the same axes:
     the same pair with and without its picture, the same picture under each intervention. Whole designs of such units
     are walked by arithmetic. Otherwise, and for samples, two words are kept per stimulus.
-
-    Parameters
-    ----------
-    design:
-        What is asked.
-    together:
-        Columns that say what is asked together; see `Study.asked_together`.
-    seed:
-        Which order.
-    chosen:
-        Trials of the run, ascending; all by default.
     """
 
     def __init__(self, design: Design, together: Sequence[str], seed: int, chosen: Index | None = None) -> None:

@@ -11,21 +11,6 @@ _CHUNK = 4096
 def draw_pairs(group: Numbers, count: int, seed: tuple[int, int], *, any_two: bool = False) -> tuple[Numbers, Numbers]:
     """Draw pairs without replacement.
 
-    Parameters
-    ----------
-    group:
-        Of each thing.
-    count:
-        Pairs wanted; all there are where that is fewer.
-    seed:
-        Which pairs, and which of each comes first.
-    any_two:
-        Whether two of one group are a pair, too.
-
-    Returns
-    -------
-    The numbers of the first and of the second of each pair.
-
     Examples
     --------
     >>> first, second = draw_pairs(np.array([0, 0, 1]), 10, (1, 0))

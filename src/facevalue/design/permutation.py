@@ -27,13 +27,6 @@ def mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 class Permutation:
     """A pseudorandom permutation of 0 .. size - 1.
 
-    Parameters
-    ----------
-    size:
-        Length of the range, at least 1 and below 2^62.
-    seed:
-        Which permutation; none of its numbers may be negative.
-
     Examples
     --------
     >>> sorted(Permutation(5, seed=1)(np.arange(5)).tolist())

@@ -13,18 +13,10 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Digit:
-    """What some columns hang on; columns with one digit (a face and its age) share one search for their rows.
+    """What some columns hang on; columns with one digit (a face and its age) share one search for their rows."""
 
-    Attributes
-    ----------
-    places:
-        For each block the axis and part; None where the columns are constant in it.
-    firsts:
-        For each block where its values start in the tables.
-    """
-
-    places: tuple[Place | None, ...]
-    firsts: tuple[int, ...]
+    places: tuple[Place | None, ...]  # for each block the axis and part; None where the columns are constant in it
+    firsts: tuple[int, ...]  # for each block where its values start in the tables
 
 
 @dataclass(frozen=True)

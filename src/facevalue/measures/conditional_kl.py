@@ -349,8 +349,7 @@ def _attributes(forms: Forms, conditions: str) -> Iterator[tuple[Array, Array]]:
 
 
 class _Table:
-    """The rows of one outcome: which forms meet each condition, and how they vote.
-    """
+    """The rows of one outcome: which forms meet each condition, and how they vote."""
 
     def __init__(self, own: Array, met: Array, place: npt.NDArray[np.int64], smoothing: Smoothing) -> None:
         self._own, self._met, self._smoothing = own, met, smoothing

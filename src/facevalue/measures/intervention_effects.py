@@ -190,8 +190,7 @@ def _floats(column: pl.Series) -> Array:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Changes with what their intervals follow from; arrays of one length.
-    """
+    """Changes with what their intervals follow from; arrays of one length."""
 
     value: Array
     se: Array

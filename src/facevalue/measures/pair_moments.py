@@ -215,10 +215,10 @@ def spread_interval(value: float, null: Array, identities: int, df: float) -> tu
 
     Parameters
     ----------
-    value:
-        The spread found.
-    identities:
-        How many there are.
+    null:
+        Spreads of answers without any preference.
+    df:
+        Degrees of freedom that the scatter of the null is known with.
 
     Returns
     -------

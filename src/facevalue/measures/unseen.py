@@ -12,8 +12,7 @@ EQUAL = 1e-9
 
 
 def mostly_equal(sums: Array, counts: Array) -> npt.NDArray[np.bool_]:
-    """Cells of which more than half of the clusters, and at least two, have one and the same mean.
-    """
+    """Cells of which more than half of the clusters, and at least two, have one and the same mean."""
     seen = counts > 0
     own = np.where(seen, sums / np.where(seen, counts, 1.0), np.nan)
     groups = seen.sum(axis=0)
@@ -35,6 +34,8 @@ def widened(
     ----------
     value, se:
         Mean shift and standard error over the clusters that were seen; zero where all are equal.
+    largest:
+        Largest possible shift L, either way.
 
     Returns
     -------

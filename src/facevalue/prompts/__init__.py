@@ -1,4 +1,4 @@
-"""Prompts: templates, option orderings, paraphrases, interventions."""
+"""Prompts: orders of options, articles, interventions, the Caesar cipher."""
 
 from facevalue.prompts.forced_choice import ORDERINGS, Ordering, phrase
 

@@ -18,15 +18,6 @@ def article(noun: str) -> str:
     Knows words that begin with the sound of "you" or "one" (university, European, one-legged), silent h (hour, honest),
     single letters and abbreviations in capitals, which it takes to be spelled out (an X-ray, an FBI agent, a UN envoy).
 
-    Parameters
-    ----------
-    noun:
-        Without an article; punctuation before its first letter or digit is passed over.
-
-    Returns
-    -------
-    "a" or "an".
-
     Examples
     --------
     >>> [f"{article(noun)} {noun}" for noun in ("old man", "European man", "umpire", "honest clerk", "h")]

@@ -71,18 +71,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A reply made plain.
-
-    Attributes
-    ----------
-    kind:
-        What it was written in.
-    text:
-        In plain text: the encoded parts decoded, the rest as it was. A parser reads this, and tells refusals from
-        answers.
-    """
+    """A reply made plain."""
 
     kind: Kind
+    # in plain text: the encoded parts decoded, the rest as it was. A parser reads this, and tells refusals from
+    # answers.
     text: str
 
 
@@ -143,13 +136,6 @@ def decode(text: str) -> str:
 def conversation(question: str, system: str | None = None) -> tuple[tuple[str, str], ...]:
     """The turns of B.1 with a question at their end, as (role, text).
 
-    Parameters
-    ----------
-    question:
-        In plain text; it is encoded here.
-    system:
-        A study's own system message, put before that of the cipher in plain text.
-
     Examples
     --------
     >>> turns = conversation("How many?")
@@ -193,15 +179,6 @@ def read(reply: str, options: Sequence[Option] = (), *, letters: bool = True) ->
     The letter of an option follows the option's words beside it. Without them it is encoded where it is one of the
     letters that were shown, whatever it would be in plain text and whatever is around it; it is plain where it is a
     letter of the plain options alone.
-
-    Parameters
-    ----------
-    reply:
-        Verbatim; of it, the first 8,000 characters are read.
-    options:
-        Of the plain question.
-    letters:
-        Whether letters of options are told apart from words; if not, they go with the words around them.
 
     Examples
     --------

@@ -7,31 +7,14 @@ from facevalue.types import Option
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """How the two poles of a scenario are lettered and which is shown first.
+    """How the two poles of a scenario are lettered and which is shown first."""
 
-    Attributes
-    ----------
-    name:
-        The level of the factor `ordering`.
-    labels:
-        Labels in the order shown.
-    first:
-        Which pole is shown first: 0 or 1.
-    """
-
-    name: str
-    labels: tuple[str, str]
-    first: int
+    name: str  # the level of the factor `ordering`
+    labels: tuple[str, str]  # labels in the order shown
+    first: int  # which pole is shown first: 0 or 1
 
     def options(self, poles: tuple[str, str], levels: tuple[str, str]) -> tuple[Option, Option]:
         """Return the options in the order shown.
-
-        Parameters
-        ----------
-        poles:
-            The wording of each pole.
-        levels:
-            What each pole means to the study.
 
         Examples
         --------
@@ -56,13 +39,5 @@ there."""
 
 
 def phrase(options: tuple[Option, Option], quote: str = "") -> str:
-    """Lay two options out as in StylisticBias, Figure 12: "(a) kind or (b) rude".
-
-    Parameters
-    ----------
-    options:
-        In the order shown.
-    quote:
-        Put around each option's wording.
-    """
+    """Lay two options out as in StylisticBias, Figure 12: "(a) kind or (b) rude"."""
     return " or ".join(f"{option.label} {quote}{option.text}{quote}" for option in options)

@@ -169,13 +169,6 @@ def builtin() -> Mapping[str, Intervention]:
 def chosen(wanted: Sequence[str | Intervention]) -> tuple[Intervention, ...]:
     """Look interventions up, each by name or as a TOML file with one or several; an intervention stands for itself.
 
-    Raises
-    ------
-    UnknownNameError
-        No such name; the nearest are suggested.
-    DataError
-        The file cannot be read, two interventions share a name, or there are more than 16.
-
     Examples
     --------
     >>> [one.title for one in chosen(["no-image"])]
@@ -207,13 +200,7 @@ def checked(interventions: Iterable[Intervention]) -> tuple[Intervention, ...]:
 
 
 def read_interventions(path: Path) -> tuple[Intervention, ...]:
-    """Read a file of interventions; the form is at the top of this module.
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        For a file that cannot be read or understood; each says what to mend.
-    """
+    """Read a file of interventions; the form is at the top of this module."""
     return parse_interventions(read_file(path, MAX_BYTES, "interventions"), str(path))
 
 
@@ -231,11 +218,6 @@ def parse_interventions(data: bytes, name: str) -> tuple[Intervention, ...]:
 
 def stored(texts: Iterable[str]) -> tuple[Intervention, ...]:
     """Build interventions again from what `Intervention.text` wrote down.
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        Somebody changed it into something else.
 
     Examples
     --------

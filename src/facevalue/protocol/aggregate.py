@@ -19,23 +19,15 @@ _REASONS = {reason: code + 1 for code, reason in enumerate(NA)}
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One model's answers as one score.
+    """One model's answers as one score."""
 
-    Attributes
-    ----------
-    weights:
-        Shape (stimuli, items, prompts): the score of the valid answers (for two poles the weight of the favourable
-        one, in [0, 1]); NaN where there are none. Prompts are orderings x repeats, orderings outermost.
-    mass:
-        Same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer
-        where probabilities were read; NaN where nothing was asked.
-    reasons:
-        Same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`).
-    """
-
+    # shape (stimuli, items, prompts): the score of the valid answers (for two poles the weight of the favourable one,
+    # in [0, 1]); NaN where there are none. Prompts are orderings x repeats, orderings outermost.
     weights: Values
+    # same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer where
+    # probabilities were read; NaN where nothing was asked
     mass: Values
-    reasons: npt.NDArray[np.uint8]
+    reasons: npt.NDArray[np.uint8]  # same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`)
 
     @cached_property
     def phi(self) -> npt.NDArray[np.float64]:
@@ -87,26 +79,12 @@ def reason_code(reason: NA) -> int:
 
 @dataclass(frozen=True)
 class Axes:
-    """What the arrays' axes are.
-
-    Attributes
-    ----------
-    images:
-        Ids of the stimuli.
-    items:
-        From answers to the item that each is about.
-    orderings:
-        Levels of `ordering`, in the order of the arrays.
-    repeats:
-        Seeds per prompt.
-    size:
-        How many items there are.
-    """
+    """What the arrays' axes are."""
 
     images: Sequence[str]
-    items: Callable[[pl.DataFrame], Codes]
-    orderings: Sequence[str]
-    repeats: int
+    items: Callable[[pl.DataFrame], Codes]  # from answers to the item that each is about
+    orderings: Sequence[str]  # levels of `ordering`, in the order of the arrays
+    repeats: int  # seeds per prompt
     size: int
 
 
@@ -116,20 +94,7 @@ def collect(
     columns: Sequence[str] = ("weight",),
     dtype: type[np.floating[Any]] = np.float32,
 ) -> dict[str, Aggregate]:
-    """Scatter answers into arrays, chunk by chunk.
-
-    Parameters
-    ----------
-    chunks:
-        Answer frames with image, ordering, repeat, the items' factors, mass, na and the scores; one row per trial and
-        repeat.
-    axes:
-        Of the arrays.
-    columns:
-        Which scores. An answer that lacks one of several has no mass there.
-    dtype:
-        Of scores and masses.
-    """
+    """Scatter answers into arrays, chunk by chunk."""
     shape = (len(axes.images), axes.size, len(axes.orderings) * axes.repeats)
     weights: dict[str, Values] = {name: np.full(shape, np.nan, dtype=dtype) for name in columns}
     mass: Values = np.full(shape, np.nan, dtype=dtype)
@@ -159,13 +124,6 @@ def balanced(weights: Values, group: Codes) -> npt.NDArray[np.float64]:
 
     Where prompts are grouped by the option that stands in a place, preference for an option cancels in the weight of
     that place, and preference for the place does not.
-
-    Parameters
-    ----------
-    weights:
-        Shape (stimuli, items, prompts), NaN where there is none.
-    group:
-        Of each prompt, from 0.
     """
     parts = []
     for own in range(int(group.max()) + 1):

@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def analyse(what: "Analysis", answers: Mapping[str, Mapping[str, Aggregate]]) -> pl.DataFrame:
-    """Estimate everything, per model and, with several models, for their mean.
-
-    Parameters
-    ----------
-    what:
-        What was declared.
-    answers:
-        By model and score.
-    """
+    """Estimate everything, per model and, with several models, for their mean."""
     parts, reply = what.parts, what.ask.reply
     measures = what.measures
     out, answered = [], {}

@@ -147,17 +147,7 @@ def listed(options: tuple[Option, ...]) -> str:
 
 
 class Questions:
-    """From trials to questions; equal ones are the same object.
-
-    Parameters
-    ----------
-    ask:
-        What is asked.
-    shown:
-        Slots that are filled with factors of the pictures.
-    facts:
-        What else simulated models are told of a question, by name.
-    """
+    """From trials to questions; equal ones are the same object."""
 
     def __init__(self, ask: Ask, shown: Sequence[str], facts: Mapping[str, str] | None = None) -> None:
         self._ask = ask

@@ -42,13 +42,7 @@ _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "tria
 
 
 def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> Study:
-    """Make the study of a protocol that says what is shown, asked and taken.
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        The pictures, settings and takes don't go together.
-    """
+    """Make the study of a protocol that says what is shown, asked and taken."""
     stimuli, ask = protocol.stimuli, protocol.ask
     assert stimuli is not None
     assert ask is not None
@@ -186,21 +180,13 @@ def _design(table: pl.DataFrame, sets: Sets, ask: Ask, text: bool) -> Design:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What becomes of the answers.
-
-    Attributes
-    ----------
-    protocol, parts, ask, axes:
-        What was declared, and the axes of the answers as arrays.
-    sides:
-        Whether pairs are shown, so that scores are turned round where the base is on the left.
-    """
+    """What becomes of the answers."""
 
     protocol: "Protocol"
     parts: Breakdown
     ask: Ask
     axes: Axes
-    sides: bool
+    sides: bool  # whether pairs are shown, so that scores are turned round where the base is on the left
 
     @property
     def labels(self) -> tuple[str, ...]:

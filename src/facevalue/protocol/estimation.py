@@ -36,28 +36,14 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Estimator:
-    """Takes the measures of one score of one model.
-
-    Attributes
-    ----------
-    parts:
-        What answers can be broken down by.
-    measures:
-        Definitions by name.
-    scores, score:
-        All scores of the study, and which one this is.
-    values:
-        Mean scores and shifts.
-    answers:
-        Where they are from; None for several models together.
-    """
+    """Takes the measures of one score of one model."""
 
     parts: Breakdown
     measures: Mapping[str, Measure]
     scores: Sequence[Score]
     score: Score
-    values: Shifts
-    answers: Aggregate | None
+    values: Shifts  # mean scores and shifts
+    answers: Aggregate | None  # where they are from; None for several models together
 
     def add(self, table: EstimateTable, take: Take) -> None:
         """Add the estimates of a take."""

@@ -48,20 +48,7 @@ def is_path(name: str) -> bool:
 
 
 def read(path: Path, published: Lookup) -> Protocol:
-    """Read a study's file.
-
-    Parameters
-    ----------
-    path:
-        TOML, UTF-8, at most 256 KiB.
-    published:
-        Looks up the studies that a file may be like.
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        What is wrong, with its line.
-    """
+    """Read a study's file."""
     data = read_file(path, MAX_BYTES, "a study")
     text, name = to_text(data, path.name), path.name
     document = to_toml(data, name)
@@ -76,13 +63,7 @@ def read(path: Path, published: Lookup) -> Protocol:
 
 
 def parse(text: str, name: str = "the study of the run") -> Protocol:
-    """Understand the canonical text of a study, which names no other file.
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        It is none.
-    """
+    """Understand the canonical text of a study, which names no other file."""
     document = to_toml(text.encode(), name, MAX_BYTES)
     if "like" in document:
         raise DataError(f"{name} is like another file; a run keeps whole studies.")

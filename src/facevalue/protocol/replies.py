@@ -31,21 +31,12 @@ _LETTERS = "abcdefghijklmnopqrst"
 
 @dataclass(frozen=True)
 class Score:
-    """A number that each valid answer has.
+    """A number that each valid answer has."""
 
-    Attributes
-    ----------
-    name:
-        Column of the answers, and part of the measures' names where there are several.
-    title, unit:
-        For people.
-    low, high:
-        Smallest and largest possible value; infinite where there is none.
-    """
-
-    name: str
+    name: str  # column of the answers, and part of the measures' names where there are several
     title: str
     unit: str
+    # smallest and largest possible value; infinite where there is none
     low: float = -inf
     high: float = inf
 
@@ -84,31 +75,14 @@ class Reply(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """One of several options, each with a score: a choice, yes or no, a rating.
+    """One of several options, each with a score: a choice, yes or no, a rating."""
 
-    Attributes
-    ----------
-    texts:
-        Wording by name, in the order in which they are declared.
-    values:
-        Score by name.
-    score:
-        What the expected score is called.
-    order:
-        One order, both, all, or rotations.
-    letters:
-        Whether options are labelled (a), (b) ...
-    parser:
-        How replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating").
-    told:
-        Nothing: simulated models see the options.
-    """
-
-    texts: Mapping[str, str]
+    texts: Mapping[str, str]  # wording by name, in the order in which they are declared
     values: Mapping[str, float]
     score: Score
     order: str = ONE
-    letters: bool = False
+    letters: bool = False  # whether options are labelled (a), (b) ...
+    # how replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating")
     parser: str = "choice"
     told: Mapping[str, str] = field(default_factory=dict)
 

@@ -17,30 +17,15 @@ APART = ("image", "path", "identity", "set", "seed")
 
 @dataclass(frozen=True)
 class Sets:
-    """A table of stimuli as arrays.
-
-    Attributes
-    ----------
-    manifest:
-        One row per stimulus.
-    unit:
-        What was sampled, one of `clusters.UNITS`.
-    cue:
-        Columns that say what was changed; none where stimuli have no base.
-    base_level:
-        Level of the first of these that the base has; None where it has none.
-    control_cue:
-        Levels of the cue columns of a second base, with which some cues are compared; None where there is none.
-    controlled:
-        Levels of the first cue column that are compared with the second base.
-    """
+    """A table of stimuli as arrays."""
 
     manifest: pl.DataFrame
-    unit: str
-    cue: tuple[str, ...] = ()
-    base_level: str | None = None
+    unit: str  # what was sampled, one of `clusters.UNITS`
+    cue: tuple[str, ...] = ()  # columns that say what was changed; none where stimuli have no base
+    base_level: str | None = None  # level of the first of these that the base has; None where it has none
+    # levels of the cue columns of a second base, with which some cues are compared; None where there is none
     control_cue: tuple[str, ...] | None = None
-    controlled: tuple[str, ...] = ()
+    controlled: tuple[str, ...] = ()  # levels of the first cue column that are compared with the second base
 
     @cached_property
     def _clusters(self) -> tuple[Codes, list[str]]:

@@ -22,20 +22,11 @@ POOLED = "(all models)"
 
 @dataclass(frozen=True)
 class Shifts:
-    """Base scores and shifts of one model, or their mean over models.
-
-    Attributes
-    ----------
-    sets:
-        The table of stimuli.
-    phi:
-        Shape (stimuli, items).
-    largest:
-        Largest possible shift of a score; None where there is no such.
-    """
+    """Base scores and shifts of one model, or their mean over models."""
 
     sets: Sets
-    phi: Array
+    phi: Array  # shape (stimuli, items)
+    # largest possible shift of a score; None where there is no such
     largest: float | None = field(default=1.0, kw_only=True)
 
     @cached_property
@@ -68,13 +59,6 @@ class Shifts:
 
         Where a unit has one picture in a cell its shifts are as good as symmetric, and t holds; where several share
         their base, `redealt.averages`.
-
-        Parameters
-        ----------
-        cells:
-            Of these rows and columns.
-        rows, columns:
-            Slicings of varied stimuli and of items.
         """
         columns = Slicing.whole(self.delta.shape[1]) if columns is None else columns
         variation = self.by(*self.sets.cue).codes
@@ -113,20 +97,7 @@ class Shifts:
     def pictures(
         self, at: npt.NDArray[np.int64], varied: Array
     ) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Scores by base: what was compared with one and the same picture, side by side.
-
-        Parameters
-        ----------
-        at:
-            Which of the varied.
-        varied:
-            Scores of all that are varied, shape (varied, items).
-
-        Returns
-        -------
-        Rows of the bases; scores of shape (bases, pictures, items), base first, NaN where there is none; for each
-        its base, -1 for none, and its place among the pictures.
-        """
+        """Scores by base: what was compared with one and the same picture, side by side."""
         base = self.sets.base_of[at]
         unit, place = np.full(at.size, -1), np.zeros(at.size, dtype=np.int64)
         have = np.flatnonzero(base >= 0)

@@ -27,23 +27,7 @@ def add_spreads(
     family: str,
     published: Array | None = None,
 ) -> None:
-    """Add some of the spreads between groups, with the published test beside their own.
-
-    Parameters
-    ----------
-    table, measure, labels:
-        Where, what and of whom.
-    cells, statistic:
-        Faces by group and scenario, and the spread as a statistic of them, for its standard error.
-    found, which:
-        The spreads, and which of them.
-    n:
-        Scores behind each.
-    published:
-        P-values of the protocol's own test.
-    family:
-        Within which they are tested.
-    """
+    """Add some of the spreads between groups, with the published test beside their own."""
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
     clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
     method = np.full(n.size, DEALT, dtype=object)

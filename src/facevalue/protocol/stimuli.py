@@ -284,15 +284,7 @@ class Rows:
 
 
 def checked(table: pl.DataFrame, stimuli: "Listed | Rows") -> pl.DataFrame:
-    """A table that has the units and bases that are declared.
-
-    Raises
-    ------
-    DataError
-        A unit is unnamed, has two bases or none, or nothing is compared with any.
-    UnknownNameError
-        There is no such column or level.
-    """
+    """A table that has the units and bases that are declared."""
     column = next(name for name, unit in UNITS.items() if unit == stimuli.unit)
     if table[column].null_count():
         raise DataError(f"{table[column].null_count():,} rows have no {column!r}, which says what was sampled.")

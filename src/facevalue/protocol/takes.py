@@ -100,15 +100,7 @@ class Take:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What a study's answers can be broken down by.
-
-    Attributes
-    ----------
-    sets:
-        The stimuli.
-    items:
-        Prompt axes.
-    """
+    """What a study's answers can be broken down by."""
 
     sets: Sets
     items: tuple[Factor, ...]
@@ -125,15 +117,7 @@ class Breakdown:
         return [factor.name for factor in self.items]
 
     def check(self, take: Take) -> None:
-        """Refuse a take on what there isn't.
-
-        Raises
-        ------
-        UnknownNameError
-            A factor or level that does not exist.
-        DataError
-            A take that these pictures do not allow.
-        """
+        """Refuse a take on what there isn't."""
         for name in (*take.by, *filter(None, [take.of])):
             if name not in self.factors:
                 raise UnknownNameError(f"factor in a {take.measure}", name, self.factors)

@@ -21,24 +21,12 @@ SEED = 0
 
 @dataclass(frozen=True)
 class TextEstimates:
-    """Estimates of one dimension, or of everyone.
-
-    Attributes
-    ----------
-    table:
-        Where they go.
-    task:
-        What was asked for.
-    one:
-        Which groups are compared; None for everyone.
-    rows:
-        Statistics of the texts (`text_statistics`), with `group` and `unit`.
-    """
+    """Estimates of one dimension, or of everyone."""
 
     table: EstimateTable
     task: str
-    one: Dimension | None
-    rows: pl.DataFrame
+    one: Dimension | None  # which groups are compared; None for everyone
+    rows: pl.DataFrame  # statistics of the texts (`text_statistics`), with `group` and `unit`
 
     @property
     def label(self) -> dict[str, str | None]:

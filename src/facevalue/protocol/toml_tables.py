@@ -49,17 +49,7 @@ def _parts(name: str) -> Path:
 
 
 class Table:
-    """A table of a file, read key by key.
-
-    Parameters
-    ----------
-    name:
-        What to call the file.
-    lines:
-        Line of each key, as from `lines_of`.
-    path, data:
-        Which table this is, and what it holds.
-    """
+    """A table of a file, read key by key."""
 
     def __init__(self, name: str, lines: Mapping[Path, int], path: Path, data: Mapping[str, Any]) -> None:
         self._name = name

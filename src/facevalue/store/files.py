@@ -22,11 +22,6 @@ def write_whole(path: Path, data: bytes) -> None:
 
     The data go to a file aside, are forced to the disk, and the file is renamed; then the rename is forced, too. The
     name aside is a new one each time, so that several processes may write the same file: the last one's stays.
-
-    Raises
-    ------
-    RunError
-        The folder is not writable or the disk is full. What was at `path` is untouched.
     """
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ASIDE}")
     try:
@@ -43,13 +38,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents, and force their names to the disk.
-
-    Raises
-    ------
-    RunError
-        It cannot be created.
-    """
+    """Create a folder and its parents, and force their names to the disk."""
     made = [path, *path.parents]
     made = made[: next((at for at, one in enumerate(made) if one.is_dir()), len(made))]
     try:

@@ -13,18 +13,7 @@ _ATTEMPTS, _PAUSE = 40, 0.05  # tries, and seconds between them
 
 
 def check_folder(folder: Path) -> RunManifest:
-    """Check the files of a run folder at the speed of reading them; it may be one that a run is writing.
-
-    Returns
-    -------
-    What `run.toml` says.
-
-    Raises
-    ------
-    RunError
-        A file is missing, damaged or of another run; the message names it. Folders of format 1 have no digests: only
-        what can be told without them is checked.
-    """
+    """Check the files of a run folder at the speed of reading them; it may be one that a run is writing."""
     facts = read_manifest(folder)
     check_stimuli(folder, facts)
     for _ in range(_ATTEMPTS):
@@ -58,15 +47,7 @@ def check_stimuli(folder: Path, facts: RunManifest) -> None:
 
 
 def check_shards(folder: Path, facts: RunManifest) -> list[Shard]:
-    """Check every shard, and that none that is listed is missing.
-
-    Raises
-    ------
-    RunError
-        A shard is missing, damaged or of another run.
-    FileNotFoundError
-        A shard went away while it was looked at.
-    """
+    """Check every shard, and that none that is listed is missing."""
     paths = shard_paths(folder)
     missing = sorted(set(facts.shards) - {path.name for path in paths})
     if missing:

@@ -29,20 +29,7 @@ _MOST = 256 * 2**20
 
 
 class Journal:
-    """A file of answers that are in no shard yet. Only for the process that holds the folder's lock.
-
-    Parameters
-    ----------
-    folder:
-        The run folder.
-    run:
-        Id of the run, at the file's beginning.
-
-    Raises
-    ------
-    RunError
-        It cannot be written; by the methods, too.
-    """
+    """A file of answers that are in no shard yet. Only for the process that holds the folder's lock."""
 
     def __init__(self, folder: Path, run: str) -> None:
         self._path = folder / RESPONSES_FOLDER / JOURNAL
@@ -78,13 +65,7 @@ class Journal:
 
 
 def recover(folder: Path, run: str) -> int:
-    """Make a shard of what a killed process left in its journal; return how many answers it held.
-
-    Raises
-    ------
-    RunError
-        It cannot be written.
-    """
+    """Make a shard of what a killed process left in its journal; return how many answers it held."""
     path = folder / RESPONSES_FOLDER / JOURNAL
     found = left_over(folder, run)
     if found is not None:

@@ -17,11 +17,6 @@ class RunLock:
 
     The system lets go of it when the process ends, however it ends; the file itself may stay and means nothing. Reading
     needs no lock.
-
-    Raises
-    ------
-    RunError
-        Another process holds it, or the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:

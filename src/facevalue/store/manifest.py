@@ -138,13 +138,6 @@ class RunManifest:
 def differences(folder: RunManifest, asked: RunManifest) -> list[str]:
     """What of the settings differs, for people; versions, times and counts may.
 
-    Parameters
-    ----------
-    folder:
-        What a run folder says.
-    asked:
-        What the user wants now.
-
     Examples
     --------
     >>> from dataclasses import replace
@@ -198,13 +191,7 @@ def _shown(name: str, settings: Mapping[str, object]) -> str:
 
 
 def write_manifest(folder: Path, manifest: RunManifest) -> None:
-    """Write `run.toml`, whole or not at all.
-
-    Raises
-    ------
-    RunError
-        The folder is not writable.
-    """
+    """Write `run.toml`, whole or not at all."""
     sampling = {each.name: getattr(manifest.sampling, each.name) for each in fields(Sampling)}
     counts = {each.name: getattr(manifest.counts, each.name) for each in fields(Counts)}
     options = dict(manifest.options)
@@ -256,13 +243,7 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> RunManifest:
-    """Read `run.toml`.
-
-    Raises
-    ------
-    RunError
-        There is none, it was written by another program or a newer FaceValue, or somebody edited it into no TOML.
-    """
+    """Read `run.toml`."""
     path = folder / MANIFEST
     if not path.exists():
         raise RunError(f"{folder} is not the folder of a run: it has no {MANIFEST}.")

@@ -17,25 +17,7 @@ _PAUSE = 0.05  # seconds
 
 
 def read_responses(folder: Path, first: int | None = None, last: int | None = None) -> pl.DataFrame:
-    """Read the responses of a run.
-
-    Parameters
-    ----------
-    folder:
-        The run folder; it may be one that a run is writing.
-    first, last:
-        Only trials from `first` to `last`, both included; all by default. Shards that have none of them are not read.
-
-    Returns
-    -------
-    Frame with the columns of `schema.RESPONSES`, sorted by trial and repeat, each of which occurs once: where a request
-    was stored more than once, a row without an error comes before one with, and the one stored first before later ones.
-
-    Raises
-    ------
-    RunError
-        The folder holds no responses folder, or a shard is cut short or damaged; the message names it.
-    """
+    """Read the responses of a run."""
     for _ in range(_ATTEMPTS):
         before = _marks(shard_paths(folder))
         try:
@@ -57,23 +39,12 @@ def scan_responses(
 
     Give `first` and `last` here rather than as a filter on the result: it is then applied before rows are compared.
     Files may vanish under the frame if a run merges them meanwhile; `read_responses` looks again then.
-
-    Raises
-    ------
-    RunError
-        As for `read_responses`; damage inside a shard shows only when the frame is collected, as Polars' own error.
     """
     return distinct(scan_stored(folder, first, last, timed=timed))
 
 
 def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
-    """Collect what was scanned from a folder; damage that shows only now is blamed on its shard.
-
-    Raises
-    ------
-    RunError
-        A shard is damaged; the message names it.
-    """
+    """Collect what was scanned from a folder; damage that shows only now is blamed on its shard."""
     try:
         return rows.collect()
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -101,13 +72,7 @@ def scan_stored(
 
 
 def count_drawn(folder: Path) -> int:
-    """Count the requests of an exact run that were answered by a drawn reply, as probabilities could not be read.
-
-    Raises
-    ------
-    RunError
-        As `read_responses`.
-    """
+    """Count the requests of an exact run that were answered by a drawn reply, as probabilities could not be read."""
     drawn = pl.col("probs").is_null() & pl.col("status").is_in(["ok", "truncated"])
     return int(collected(folder, scan_responses(folder).filter(drawn).select(pl.len())).item())
 

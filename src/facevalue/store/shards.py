@@ -30,21 +30,12 @@ UNREADABLE = (DataError, pl.exceptions.PolarsError)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A file of responses.
+    """A file of responses."""
 
-    Attributes
-    ----------
-    path:
-        `part-NUMBER-DIGEST.parquet`; shards were stored in the order of their numbers. Old ones have no digest there.
-    rows:
-        How many responses it holds.
-    run:
-        Id of the run that it belongs to; empty in old shards.
-    """
-
+    # `part-NUMBER-DIGEST.parquet`; shards were stored in the order of their numbers. Old ones have no digest there.
     path: Path
     rows: int
-    run: str = ""
+    run: str = ""  # id of the run that it belongs to; empty in old shards
 
 
 def shard_path(folder: Path, number: int, digest: str) -> Path:
@@ -93,15 +84,6 @@ def write_shard(folder: Path, number: int, frame: pl.DataFrame, run: str) -> Pat
     """Write a shard that is whole or absent, and say where.
 
     It is encoded in memory first, so that what can fail on the way to the disk is plain file access.
-
-    Parameters
-    ----------
-    folder, number:
-        The run folder, and the shard's place in the order of storing.
-    frame:
-        Its rows.
-    run:
-        Id of the run.
     """
     buffer = io.BytesIO()
     facts = {_VERSION: str(FORMAT), _ROWS: str(frame.height), _RUN: run}
@@ -113,17 +95,7 @@ def write_shard(folder: Path, number: int, frame: pl.DataFrame, run: str) -> Pat
 
 
 def inspect(path: Path) -> Shard:
-    """Look at a shard: whether its bytes are those that were written, and what it says of itself.
-
-    Raises
-    ------
-    DataError, polars.exceptions.PolarsError
-        It is cut short, damaged or no Parquet file.
-    RunError
-        It was written by a newer FaceValue.
-    OSError
-        It can't be read.
-    """
+    """Look at a shard: whether its bytes are those that were written, and what it says of itself."""
     facts = path.stat()
     return _inspected(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
@@ -142,15 +114,7 @@ def _inspected(path: Path, *marks: int) -> Shard:  # noqa: ARG001 - by which the
 
 
 def checked(path: Path) -> Shard:
-    """Look at a shard; one that is damaged is named, with what to do.
-
-    Raises
-    ------
-    RunError
-        As `inspect`, or it is damaged.
-    OSError
-        It can't be read.
-    """
+    """Look at a shard; one that is damaged is named, with what to do."""
     try:
         return inspect(path)
     except UNREADABLE as error:
@@ -180,19 +144,6 @@ def compact(folder: Path, target: int, least: int, run: str, stored: Callable[[C
     The merged shard takes the number of the first of them; `stored` lists it; then the others are deleted. A kill in
     between leaves rows twice, which readers drop as they drop any second row of a request. Only for the process that
     holds the folder's lock.
-
-    Parameters
-    ----------
-    folder:
-        The run folder.
-    target:
-        Merge until so many rows are together; shards of half as many are left alone.
-    least:
-        Merge no fewer shards than that, as rewriting costs more than a few more files.
-    run:
-        Id of the run.
-    stored:
-        Called with the shards that hold, before others are deleted: what is listed is always there.
     """
     group: list[Shard] = []
     with contextlib.suppress(*UNREADABLE, RunError, OSError):  # a full disk or damage shows elsewhere

@@ -33,27 +33,6 @@ class ShardWriter:
     latter, so that nothing waits longer because the model is slow or hangs. What waits is in a journal, so that a
     killed process loses none of it. Leaving the `with` block, by whatever exception, stores the rest. Only for the
     process that holds the folder's lock.
-
-    Parameters
-    ----------
-    folder:
-        The run folder.
-    asked:
-        From trials and repeats to the hashes of their requests, and whether each was asked at all.
-    rows, seconds:
-        When to write.
-    stored:
-        Called with each shard's rows once they are safe; from either thread, never from both at once.
-    run:
-        Id of the run, written into every shard.
-    listed:
-        Called with the shards that hold whenever there is another; likewise.
-    guard:
-        Returns a context in which the caller's thread is not interrupted.
-    timed:
-        Whether to note when each response came; not where answers were recorded before.
-    journal_seconds:
-        How long a response may wait to be written into the journal: at once if the last was long ago.
     """
 
     def __init__(
@@ -104,15 +83,7 @@ class ShardWriter:
         return self
 
     def append(self, response: Response) -> None:
-        """Take a response.
-
-        Raises
-        ------
-        RunError
-            An earlier one could not be written.
-        ModelError
-            An earlier one answers what was not asked.
-        """
+        """Take a response."""
         if self._timed:
             self._times.append(time.time())  # first, as the other thread takes as many times as there are responses
         self._waiting.append(response)
@@ -123,15 +94,7 @@ class ShardWriter:
                 self._note()
 
     def flush(self) -> None:
-        """Store what waits.
-
-        Raises
-        ------
-        RunError
-            It cannot be written; it still waits, and closing tries once more.
-        ModelError
-            A response answers what was not asked; all others are stored.
-        """
+        """Store what waits."""
         with self._guard(), self._lock:
             if self._failure is not None:
                 failure, self._failure = self._failure, None
