@@ -257,7 +257,7 @@ def test_the_check_allows_what_is_right() -> None:
     for own, source in (
         ("design", right + "from facevalue.design.axes import Axis"),
         ("models", "import torch\nfrom facevalue.stimuli.base import Source"),
-        ("cli", "from facevalue.view import app"),
+        ("cli", "from facevalue.report import html"),
         ("__init__", "if TYPE_CHECKING:\n    from facevalue.api.run import Run"),
     ):
         assert wrong_imports(own, ast.parse(source)) == []
