@@ -236,9 +236,9 @@ def test_decoded_pictures_are_kept_within_a_bound(tmp_path: Path, monkeypatch: p
     decoded = []
     original = decode
 
-    def counted(data: bytes, name: str) -> npt.NDArray[np.uint8]:
+    def counted(data: bytes, name: str, height: int | None) -> npt.NDArray[np.uint8]:
         decoded.append(name)
-        return original(data, name)
+        return original(data, name, height)
 
     monkeypatch.setattr(module, "decode", counted)
     monkeypatch.setattr(module, "KEPT_BYTES", 2 * 30 * 40 * 3)

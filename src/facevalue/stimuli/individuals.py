@@ -1,7 +1,8 @@
 """Pictures of one person each, from which pairs are made."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -10,11 +11,11 @@ import PIL.Image
 import PIL.ImageOps
 import polars as pl
 
-from facevalue.errors import DataError
-from facevalue.stimuli.base import Kind
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import FORMATS, ImageFiles, read_header
 from facevalue.stimuli.kept import Kept
-from facevalue.stimuli.pairs import HEIGHT, Pixels, check_shape, rgb, scaled_size
+from facevalue.stimuli.pairs import HEIGHT, MAX_SIDE, Pixels, check_shape, rgb, scaled_size
 
 KEPT_BYTES = 256 * 2**20
 """Most memory for decoded pictures."""
@@ -33,7 +34,7 @@ class Individuals(Protocol):
         ...
 
     def pixels(self, picture: str) -> Pixels:
-        """Return a picture as RGB of shape (height, width, 3), about 512 pixels high, not to be written to."""
+        """Return a picture as RGB of shape (height, width, 3), not to be written to."""
         ...
 
     def check(self, pictures: Sequence[str]) -> None:
@@ -45,13 +46,16 @@ class FileIndividuals:
     """Pictures of one person each in the files of a manifest with the columns `image` (unique id) and `path`.
 
     Unlike single images, which are shown as they are, these are decoded: turned as their EXIF orientation says, put on
-    white where they have alpha, and scaled to 512 pixels' height if they are higher. No path, and no link on it, may
-    lead out of the root.
+    white where they have alpha, and scaled to `height` if they are higher (None: never). No path, and no link on it,
+    may lead out of the root.
     """
 
-    def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED) -> None:
+    def __init__(
+        self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED, height: int | None = HEIGHT
+    ) -> None:
         self._files = ImageFiles(manifest, root)
         self._kind = kind
+        self._height = height
         self._kept: Kept[str, Pixels] = Kept(KEPT_BYTES)
 
     @property
@@ -64,44 +68,91 @@ class FileIndividuals:
         return self._files.digest(self._files.name(picture))
 
     def pixels(self, picture: str) -> Pixels:
-        """Return a picture as RGB of shape (height, width, 3), at most 512 pixels high."""
+        """Return a picture as RGB of shape (height, width, 3)."""
         name = self._files.name(picture)
         digest = self._files.digest(name)
         pixels = self._kept.get(digest)
         if pixels is None:
-            pixels = decode(self._files.unchanged(name, digest), name)
+            pixels = decode(self._files.unchanged(name, digest), name, self._height)
             pixels.flags.writeable = False
             self._kept.put(digest, pixels, pixels.nbytes)
         return pixels
 
     def check(self, pictures: Sequence[str]) -> None:
         """Look at pictures: they exist, their headers can be read, and their sizes are in bounds."""
-        self._files.check(list(dict.fromkeys(pictures)), _check)
+        self._files.check(list(dict.fromkeys(pictures)), partial(_check, height=self._height))
 
 
-def decode(data: bytes, name: str) -> Pixels:
-    """Decode a picture for a pair: RGB of shape (height, width, 3), upright, on white, at most 512 pixels high."""
-    _check(data, name)
+class SourceIndividuals:
+    """Pictures of one person each from any source, such as drawn portraits.
+
+    `table` has a row per picture, with its unique name under `image` and the levels that the source needs. Pictures are
+    decoded as `FileIndividuals` decodes files.
+    """
+
+    def __init__(self, source: Source, table: pl.DataFrame, height: int | None = HEIGHT) -> None:
+        self._source = source
+        self._rows = {str(row["image"]): row for row in table.iter_rows(named=True)}
+        self._height = height
+        self._kept: Kept[str, Pixels] = Kept(KEPT_BYTES)
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of pictures these are."""
+        return self._source.kind
+
+    def digest(self, picture: str) -> str:
+        """Return the digest that the source gives the picture."""
+        return self._source.stimulus(0, self._row(picture)).digest
+
+    def pixels(self, picture: str) -> Pixels:
+        """Return a picture as RGB of shape (height, width, 3)."""
+        stimulus = self._source.stimulus(0, self._row(picture))
+        pixels = self._kept.get(stimulus.digest)
+        if pixels is None:
+            (image,) = stimulus.load()
+            pixels = decode(image.data, picture, self._height)
+            pixels.flags.writeable = False
+            self._kept.put(stimulus.digest, pixels, pixels.nbytes)
+        return pixels
+
+    def check(self, pictures: Sequence[str]) -> None:
+        """Let the source look at the pictures; an `UnknownNameError` for one that is not in the table."""
+        rows = [self._row(picture) for picture in dict.fromkeys(pictures)]
+        self._source.check({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
+
+    def _row(self, picture: str) -> Mapping[str, str | None]:
+        if picture not in self._rows:
+            raise UnknownNameError("image", picture, self._rows)
+        return self._rows[picture]
+
+
+def decode(data: bytes, name: str, height: int | None = HEIGHT) -> Pixels:
+    """Decode a picture for a pair: RGB of shape (height, width, 3), upright, on white, no higher than `height`."""
+    _check(data, name, height)
     try:
         with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            pixels = np.array(_small(PIL.ImageOps.exif_transpose(image)))
+            pixels = np.array(_small(PIL.ImageOps.exif_transpose(image), height))
     except Exception as error:  # Pillow raises many kinds for damaged files
         msg = f"{name}: the image is damaged."
         raise DataError(msg) from error
     return rgb(pixels)
 
 
-def _check(data: bytes, name: str) -> None:
-    _, width, height = read_header(data, name)
-    check_shape(width, height, name)
+def _check(data: bytes, name: str, height: int | None) -> None:
+    _, wide, high = read_header(data, name)
+    check_shape(wide, high, name)
+    if height is None and max(wide, high) > MAX_SIDE:
+        msg = f"{name} is {wide:,} x {high:,} pixels; one that is not resized has at most {MAX_SIDE:,} a side."
+        raise DataError(msg)
 
 
-def _small(image: PIL.Image.Image) -> PIL.Image.Image:
-    """Return a picture with 8 bits a channel and at most 512 pixels high."""
+def _small(image: PIL.Image.Image, height: int | None) -> PIL.Image.Image:
+    """Return a picture with 8 bits a channel and no higher than `height`."""
     if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
         image = PIL.Image.fromarray((np.asarray(image).clip(0, 2**16 - 1) >> 8).astype(np.uint8))
     image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-    if image.height <= HEIGHT:
+    if height is None or image.height <= height:
         return image
     # Scaled before alpha is put on white, as a picture of 50 million pixels is better not copied more than needed.
-    return image.resize(scaled_size(image.width, image.height, HEIGHT), PIL.Image.Resampling.BICUBIC)
+    return image.resize(scaled_size(image.width, image.height, height), PIL.Image.Resampling.BICUBIC)

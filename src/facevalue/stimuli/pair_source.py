@@ -16,7 +16,7 @@ from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import FileSource, content_hash
 from facevalue.stimuli.individuals import Individuals
 from facevalue.stimuli.kept import Kept
-from facevalue.stimuli.pairs import COMPOSER, checked_size, compose, encode, left_first
+from facevalue.stimuli.pairs import Composition, encode, left_first, side_by_side
 from facevalue.types import Image, Stimulus
 
 KEPT_BYTES = 32 * 2**20
@@ -31,7 +31,7 @@ _NOT_FACTORS = ("trial", "block")
 
 
 class PairSource:
-    """Shows two people in one picture, squeezed to a size if there is one; else 512 pixels high.
+    """Shows two people in one picture: `side_by_side`, squeezed to a size if there is one, or in another composition.
 
     `pictures` names that of option 1, then that of option 2, from a stimulus' levels; `sides` is the seed of the side
     that option 1 is on (`left_first`). Where a stimulus has the level "text" of a factor `shown`, no picture is shown
@@ -39,13 +39,17 @@ class PairSource:
     """
 
     def __init__(
-        self, individuals: Individuals, pictures: Pictures, sides: int, size: tuple[int, int] | None = None
+        self,
+        individuals: Individuals,
+        pictures: Pictures,
+        sides: int,
+        size: tuple[int, int] | None = None,
+        composition: Composition | None = None,
     ) -> None:
         self._individuals = individuals
         self._pictures = pictures
         self._sides = sides
-        self._size = None if size is None else checked_size(size)
-        self._made = f"{COMPOSER} {size[0]} x {size[1]}" if size else COMPOSER
+        self._composition = composition or side_by_side(size)
         self._kept: Kept[str, bytes] = Kept(KEPT_BYTES)
         self._checked: set[str] = set()
 
@@ -63,7 +67,7 @@ class PairSource:
             left, right = right, left
         digests = self._individuals.digest(left), self._individuals.digest(right)
         # Left before right: the side of option 1 is part of the digest.
-        made = "\n".join((self._made, *digests)).encode()
+        made = "\n".join((self._composition.name, *digests)).encode()
         digest = hashlib.blake2b(made, digest_size=16).hexdigest()
         return Stimulus(str(number), digest, _factors(levels), partial(self._load, (left, right), digests, digest))
 
@@ -88,7 +92,7 @@ class PairSource:
                 if self._individuals.digest(picture) != known:
                     msg = f"{picture}: was changed while the run was going on. Start the command again."
                     raise DataError(msg)
-            data = encode(compose(left, right, size=self._size))
+            data = encode(self._composition.compose(left, right))
             self._kept.put(digest, data, len(data))
         return (Image(data, "image/jpeg"),)
 

@@ -8,6 +8,9 @@ pictures give the same array on every machine.
 """
 
 import io
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +37,28 @@ QUALITY = 90
 _LEFT = np.uint64(0x9B1A5C3D70F2E846)  # a word of its own, so that sides do not follow other draws from the same seed
 
 Pixels = npt.NDArray[np.uint8]
+
+
+class Composition(NamedTuple):
+    """A way to make one picture of two.
+
+    Attributes
+    ----------
+    name:
+        With its version: part of every pair's digest.
+    compose:
+        From the left and the right picture to RGB of shape (height, width, 3).
+    """
+
+    name: str
+    compose: Callable[[Pixels, Pixels], Pixels]
+
+
+def side_by_side(size: tuple[int, int] | None = None) -> Composition:
+    """Compose at one height, the seam lightly blurred, and squeeze to a size if there is one."""
+    if size is None:
+        return Composition(COMPOSER, compose)
+    return Composition(f"{COMPOSER} {size[0]} x {size[1]}", partial(compose, size=checked_size(size)))
 
 
 def compose(
