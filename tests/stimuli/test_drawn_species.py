@@ -8,7 +8,7 @@ import PIL.Image
 import polars as pl
 import pytest
 
-from facevalue.errors import UnknownNameError
+from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.drawn_species import SPECIES, species_manifest, species_source, species_svg
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
@@ -59,5 +59,5 @@ def test_anyones_pictures_of_species_can_be_shown(tmp_path: Path) -> None:
     frame = read_manifest(tmp_path / "beings.csv", required=("species",))
     FileSource(frame, tmp_path).check({"image": frame["image"].to_list()})
     (tmp_path / "beings.csv").write_text("image,kind\norc.png,orc\n")
-    with pytest.raises(UnknownNameError, match="species"):
+    with pytest.raises(DataError, match="the column 'species' is missing"):
         read_manifest(tmp_path / "beings.csv", required=("species",))

@@ -182,7 +182,7 @@ def test_missing_and_unreadable_pictures_are_named(tmp_path: Path) -> None:
     good = saved(PIL.Image.new("RGB", (30, 40)))
     wide = saved(PIL.Image.new("RGB", (500, 40)))
     people = files(tmp_path, good=good, bad=b"no image", wide=wide, gone=None)
-    with pytest.raises(DataError, match=r"4 of 5 images cannot be shown: bad.png: not a PNG.*500 x 40.*gone.*nobody"):
+    with pytest.raises(DataError, match=r"4 images cannot be shown: bad.png: not a PNG.*500 x 40.*gone.*nobody"):
         people.check(["good", "bad", "wide", "gone", "nobody"])
     with pytest.raises(UnknownNameError, match="Did you mean 'good'"):
         people.pixels("goood")
@@ -228,7 +228,7 @@ def test_pictures_come_upright_small_on_white_and_cannot_be_written_to(tmp_path:
 
 def test_a_file_that_breaks_off_is_named() -> None:
     data = saved(PIL.Image.fromarray(np.random.default_rng(1).integers(0, 256, (64, 64, 3), dtype=np.uint8)), "JPEG")
-    with pytest.raises(DataError, match=r"x.jpg: the image is damaged"):
+    with pytest.raises(DataError, match=r"x.jpg: breaks off"):
         decode(data[: len(data) // 2], "x.jpg")
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import Study
@@ -195,7 +195,7 @@ def test_anyones_images_are_judged_with_whatever_identity_factors_they_have(make
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (["a1.png,a,hat,top-hat,x"], "no base image"),
+        (["a1.png,a,hat,top-hat,x"], "the identity has no base picture: row 1"),
         (["a0.png,a,,,x", "a2.png,a,,,x", "a1.png,a,hat,top-hat,x"], "more than one base"),
         (["a0.png,a,,,x"], "no variation"),
         (["a0.png,a,,,x", "a1.png,a,hat,,x"], "but not both"),
@@ -209,7 +209,7 @@ def test_manifests_that_make_no_study_say_why(make: Make, tmp_path: Path, rows: 
 
 
 def test_a_manifest_without_the_needed_columns_names_those_it_has(make: Make, tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="variations"):
+    with pytest.raises(DataError, match=r"the column 'variation' .* is missing; is 'variations' meant"):
         make(manifest=manifest(tmp_path, ["a0.png,a,,,x"], "image,identity,attribute,variations,style"))
 
 

@@ -12,6 +12,7 @@ from facevalue.printable import printable
 _COMMANDS = {
     "studies": ("facevalue.cli.plan:studies", "List the studies."),
     "new": ("facevalue.cli.new:new", "Write a file to start your own study from."),
+    "manifest": ("facevalue.cli.manifest:manifest", "List your own pictures for a study, and check the list."),
     "plan": ("facevalue.cli.plan:plan", "Show what a study costs before anything is spent."),
     "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),

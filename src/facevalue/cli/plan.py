@@ -12,6 +12,7 @@ from facevalue.cli.study_command import StudyGroup
 from facevalue.prompts.interventions import chosen
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Precision
+from facevalue.runs.checks import check_pictures
 from facevalue.runs.plan import IMAGE_TOKENS, Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.studies import available
@@ -69,7 +70,9 @@ def _plan(
     interventions: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    study = intervened(protocol.study(options), chosen(interventions))
+    study = protocol.study(options)
+    check_pictures(study)
+    study = intervened(study, chosen(interventions))
     made = make_plan(study, **choices)
     found: Detection | None = None
     sampled = choices["sample"] is not None and study.precision is not None

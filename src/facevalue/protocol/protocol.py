@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.asks import Ask
+from facevalue.protocol.asks import Ask, slots
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.settings import Setting, check_together, seed_setting, temperature_setting
-from facevalue.protocol.stimuli import Stimuli
+from facevalue.protocol.stimuli import Folder, Listed, Stimuli
 from facevalue.protocol.study import Study
 from facevalue.protocol.takes import Take
+from facevalue.stimuli.columns import Column
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Protocol:
         What it lets the user choose. Without `build` they follow from the declaration.
     stimuli, ask, takes:
         What is shown, what is asked about it, what is measured of the answers.
+    columns:
+        What it reads of a manifest of the user's own pictures. They follow from `stimuli` where these are listed.
     seeds, temperature, max_tokens:
         How replies are drawn, by default.
     titles:
@@ -74,6 +77,7 @@ class Protocol:
     stimuli: Stimuli | None = None
     ask: Ask | None = None
     takes: tuple[Take, ...] = ()
+    columns: tuple[Column, ...] = ()
     seeds: tuple[int, ...] = (1,)
     temperature: float = 1.0
     max_tokens: int = 16
@@ -90,6 +94,13 @@ class Protocol:
             raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
         if not self.takes:
             raise DataError(f"The study {self.name!r} takes no measure.")
+        if not self.columns and isinstance(self.stimuli, Listed) and not isinstance(self.stimuli, Folder):
+            own_slots = dict.fromkeys(name for text in self.ask.prompts for name in slots(text))
+            listed = {column.name: column for column in self.stimuli.columns}
+            for name in own_slots:
+                if name not in self.ask.slots and name != "options" and name not in listed:
+                    listed[name] = Column(name, "fills the slot of the prompt", needed=True, filled=True)
+            object.__setattr__(self, "columns", tuple(listed.values()))
         if not self.settings:
             own = (Setting(name, f"Only these levels of {name}.", []) for name in self.ask.slots)
             drawn = (seed_setting(*self.seeds), temperature_setting(self.temperature))

@@ -10,9 +10,11 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol import settings as given
+from facevalue.protocol.bases import check_bases
 from facevalue.protocol.sets import APART, Sets
 from facevalue.protocol.settings import Options, Setting, face_counts
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import (
     CONTROL,
     FULL_BODY,
@@ -29,6 +31,7 @@ from facevalue.stimuli.portraits import ATTRIBUTES
 UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image"}
 """What a study may sample, by the column that tells it apart."""
 NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures"}
+_MEANINGS = {"identity": "whose picture it is", "set": "pictures that differ in the cue alone have the same"}
 MOST_FILES = 200_000
 MOST_ROWS = 10_000
 _FILES = (
@@ -166,11 +169,19 @@ class Listed:
         """The list of pictures."""
         if not options["manifest"]:
             raise DataError("The study shows pictures of your own: say which with --manifest, or in its file.")
-        table = read_manifest(Path(str(options["manifest"])), root=_root(options), required=self._required())
-        return checked(table, self)
+        path = Path(str(options["manifest"]))
+        return checked(read_manifest(path, root=_root(options), columns=self.columns), self, path.name)
 
-    def _required(self) -> tuple[str, ...]:
-        return (self.cue,) if self.cue and self.base else ()
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the list of pictures must have."""
+        key = next(name for name, unit in UNITS.items() if unit == self.unit)
+        out = [Column(key, _MEANINGS[key], needed=key == "set", filled=True, role="unit")] if key != "image" else []
+        if self.cue:
+            base = f"{self.base!r} in" if self.base else "empty for"
+            meaning = f"what differs within the {UNITS[key]}; {base} the base picture"
+            out.append(Column(self.cue, meaning, needed=True, filled=bool(self.base), role="cue", base=self.base))
+        return tuple(out)
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and what is compared with the base of each."""
@@ -227,7 +238,7 @@ class Folder(Listed):
             raise DataError(f"{folder} holds no folder with pictures: a set is a folder, a level a picture in it.")
         images, names, levels = (list(column) for column in zip(*rows, strict=True))
         columns = {"image": images, "path": images, "identity": names, "set": names, self.cue: levels}
-        return checked(pl.DataFrame(columns), self)
+        return checked(pl.DataFrame(columns), self, str(folder))
 
 
 @dataclass(frozen=True)
@@ -272,7 +283,7 @@ class Rows:
         identity = frame["identity"] if "identity" in frame.columns else pl.Series(ids)
         apart = [name for name in frame.columns if name not in APART]
         named = {"image": ids, "identity": identity, "set": frame["set"] if "set" in frame.columns else identity}
-        return checked(pl.DataFrame(named).hstack(frame.select(apart)), self)
+        return checked(pl.DataFrame(named).hstack(frame.select(apart)), self, "rows")
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and what is compared with the base of each."""
@@ -283,7 +294,7 @@ class Rows:
         return NoPicture()
 
 
-def checked(table: pl.DataFrame, stimuli: "Listed | Rows") -> pl.DataFrame:
+def checked(table: pl.DataFrame, stimuli: "Listed | Rows", where: str) -> pl.DataFrame:
     """A table that has the units and bases that are declared."""
     column = next(name for name, unit in UNITS.items() if unit == stimuli.unit)
     if table[column].null_count():
@@ -296,15 +307,7 @@ def checked(table: pl.DataFrame, stimuli: "Listed | Rows") -> pl.DataFrame:
     if stimuli.base and stimuli.base not in levels:
         raise UnknownNameError(f"level of {stimuli.cue}", stimuli.base, levels)
     is_base = (pl.col(stimuli.cue) == stimuli.base) if stimuli.base else pl.col(stimuli.cue).is_null()
-    bases = table.filter(is_base)[column]
-    if bases.is_duplicated().any():
-        raise DataError(f"The {column} {bases.filter(bases.is_duplicated())[0]!r} has more than one base picture.")
-    varied = table.filter(~is_base)[column].unique(maintain_order=True)
-    if not varied.len():
-        raise DataError("There are base pictures only: nothing is compared with them.")
-    lost = varied.filter(~varied.is_in(bases.implode()))
-    if lost.len():
-        raise DataError(f"{lost.len()} of the units have no base picture, such as the {column} {lost[0]!r}.")
+    check_bases(table, column, is_base, where)
     return table
 
 

@@ -12,6 +12,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
 from facevalue.runs.requests import RequestBuilder, stimulus_columns
 from facevalue.runs.trials import Index, TrialNumbers
+from facevalue.stimuli.faults import PicturesError
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored
 
@@ -62,7 +63,12 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
         frame = study.design.trials(firsts)
         rows = frame.select(stimulus_columns(study)).to_dicts()
         for number, levels in zip(study.design.stimulus_numbers(firsts).tolist(), rows, strict=True):
-            shown = len(study.source.stimulus(number, levels).load())
+            try:
+                shown = len(study.source.stimulus(number, levels).load())
+            except DataError:
+                if can.images_per_request:
+                    continue  # `check_images` names it together with all others
+                raise
             if shown > can.images_per_request:
                 raise ModelError(
                     f"{study.name} shows {_images(shown)} in one request (block {levels['block']!r}); {model.name} "
@@ -141,10 +147,11 @@ def check_images(study: Study, completion: Completion) -> None:
 
     Raises
     ------
-    DataError
-        Names missing and unreadable images.
+    PicturesError
+        Names missing and unreadable images, all of them.
     """
     columns, last = stimulus_columns(study), -1
+    problems: dict[str, str] = {}
     for start in range(0, completion.numbers.size, _BATCH):
         trials = completion.numbers.at(start, start + _BATCH)
         trials = trials[completion.open(start, start + _BATCH).any(axis=1)]
@@ -153,8 +160,20 @@ def check_images(study: Study, completion: Completion) -> None:
         stimuli = study.design.stimulus_numbers(trials)
         firsts = trials[np.flatnonzero(np.diff(stimuli, prepend=last))]
         last = int(stimuli[-1])
-        if firsts.size:
+        if not firsts.size:
+            continue
+        try:
             study.source.check(study.design.trials(firsts).select(columns).to_dict(as_series=False))
+        except PicturesError as error:
+            problems |= error.problems
+    if problems:
+        raise PicturesError(problems)
+
+
+def check_pictures(study: Study) -> None:
+    """Let the source look at every picture of the user's own; a `PicturesError` names those that cannot be shown."""
+    if "path" in study.manifest.columns:
+        study.source.check({"image": study.manifest["image"].to_list()})
 
 
 def check_unchanged(study: Study, folder: Path, completion: Completion, asking: RequestBuilder) -> None:

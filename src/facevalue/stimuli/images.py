@@ -14,6 +14,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
+from facevalue.stimuli.faults import PicturesError
 from facevalue.types import Image, Stimulus
 
 MAX_BYTES = 25 * 10**6
@@ -31,8 +32,8 @@ _MEDIA_TYPES = {
     "WEBP": "image/webp",
     "GIF": "image/gif",
 }
-_SHOWN = 5
 _WORKERS = 8
+_AT_ONCE = 4096
 
 
 class Header(NamedTuple):
@@ -64,7 +65,7 @@ def read_header(data: bytes, name: str) -> Header:
     Raises
     ------
     DataError
-        Not a PNG, JPEG, WebP or GIF image, a damaged header, or more than `MAX_PIXELS`.
+        Not a PNG, JPEG, WebP or GIF image, a damaged or truncated one, or more than `MAX_PIXELS`.
     """
     try:
         with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
@@ -72,16 +73,30 @@ def read_header(data: bytes, name: str) -> Header:
             kind = _MEDIA_TYPES[image.format or ""]
             if width * height <= MAX_PIXELS:
                 image.verify()
+                if _cut_off(data, kind):
+                    with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as again:
+                        again.load()
     except PIL.Image.DecompressionBombError as error:
         msg = f"{name}: more than {MAX_PIXELS / 1e6:.0f} million pixels."
         raise DataError(msg) from error
     except Exception as error:  # Pillow raises many kinds for damaged files
-        msg = f"{name}: not a PNG, JPEG, WebP or GIF image that can be read."
+        cut = "truncated" in str(error).lower()
+        what = (
+            "breaks off before the end of the image" if cut else "not a PNG, JPEG, WebP or GIF image that can be read"
+        )
+        msg = f"{name}: {what}."
         raise DataError(msg) from error
     if width * height > MAX_PIXELS:
         msg = f"{name}: {width} x {height}; an image has at most {MAX_PIXELS / 1e6:.0f} million pixels."
         raise DataError(msg)
     return Header(kind, width, height)
+
+
+def _cut_off(data: bytes, kind: str) -> bool:
+    """Whether a file may be truncated, which `verify` tells of PNG and WebP alone; decoding it says whether it is."""
+    if kind == "image/jpeg":
+        return data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda")  # no end of the image after the last scan
+    return kind == "image/gif"
 
 
 def media_type(data: bytes, name: str) -> str:
@@ -194,21 +209,15 @@ class ImageFiles:
         return data
 
     def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
-        """Let `look` see the bytes and path of each image.
-
-        Raises
-        ------
-        DataError
-            Names the first five images that cannot be read or that `look` refuses with a `DataError`, and says how
-            many there are.
-        """
+        """Let `look` see the bytes and path of each image; a `PicturesError` names those that cannot be shown."""
+        problems: dict[str, str] = {}
         with ThreadPoolExecutor(_WORKERS) as pool:
-            wrong = [problem for problem in pool.map(partial(self._problem, look), images) if problem]
-        if wrong:
-            shown = "; ".join(problem.rstrip(".") for problem in wrong[:_SHOWN])
-            more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-            msg = f"{len(wrong):,} of {len(images):,} images cannot be shown: {shown}{more}."
-            raise DataError(msg)
+            for start in range(0, len(images), _AT_ONCE):
+                some = images[start : start + _AT_ONCE]
+                found = pool.map(partial(self._problem, look), some)
+                problems.update((str(image), wrong) for image, wrong in zip(some, found, strict=True) if wrong)
+        if problems:
+            raise PicturesError(problems)
 
     def _problem(self, look: Callable[[bytes, str], object], image: str | None) -> str | None:
         try:
@@ -292,8 +301,8 @@ class FileSource:
 
         Raises
         ------
-        DataError
-            Names the first five images that cannot be shown, and says how many there are.
+        PicturesError
+            Names the images that cannot be shown.
         """
         images = list(dict.fromkeys(levels.get("image", [])))
         if not images:

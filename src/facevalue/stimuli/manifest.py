@@ -4,10 +4,11 @@ A manifest may come from a stranger: what is read is bounded, every cell is text
 """
 
 import csv
-import io
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,8 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue.errors import DataError
 from facevalue.given import check_file, read_text, to_json
+from facevalue.stimuli.columns import Column, lacking
+from facevalue.stimuli.faults import Fault, Faults, ManifestError
 
 SUFFIXES: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 """Names that an image may end in. What it is, is told from its content."""
@@ -41,10 +44,12 @@ RESERVED: frozenset[str] = frozenset((
 
 _FORM = ("image", "path", "identity", "set")
 _READERS = (".csv", ".jsonl", ".parquet")
-_SHOWN = 5
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
-def read_manifest(path: Path, *, root: Path | None = None, required: Sequence[str] = ()) -> pl.DataFrame:
+def read_manifest(
+    path: Path, *, root: Path | None = None, required: Sequence[str] = (), columns: Sequence[Column] = ()
+) -> pl.DataFrame:
     """Read a manifest.
 
     Parameters
@@ -62,6 +67,8 @@ def read_manifest(path: Path, *, root: Path | None = None, required: Sequence[st
         absolute path is accepted only with a root given here, and below it.
     required:
         Factors that must be there, and must not be empty in any row.
+    columns:
+        What a study needs, in more words.
 
     Returns
     -------
@@ -71,10 +78,10 @@ def read_manifest(path: Path, *, root: Path | None = None, required: Sequence[st
 
     Raises
     ------
-    UnknownNameError
-        A required factor is no column; names those that are.
+    ManifestError
+        Rows and columns that cannot be used: all of them, counted, the first ones named. Row 1 is the first image.
     DataError
-        Anything else that is wrong with the file, in one sentence with the rows it is about. Row 1 is the first image.
+        Anything else that is wrong with the file, in one sentence.
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
@@ -84,8 +91,9 @@ def read_manifest(path: Path, *, root: Path | None = None, required: Sequence[st
         msg = f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB."
         raise DataError(msg)
     read = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
+    needed = [*columns, *(Column(name, "", needed=True, filled=True) for name in required)]
     frame = _tidy(read(path), path.name)
-    return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, required)
+    return _in_form(frame, path.name, root if root is not None else path.parent, root is not None, needed)
 
 
 def write_manifest(frame: pl.DataFrame, path: Path) -> None:
@@ -114,22 +122,30 @@ def _read_csv(path: Path) -> pl.DataFrame:
     text = read_text(path, MAX_BYTES, "a manifest")
     header = text[: text.find("\n")] if "\n" in text else text
     separator = next((mark for mark in ",;\t" if mark in header), ",")
+    reader = csv.reader((line[0] for line in _LINE.finditer(text) if line[0]), delimiter=separator, strict=True)
+    parts: list[pl.DataFrame] = []
     rows: list[list[str]] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    ragged, number = Faults(), 0
     try:
         names = next(reader, [])
         _check_names(names, path.name)
+        schema = dict.fromkeys(map(str.strip, names), pl.String)
         for row in reader:
             if not row:
                 continue
+            number += 1
             if len(row) != len(names):
-                msg = f"{path.name}: line {reader.line_num} has {len(row)} cells; the header has {len(names)}."
-                raise DataError(msg)
+                ragged.add(f"a row has another number of cells than the header ({len(names)})", number, f"{len(row)}")
+                continue
             rows.append(row)
+            if len(rows) == _ROWS_AT_ONCE:
+                parts.append(pl.DataFrame(rows, schema=schema, orient="row"))
+                rows.clear()
     except csv.Error as error:
         msg = f"{path.name}: line {reader.line_num}: {error}."
         raise DataError(msg) from error
-    return pl.DataFrame(rows, schema=dict.fromkeys(map(str.strip, names), pl.String), orient="row")
+    ragged.check(path.name)
+    return pl.concat([*parts, pl.DataFrame(rows, schema=schema, orient="row")])
 
 
 def _read_jsonl(path: Path) -> pl.DataFrame:
@@ -232,43 +248,38 @@ def _tidy(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         msg = f"{where}: holds no images."
         raise DataError(msg)
     frame = frame.select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
+    long = Faults()
     for name in frame.columns:
-        long = frame.select((pl.col(name).str.len_chars() > MAX_CELL).arg_true()).to_series()
-        if len(long):
-            msg = f"{where}: {name!r} has more than {MAX_CELL:,} characters in {_rows(long)}."
-            raise DataError(msg)
+        long.where(f"{name!r} has more than {MAX_CELL:,} characters", frame[name].str.len_chars() > MAX_CELL)
+    long.check(where)
     return frame
 
 
-def _in_form(frame: pl.DataFrame, where: str, root: Path, root_given: bool, required: Sequence[str]) -> pl.DataFrame:
+def _in_form(frame: pl.DataFrame, where: str, root: Path, root_given: bool, columns: Sequence[Column]) -> pl.DataFrame:
     names = frame.columns
     if "path" not in names and "image" not in names:
-        msg = f"{where}: needs a column 'image' or 'path' that says where each image is. It has: {', '.join(names)}."
+        near = get_close_matches("path", names, n=1, cutoff=0.5) or get_close_matches("image", names, n=1, cutoff=0.5)
+        hint = f" Is {near[0]!r} meant?" if near else ""
+        there = ", ".join(names)
+        msg = f"{where}: needs a column 'image' or 'path' that says where each image is.{hint} It has: {there}."
         raise DataError(msg)
     path_column = "path" if "path" in names else "image"
     given_id = "image" if path_column == "path" and "image" in names else "id" if "id" in names else None
     factors = [name for name in names if name not in (*_FORM, given_id)]
-    for name in required:
-        if name not in names:
-            raise UnknownNameError("factor", name, factors)
+    wrong = lacking(columns, names)
     taken = sorted(RESERVED.intersection(factors))
-    if taken:
-        msg = f"{where}: no factor can be called {taken[0]!r}, which is a column of the results. Rename it."
-        raise DataError(msg)
-    whole = [path_column, *([given_id] if given_id else []), *(["identity"] if "identity" in names else []), *required]
-    for name in whole:
-        empty = frame[name].is_null().arg_true()
-        if len(empty):
-            msg = f"{where}: {name!r} is empty in {_rows(empty)}."
-            raise DataError(msg)
-    image = frame[given_id or path_column]
-    twice = image.is_duplicated().arg_true()
-    if len(twice):
-        rows = image.eq(image[int(twice[0])]).arg_true()
-        hint = "" if given_id else " Add a column 'id' if one picture is meant to be there several times."
-        msg = f"{where}: {image[int(twice[0])]!r} is there more than once, in {_rows(rows)}.{hint}"
-        raise DataError(msg)
-    paths = list(_relative_paths(frame[path_column].to_list(), where, root, root_given))
+    wrong += [Fault(f"no factor can be called {name!r}, which is a column of the results; rename it") for name in taken]
+    if wrong:
+        raise ManifestError(where, wrong)
+    faults, image = Faults(), frame[given_id or path_column]
+    filled = [column.name for column in columns if column.filled and column.name in names]
+    whole = (path_column, given_id, "identity" if "identity" in names else None, *filled)
+    for name in dict.fromkeys(name for name in whole if name is not None):
+        faults.where(f"{name!r} is empty", frame[name].is_null())
+    again = "listed more than once" + ("" if given_id else " (add a column 'id' if one picture is meant to be)")
+    faults.where(again, image.is_duplicated() & image.is_not_null(), image)
+    paths = list(_relative_paths(frame[path_column], faults, root, root_given))
+    faults.check(where)
     identity = frame["identity"] if "identity" in names else image
     return pl.DataFrame(
         [
@@ -281,33 +292,21 @@ def _in_form(frame: pl.DataFrame, where: str, root: Path, root_given: bool, requ
     )
 
 
-def _relative_paths(paths: Iterable[str], where: str, root: Path, root_given: bool) -> Iterator[str]:
+def _relative_paths(paths: pl.Series, faults: Faults, root: Path, root_given: bool) -> Iterator[str]:
     base = root.absolute().as_posix()
     for row, written in enumerate(paths, start=1):
-        at = f"{where}: row {row}: {written!r}"
+        if written is None:
+            continue  # found already
+        absolute = written.startswith("/") or Path(written).is_absolute()
+        relative = posixpath.normpath(written)
+        if absolute:
+            relative = posixpath.relpath(relative, base)
         if not written.isprintable() or "://" in written:
-            msg = f"{at} is no path of a file."
-            raise DataError(msg)
-        if PurePosixPath(written).suffix.lower() not in SUFFIXES:
-            msg = f"{at} does not end in one of {', '.join(SUFFIXES)}."
-            raise DataError(msg)
-        if written.startswith("/") or Path(written).is_absolute():
-            if not root_given:
-                msg = (
-                    f"{at} is an absolute path; give a root folder that holds the images, or use paths relative to it."
-                )
-                raise DataError(msg)
-            relative = posixpath.relpath(posixpath.normpath(written), base)
-        else:
-            relative = posixpath.normpath(written)
-        if relative == ".." or relative.startswith("../"):
-            msg = f"{at} leaves the folder {root}; give a root folder that holds all images."
-            raise DataError(msg)
+            faults.add("no path of a file", row, repr(written))
+        elif PurePosixPath(written).suffix.lower() not in SUFFIXES:
+            faults.add(f"does not end in one of {', '.join(SUFFIXES)}", row, written)
+        elif absolute and not root_given:
+            faults.add("an absolute path; give a root folder that holds the images", row, written)
+        elif relative == ".." or relative.startswith("../"):
+            faults.add(f"leaves the folder {root}; give a root folder that holds all images", row, written)
         yield relative
-
-
-def _rows(indices: pl.Series) -> str:
-    """Name rows for people, counted from 1."""
-    shown = ", ".join(str(int(i) + 1) for i in indices[:_SHOWN])
-    more = f" and {len(indices) - _SHOWN:,} more" if len(indices) > _SHOWN else ""
-    return f"row {shown}" if len(indices) == 1 else f"rows {shown}{more}"

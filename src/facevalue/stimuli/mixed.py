@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.forms import FormSource
 from facevalue.stimuli.two_images import two_images
 from facevalue.types import Stimulus
@@ -51,10 +52,16 @@ class MixedSource:
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every image and form that a run will show, each once."""
         shown = {i: None for c in ("image", "image_1", "image_2") for i in levels.get(c, ()) if i is not None}
+        problems: dict[str, str] = {}
         for _, source in self._images:
             images: list[str | None] = [image for image in shown if self._source(image) is source]
-            if images:
-                source.check({"image": images})
+            try:
+                if images:
+                    source.check({"image": images})
+            except PicturesError as error:
+                problems |= error.problems
+        if problems:
+            raise PicturesError(problems)
         forms = [i for i, form in enumerate(levels.get("form", ())) if form is not None]
         if forms:
             self._form_source().check({c: [levels[c][i] for i in forms] for c in ("form", "shown") if c in levels})

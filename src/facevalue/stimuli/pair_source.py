@@ -72,7 +72,10 @@ class PairSource:
         return Stimulus(str(number), digest, _factors(levels), partial(self._load, (left, right), digests, digest))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Look at every picture that a run will show, once however many pairs it is in."""
+        """Look at every picture that is shown, once however many pairs it is in; or at those named by `image`."""
+        if "image" in levels:
+            self._individuals.check([str(image) for image in levels["image"]])
+            return
         names = list(levels)
         pictures: dict[str, None] = {}
         for values in zip(*levels.values(), strict=True):

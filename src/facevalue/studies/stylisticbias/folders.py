@@ -9,7 +9,7 @@ understood is an error, never a guess.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -131,23 +131,38 @@ _VALUE_SPELLINGS = {
     "latina": "latino",
     "normal-weight": "normal",
 }
-_PADDING = frozenset(
-    (
-        "hair",
-        "makeup",
-        "lipstick",
-        "lip",
-        "lips",
-        "color",
-        "colour",
-        "glasses",
-        "eyeglasses",
-        "frame",
-        "frames",
-        "build",
-    )
-) | frozenset(("piercing", "piercings", "clothing", "clothes", "wear", "outfit", "style", "skin", "tattoo"))
+_PADDING = frozenset((
+    "hair", "makeup", "lipstick", "lip", "lips", "color", "colour", "glasses", "eyeglasses", "frame", "frames", "build",
+    "piercing", "piercings", "clothing", "clothes", "wear", "outfit", "style", "skin", "tattoo",
+))  # fmt: skip
 """Words that may stand behind a value without changing it ("short hair")."""
+
+
+def _spelled(levels: Iterable[str], table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {level: tuple(spelling for spelling, of in table.items() if of == level) for level in levels}
+
+
+ATTRIBUTES = _spelled(GRID, _ATTRIBUTE_SPELLINGS)
+"""Attributes of the grid, with their other spellings."""
+VARIATIONS = _spelled(dict.fromkeys(value for values in GRID.values() for value in values), _VALUE_SPELLINGS)
+"""Values of the grid, with their other spellings."""
+
+
+def attribute_of(variation: str) -> str | None:
+    """The attribute that alone has this value; None if there is none.
+
+    Examples
+    --------
+    >>> attribute_of("sunglasses"), attribute_of("purple-wig")
+    ('eyewear', None)
+    """
+    found = [attribute for attribute, values in GRID.items() if variation in values]
+    return found[0] if len(found) == 1 else None
+
+
+def spellings(column: str) -> dict[str, tuple[str, ...]]:
+    """Levels of a column of `PEOPLE`, with their other spellings."""
+    return _spelled(PEOPLE[column], _VALUE_SPELLINGS)
 
 
 class _Record(NamedTuple):
@@ -174,11 +189,10 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
 
     Returns
     -------
-    DataFrame
-        Text columns, one row per image, each base face followed by its variations: `image` (the identity for a base
-        face, else identity/attribute/value), `path` (relative to `folder`), `identity`, `set` (the identity),
-        `attribute` and `value` (null for a base face; else names of `GRID`), `age`, `gender`, `ethnicity`, `build`
-        (levels of `PEOPLE`; a variation has those of its base face).
+    Text columns, one row per image, each base face followed by its variations: `image` (the identity for a base
+    face, else identity/attribute/value), `path` (relative to `folder`), `identity`, `set` (the identity), `attribute`
+    and `value` (null for a base face; else names of `GRID`), `age`, `gender`, `ethnicity`, `build` (levels of `PEOPLE`;
+    a variation has those of its base face).
 
     Raises
     ------

@@ -1,25 +1,53 @@
 """Pictures of StylisticBias: drawn faces, the authors' folders or the user's own, narrowed to the grid."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol import settings
+from facevalue.protocol.bases import check_bases
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import LeftOut
+from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
+from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.studies.stylisticbias.folders import (
+    ATTRIBUTES,
+    PEOPLE,
+    VARIATIONS,
+    attribute_of,
     known_attribute,
     known_gender,
     known_variation,
     read_stylisticbias_folders,
+    spellings,
 )
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
 
+COLUMNS = (
+    Column("identity", "whose picture it is", needed=True, filled=True, role="unit"),
+    Column(
+        "attribute",
+        "what was changed, such as eyewear; empty for the base picture",
+        needed=True,
+        levels=lambda: ATTRIBUTES,
+        told=lambda row: attribute_of(row.get("variation", "")),
+    ),
+    Column(
+        "variation",
+        "to what, such as sunglasses; empty for the base picture",
+        needed=True,
+        role="cue",
+        levels=lambda: VARIATIONS,
+    ),
+    *(Column(name, f"{name} as perceived", levels=partial(spellings, name)) for name in PEOPLE),
+)
+"""What is read of a manifest."""
 _WHY = {
     "plausibility": "Dropped by the paper's plausibility pass",
     "curation": "Dropped by the paper's curation pass",
@@ -32,15 +60,14 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
     if options["manifest"]:
         root = Path(str(options["root"])) if options["root"] else None
-        frame = read_manifest(Path(str(options["manifest"])), root=root, required=("identity",))
-        for name in ("attribute", "variation"):
-            if name not in frame.columns:
-                raise UnknownNameError("manifest column", name, frame.columns)
+        frame = read_manifest(Path(str(options["manifest"])), root=root, columns=COLUMNS)
+        where = Path(str(options["manifest"])).name
     elif options["folders"]:
         frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
+        where = str(options["folders"])
     else:
         return _portraits(options, attributes, chosen), ()
-    frame = _selected(_checked(frame), attributes, chosen)
+    frame = _selected(_checked(frame, where), attributes, chosen)
     frame, left_out = _kept(frame) if options["grid"] == "kept" else (frame, ())
     return _controlled(frame, options["fashion_base"] == "full-body"), left_out
 
@@ -150,19 +177,12 @@ def _controlled(frame: pl.DataFrame, wanted: bool) -> pl.DataFrame:
     return frame.filter(~control | pl.col("identity").is_in(dressed.implode()))
 
 
-def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+def _checked(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     """A manifest that this study can use: one base image for each identity that has variations."""
-    half = frame.filter(pl.col("attribute").is_null() != pl.col("variation").is_null())
-    if half.height:
-        raise DataError(f"The image {half['image'][0]!r} names an attribute or a variation, but not both.")
-    bases = frame.filter(pl.col("attribute").is_null())["identity"]
-    if bases.is_duplicated().any():
-        raise DataError(f"The identity {bases.filter(bases.is_duplicated())[0]!r} has more than one base image.")
-    varied = frame.filter(pl.col("attribute").is_not_null())["identity"].unique(maintain_order=True)
-    cues = frame.filter(pl.col("attribute") != CONTROL[0]).height
-    lost = varied.filter(~varied.is_in(bases.to_list()))
-    if lost.len():
-        raise DataError(f"{lost.len()} identities have variations but no base image, such as {lost[0]!r}.")
-    if not cues:
-        raise DataError("The manifest has base images only: no variation, so no shift to measure.")
+    faults = Faults()
+    half = frame["attribute"].is_null() != frame["variation"].is_null()
+    faults.where("names an attribute or a variation, but not both", half, frame["image"])
+    check_bases(frame, "identity", pl.col("attribute").is_null() & pl.col("variation").is_null(), where, faults)
+    if not (frame["attribute"] != CONTROL[0]).any():
+        raise DataError(f"{where}: no variation but the full-body base, so no shift to measure.")
     return frame

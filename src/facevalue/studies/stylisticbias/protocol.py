@@ -10,6 +10,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.reproduction import Reproduction
 from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn import CONTROL
+from facevalue.studies.stylisticbias.pictures import COLUMNS
 from facevalue.studies.stylisticbias.study import NAME, SETTINGS, TITLE, build
 
 _CUE = ("attribute", "variation")
@@ -84,4 +85,4 @@ def _page() -> "Page":
     return PAGE
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=_page, extras=EXTRAS)

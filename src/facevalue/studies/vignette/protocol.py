@@ -9,6 +9,7 @@ from facevalue.protocol.offers import Calibrated, Calibration, CalibrationReques
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.reproduction import Reproduction
 from facevalue.studies.vignette.settings import SETTINGS
+from facevalue.studies.vignette.sources import COLUMNS
 from facevalue.studies.vignette.study import NAME, TITLE, build
 
 if TYPE_CHECKING:
@@ -62,4 +63,4 @@ def _page() -> "Page":
     return PAGE
 
 
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=_page, extras=EXTRAS)

@@ -11,8 +11,10 @@ from facevalue.protocol.settings import names, whole
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.chosen import levels, narrowed
+from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import default_cache
 from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
+from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.pair_lists import identity_pairs
@@ -21,7 +23,15 @@ from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_lis
 from facevalue.studies.vignette.design import Cast
 from facevalue.studies.vignette.folders import CONTRASTS, Names, read_individuals, read_pairs
 from facevalue.studies.vignette.settings import OWN, RELEASED, Selection, selection
-from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, released_word, wording
+from facevalue.studies.vignette.tables import (
+    GENDERS,
+    Identity,
+    activities,
+    dimensions,
+    identities,
+    released_word,
+    wording,
+)
 from facevalue.types import OptionValue
 
 RELEASED_SIZE = (672, 336)
@@ -33,6 +43,68 @@ UNSTATED = "unstated"
 _COLUMNS = ("image", "gender", "dimension", "identity", "activity")
 _SHOWN = 5
 _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (--pictures none)."
+
+
+def _identities() -> Mapping[str, Sequence[str]]:
+    table: dict[str, dict[str, None]] = {}
+    for dimension in dimensions():
+        for one in identities(dimension.name):
+            spelled = (*(one.aliases), *(wording(one, gender) for gender in GENDERS if _is_shown(one, gender)))
+            table.setdefault(one.name, {}).update(dict.fromkeys(spelled))
+    return {name: tuple(spelled) for name, spelled in table.items()}
+
+
+def _is_shown(one: Identity, gender: str) -> bool:
+    return bool(one.male if gender == "male" else one.female)
+
+
+def _dimension(row: Mapping[str, str]) -> str | None:
+    """The only dimension that has all identities of a row."""
+    who = {row[name] for name in ("identity", "identity_1", "identity_2") if row.get(name)}
+    found = [d.name for d in dimensions() if who and who <= {one.name for one in identities(d.name)}]
+    return found[0] if len(found) == 1 else None
+
+
+def _contrast(row: Mapping[str, str]) -> str | None:
+    """What differs between the two people of a picture."""
+    if "identity_1" not in row:
+        return None
+    differ = [n for n in ("identity", "activity") if row.get(f"{n}_1", row.get(n)) != row.get(f"{n}_2", row.get(n))]
+    return "-".join(differ) if any(name.startswith("activity") for name in row) else "portrait"
+
+
+COLUMNS = (
+    Column(
+        "identity",
+        "who is shown, such as old; no name of a person",
+        needed=True,
+        filled=True,
+        instead=("identity_1", "identity_2"),
+        levels=_identities,
+        paired=True,
+    ),
+    Column(
+        "activity",
+        "what the person does; empty for portraits",
+        levels=lambda: {one.name: () for one in activities()},
+        paired=True,
+    ),
+    Column(
+        "gender",
+        "people of one gender are paired",
+        levels=lambda: {"male": ("man", "men", "boy"), "female": ("woman", "women", "girl")},
+    ),
+    Column(
+        "dimension",
+        "what identities differ in; identities of one are paired",
+        levels=lambda: {one.name: (one.axis,) for one in dimensions()},
+        told=_dimension,
+    ),
+    Column("contrast", "what differs in a picture of two people: identity, activity, ... or portrait", told=_contrast),
+    Column("wording", "what questions call the identity"),
+    Column("person", "who is shown, where several people have one identity"),
+)
+"""What is read of a manifest."""
 
 
 @dataclass(frozen=True)
@@ -238,17 +310,17 @@ def _drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataF
 
 def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     root = Path(str(options["root"])) if options["root"] else None
-    frame = read_manifest(Path(str(options["manifest"])), root=root)
+    frame = read_manifest(Path(str(options["manifest"])), root=root, columns=COLUMNS)
     needed = ("identity",) if "identity_1" not in frame.columns else ("identity_1", "identity_2")
-    for name in needed:
-        if frame[name].null_count():
-            raise DataError(f"The image {frame.filter(pl.col(name).is_null())['image'][0]!r} has no {name}.")
+    faults = Faults()
+    for name in (*needed, "gender", "dimension"):
+        if name in frame.columns:
+            faults.where(f"{name!r} is empty", frame[name].is_null(), frame["path"])
+    faults.check(Path(str(options["manifest"])).name)
     absent: dict[str, str | None] = {"activity": None, "gender": UNSTATED, "dimension": "identity"}
     for name, level in absent.items():
         if name not in frame.columns and not (name == "activity" and "activity_1" in frame.columns):
             frame = frame.with_columns(pl.lit(level, pl.String).alias(name))
-    if frame["gender"].null_count() or frame["dimension"].null_count():
-        raise DataError("Every picture needs a gender and a dimension, or the manifest no such column.")
     if needed[0] == "identity_1" and "contrast" not in frame.columns:
         raise DataError("A manifest of composed pairs needs the column contrast: identity, activity, ... or portrait.")
     return frame

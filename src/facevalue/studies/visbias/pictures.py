@@ -1,7 +1,8 @@
 """Pictures of VisBias: the authors' photographs, the user's own, or drawn workers; fictional species; and forms."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_species, drawn_workers
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.columns import Column
 from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
@@ -22,6 +24,20 @@ from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection, levels
 from facevalue.types import OptionValue
 
 _COLUMNS = ("image", "path", "identity", "set")
+
+
+def _spelled(table: Callable[[], Sequence[tables.Level]]) -> Mapping[str, Sequence[str]]:
+    return {level.name: level.folders for level in table()}
+
+
+COLUMNS = (
+    Column("identity", "whose picture it is; each picture counts as a person of its own without the column"),
+    Column("occupation", "what the person does", levels=partial(_spelled, tables.occupations)),
+    Column("race", "as perceived; groups are compared", levels=partial(_spelled, tables.races)),
+    Column("gender", "as perceived; groups are compared", levels=partial(_spelled, tables.genders)),
+    Column("skin_tone", "of the person; groups are compared"),
+)
+"""What is read of a manifest."""
 
 
 @dataclass(frozen=True)
@@ -134,16 +150,12 @@ def _people(options: Mapping[str, OptionValue]) -> pl.DataFrame:
 def _beings(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     if options["species"] == DRAWN:
         return drawn_species.species_manifest().select("image", "identity", "set", SPECIES)
-    frame = _own(str(options["species"]), str(options["species_root"]))
-    if SPECIES not in frame.columns:
-        raise DataError(f"{Path(str(options['species'])).name}: a manifest of beings needs a column 'species'.")
-    if frame[SPECIES].null_count():
-        raise DataError(f"The image {frame.filter(pl.col(SPECIES).is_null())['image'][0]!r} has no species.")
-    return frame
+    species = Column(SPECIES, "of the being", needed=True, filled=True)
+    return _own(str(options["species"]), str(options["species_root"]), (species,))
 
 
-def _own(file: str, root: str) -> pl.DataFrame:
-    return read_manifest(Path(file), root=Path(root) if root else None)
+def _own(file: str, root: str, columns: tuple[Column, ...] = COLUMNS) -> pl.DataFrame:
+    return read_manifest(Path(file), root=Path(root) if root else None, columns=columns)
 
 
 def _selected(frame: pl.DataFrame, chosen: Selection) -> pl.DataFrame:

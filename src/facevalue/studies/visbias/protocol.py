@@ -19,6 +19,7 @@ from facevalue.protocol.offers import (
 )
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.reproduction import Reproduction
+from facevalue.studies.visbias.pictures import COLUMNS
 from facevalue.studies.visbias.settings import SETTINGS
 from facevalue.studies.visbias.study import NAME, TITLE, build
 from facevalue.types import OptionValue
@@ -86,4 +87,4 @@ EXTRAS = Extras(
     judge="forms",
     compare=COMPARED,
 )
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, page=_page, extras=EXTRAS)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=_page, extras=EXTRAS)

@@ -1,0 +1,136 @@
+"""`facevalue manifest`: a list of one's own pictures, begun from a folder and checked before anything is asked."""
+
+import io
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import polars as pl
+
+from facevalue.csv_text import write_csv
+from facevalue.errors import DataError
+from facevalue.protocol.protocol import Protocol
+from facevalue.runs.manifest_check import check_manifest
+from facevalue.stimuli.faults import Fault
+from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
+from facevalue.store.files import write_whole
+from facevalue.studies import STUDIES
+from facevalue.studies import protocol as look_up
+from facevalue.terminal import say
+
+SHOWN = 20
+"""Most rows that are listed of each kind of fault."""
+LEVELS = 6
+_FOR = click.option(
+    "--for", "study", metavar="STUDY", help="The study that will show them: its name, or your own file."
+)
+
+
+@click.group()
+def manifest() -> None:
+    """List your own pictures for a study: begin the list, check it.
+
+    \b
+    facevalue manifest init pictures --for stylisticbias
+    facevalue manifest check pictures/manifest.csv --for stylisticbias
+    """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+
+
+@manifest.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@_FOR
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="Its file; FOLDER/manifest.csv by default.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+def init(folder: Path, study: str | None, to: Path | None, overwrite: bool) -> None:
+    """Begin a manifest of the pictures in FOLDER, guessed from names of folders and files; no picture is opened."""
+    found = guess(folder, COMMON if study is None else _takes(study).columns)
+    to = folder / "manifest.csv" if to is None else to
+    if to.suffix.lower() != ".csv":
+        raise DataError(f"{to.name} does not end in .csv, which is what is written.")
+    if to.exists() and not overwrite:
+        raise DataError(f"{to} exists: name another file with --to, or replace it with --overwrite.")
+    inside = folder.resolve().is_relative_to(to.resolve().parent)
+    before = "" if not inside else folder.resolve().relative_to(to.resolve().parent).as_posix()
+    for row in found.rows:
+        row["path"] = row["path"] if before in ("", ".") else f"{before}/{row['path'].removeprefix('./')}"
+    out = io.BytesIO()
+    schema = dict.fromkeys(found.columns, pl.String())
+    write_csv(
+        pl.DataFrame([[row.get(n) or None for n in found.columns] for row in found.rows], schema, orient="row"), out
+    )
+    write_whole(to, out.getvalue())
+    _tell(found, to, () if study is None else tuple(c.name for c in _takes(study).columns if c.needed))
+    rest = [*(["--for", study] if study else []), *([] if inside else ["--root", str(folder)])]
+    say(f"Look through it, then: facevalue manifest check {shlex.join([str(to), *rest])}")
+
+
+@manifest.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@_FOR
+@click.option(
+    "--root", type=click.Path(path_type=Path), help="The folder that paths are relative to; FILE's by default."
+)
+def check(file: Path, study: str | None, root: Path | None) -> int:
+    """Say all that is wrong with a manifest and its pictures, by row; row 1 is the first below the header.
+
+    Reads it as a run does. Exit status: 0 if a run takes it, with or without warnings; 1 if it does not; 2 for wrong
+    usage.
+    """
+    protocol = None if study is None else _takes(study)
+    found = check_manifest(file, protocol, root)
+    if found.pictures:
+        people = f"{found.identities:,} {'identity' if found.identities == 1 else 'identities'}"
+        say(f"{file}: {found.pictures:,} pictures of {people}; factors: {', '.join(found.columns) or 'none'}")
+    if found.faults:
+        say("A run would refuse it:")
+        _list(found.faults)
+    if found.warnings:
+        say("A run would take this, and perhaps should not:")
+        _list(found.warnings)
+    if found.faults:
+        return 1
+    rest = shlex.join(["--manifest", str(file), *(["--root", str(root)] if root else [])])
+    say(f"A run takes it. Next: facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}")
+    return 0
+
+
+def _takes(study: str) -> Protocol:
+    found = look_up(study)
+    if not any(setting.name == "manifest" for setting in found.settings):
+        names = [name for name, one in STUDIES.items() if one.columns]
+        raise click.UsageError(f"{found.name} takes no manifest; {', '.join(names)} do, and own studies of that kind.")
+    return found
+
+
+def _list(faults: Sequence[Fault]) -> None:
+    for fault in faults:
+        count = f" ({fault.count:,} {'row' if fault.count == 1 else 'rows'})" if fault.rows else ""
+        say(f"  {fault.what}{count}")
+        for row, text in fault.rows[:SHOWN]:
+            say(f"    row {row}  {text}".rstrip())
+        if fault.count > SHOWN:
+            say(f"    and {fault.count - SHOWN:,} more")
+
+
+def _tell(found: Guess, to: Path, needed: Sequence[str]) -> None:
+    """Say what was guessed, and what could not be."""
+    total = len(found.rows)
+    say(f"{to}: {total:,} {'picture' if total == 1 else 'pictures'}. Guessed from names:")
+    for name in found.columns[1:]:
+        levels = Counter(row.get(name, "") for row in found.rows)
+        empty = levels.pop("", 0)
+        shown = ", ".join(f"{level} {count:,}" for level, count in levels.most_common(LEVELS))
+        more = f" and {len(levels) - LEVELS:,} more" if len(levels) > LEVELS else ""
+        blank = f"; empty for {empty:,}" if empty else ""
+        say(f"  {name}: {shown}{more}{blank}" if levels else f"  {name}: could not be told; fill it in")
+    missing = [name for name in needed if name not in found.columns and f"{name}_1" not in found.columns]
+    if missing:
+        say(f"Could not be told, and is needed: {', '.join(missing)}.")
+    if found.unknown:
+        listed = ", ".join(found.unknown[:LEVELS]) + (" ..." if len(found.unknown) > LEVELS else "")
+        also = ", ".join(name for name in needed if any(not r.get(name) for r in found.rows))
+        say(f"None of the study's own, judged as cues of yours: {listed}. Fill in their {also or 'levels'}.")
+    for why, (count, one) in found.left_out.items():
+        say(f"Left out, {why}: {count:,}, such as {one}.")

@@ -1,0 +1,28 @@
+"""Base pictures: each unit has one that its others are compared with."""
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.stimuli.faults import Faults
+
+
+def check_bases(table: pl.DataFrame, column: str, is_base: pl.Expr, where: str, faults: Faults | None = None) -> None:
+    """Refuse units with several bases, variations without any, and a table of bases alone.
+
+    Raises
+    ------
+    ManifestError
+        All units of which one is wrong, beside the faults found before.
+    DataError
+        Nothing is compared with any base.
+    """
+    faults = faults or Faults()
+    base = table.select(is_base.fill_null(value=False)).to_series()
+    who = table[column]
+    bases = who.filter(base)
+    twice = bases.filter(bases.is_duplicated()).unique()
+    faults.where(f"the {column} has more than one base picture", base & who.is_in(twice.implode()), who)
+    faults.where(f"the {column} has no base picture", ~base & ~who.is_in(bases.implode()), who)
+    faults.check(where)
+    if base.all():
+        raise DataError(f"{where}: there are base pictures only, no variation: nothing is compared with them.")

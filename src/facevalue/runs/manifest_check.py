@@ -1,0 +1,135 @@
+"""Everything that a run would refuse of a manifest, and what it would take and should not: told at once, by row."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import DataError, FaceValueError
+from facevalue.protocol.protocol import Protocol
+from facevalue.runs.checks import check_pictures
+from facevalue.stimuli.columns import Column, misspelled
+from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
+from facevalue.stimuli.images import FileSource, ImageFiles, content_hash, read_header
+from facevalue.stimuli.manifest import read_manifest
+from facevalue.types import OptionValue
+
+MOST_LEVELS = 10_000
+"""Columns with more levels than this are not searched for two spellings of one."""
+
+
+@dataclass
+class Checked:
+    """What was found.
+
+    Attributes
+    ----------
+    pictures, identities:
+        How many there are, if the file could be read.
+    columns:
+        Its factors.
+    faults:
+        Why a run would refuse it.
+    warnings:
+        What a run would take, and people should know.
+    """
+
+    pictures: int = 0
+    identities: int = 0
+    columns: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    warnings: list[Fault] = field(default_factory=list)
+
+
+def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | None = None) -> Checked:
+    """Read a manifest and its pictures as a run of the study with its usual settings does, or as any study would."""
+    out = Checked()
+    columns = protocol.columns if protocol is not None else ()
+    try:
+        frame = read_manifest(path, root=root, columns=columns)
+    except ManifestError as error:
+        out.faults = list(error.faults)
+        return out
+    except DataError as error:
+        out.faults = [Fault(str(error).rstrip("."))]
+        return out
+    out.pictures, out.identities = frame.height, frame["identity"].n_unique()
+    out.columns = frame.columns[4:]
+    place = root if root is not None else path.parent
+    shown = frame
+    try:
+        if protocol is None:
+            FileSource(frame, place).check({"image": frame["image"].to_list()})
+        else:
+            options: dict[str, OptionValue] = {"manifest": str(path), **({"root": str(root)} if root else {})}
+            study = protocol.study(options)
+            shown = study.manifest
+            check_pictures(study)
+    except ManifestError as error:
+        out.faults += error.faults
+    except PicturesError as error:
+        out.faults += _by_row(error.problems, frame)
+    except FaceValueError as error:
+        out.faults.append(Fault(str(error).rstrip(".")))
+    out.warnings = [*_columns(frame, columns), *_spellings(frame), *_alike(frame, shown, place)]
+    return out
+
+
+def _by_row(problems: Mapping[str, str], frame: pl.DataFrame) -> list[Fault]:
+    """Pictures that cannot be shown, by what is wrong with them; those of pairs are known by their path."""
+    faults, rest = Faults(), dict(problems)
+    for number, (image, path) in enumerate(frame.select("image", "path").iter_rows(), start=1):
+        wrong = rest.get(image) or rest.get(path)
+        if wrong is not None:
+            faults.add(wrong.removeprefix(f"{path}: ").rstrip("."), number, path)
+    return faults.listed()
+
+
+def _columns(frame: pl.DataFrame, columns: tuple[Column, ...]) -> Iterator[Fault]:
+    for name, meant in misspelled(columns, frame.columns).items():
+        yield Fault(f"the column {name!r} is read as a factor of its own; is {meant!r} meant?")
+
+
+def _spellings(frame: pl.DataFrame) -> Iterator[Fault]:
+    """Levels that differ in case, blanks or the way in which their letters are stored."""
+    for name in frame.columns:
+        levels = [] if name in ("image", "path") else frame[name].drop_nulls().unique(maintain_order=True).to_list()
+        spelled: dict[str, list[str]] = {}
+        for level in levels[:MOST_LEVELS]:
+            spelled.setdefault(" ".join(unicodedata.normalize("NFKC", level).casefold().split()), []).append(level)
+        for same in spelled.values():
+            if len(same) > 1:
+                found = Faults()
+                written = " and ".join(map(repr, same))
+                found.where(
+                    f"{name!r} has {written}, which count as different", frame[name].is_in(same[1:]), frame[name]
+                )
+                yield from found.listed()
+
+
+def _alike(frame: pl.DataFrame, shown: pl.DataFrame, root: Path) -> Iterator[Fault]:
+    """Pictures with one content, and those that a run with the usual settings does not show and could not."""
+    files, faults = ImageFiles(frame, root), Faults()
+    seen = np.zeros(frame.height, dtype=np.uint64)
+    left_out = set(frame["image"]) - set(shown["image"]) if "image" in shown.columns else set()
+    left_out = left_out if len(left_out) < frame.height else set()
+    for row, (image, path) in enumerate(frame.select("image", "path").iter_rows()):
+        try:
+            data = files.read(path)
+            seen[row] = int(content_hash(data)[:16], 16)
+            if image in left_out:
+                read_header(data, path)
+        except DataError as error:
+            if image in left_out:
+                why = str(error).removeprefix(f"{path}: ").rstrip(".")
+                faults.add(f"not shown with the usual settings, and cannot be: {why}", row + 1, path)
+    digest = pl.Series(seen)
+    table = frame.select("identity", "path").with_columns(digest=digest)
+    several = table.with_columns(who=pl.col("identity").n_unique().over("digest"))
+    twice = digest.is_duplicated() & (digest != 0)
+    faults.where("the same picture under two identities", twice & (several["who"] > 1), frame["path"])
+    faults.where("the same picture several times", twice & (several["who"] == 1), frame["path"])
+    yield from faults.listed()

@@ -1,0 +1,94 @@
+"""What is wrong with the rows of a manifest: all of it at once, counted, the first rows of each kind named."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from facevalue.errors import DataError
+
+KEPT = 1_000
+"""Most rows kept of each kind of fault."""
+SHOWN = 5
+"""Most rows of each kind, and most pictures, that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One kind of fault, and where it is.
+
+    Attributes
+    ----------
+    what:
+        For people.
+    rows:
+        The first `KEPT` rows, counted from 1 below the header, and what stands there; none where it is the whole file.
+    count:
+        How many rows there are.
+    """
+
+    what: str
+    rows: tuple[tuple[int, str], ...] = ()
+    count: int = 0
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return self.what
+        named = ", ".join(f"row {row} ({text})" if text else f"row {row}" for row, text in self.rows[:SHOWN])
+        more = f" and {self.count - SHOWN:,} more" if self.count > SHOWN else ""
+        return f"{self.what}: {named}{more}"
+
+
+class ManifestError(DataError):
+    """Everything that is wrong with a manifest."""
+
+    def __init__(self, where: str, faults: Sequence[Fault]) -> None:
+        self.where, self.faults = where, tuple(faults)
+        super().__init__(f"{where}: {'; '.join(str(fault).rstrip('.') for fault in faults)}.")
+
+
+class PicturesError(DataError):
+    """Everything that is wrong with the pictures of a manifest, by image."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        shown = "; ".join(problem.rstrip(".") for problem in list(self.problems.values())[:SHOWN])
+        count = len(self.problems)
+        more = f"; and {count - SHOWN:,} more" if count > SHOWN else ""
+        super().__init__(f"{count:,} {'image' if count == 1 else 'images'} cannot be shown: {shown}{more}.")
+
+
+class Faults:
+    """Collects faults by kind."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[int, str]]] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(self, what: str, row: int, text: str = "") -> None:
+        """Add a row, counted from 1."""
+        rows = self._rows.setdefault(what, [])
+        if len(rows) < KEPT:
+            rows.append((row, text))
+        self._counts[what] = self._counts.get(what, 0) + 1
+
+    def where(self, what: str, mask: pl.Series, texts: pl.Series | None = None) -> None:
+        """Add the rows at which a mask is true."""
+        found = mask.fill_null(value=False).arg_true()
+        if not len(found):
+            return
+        first = found[:KEPT]
+        shown: Iterable[object] = [""] * len(first) if texts is None else texts.gather(first).to_list()
+        self._rows.setdefault(what, []).extend(
+            (int(row) + 1, "" if text is None else str(text)) for row, text in zip(first, shown, strict=True)
+        )
+        self._counts[what] = self._counts.get(what, 0) + len(found)
+
+    def listed(self) -> list[Fault]:
+        """Those there are."""
+        return [Fault(what, tuple(rows), self._counts[what]) for what, rows in self._rows.items()]
+
+    def check(self, where: str) -> None:
+        """Raise a `ManifestError` if there are any."""
+        if self._rows:
+            raise ManifestError(where, self.listed())
