@@ -1,5 +1,9 @@
 """Simulated respondents: planted effects, reproducible replies, the same numbers in text and in probabilities."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -127,3 +131,18 @@ def test_unknown_respondents_are_named_with_the_nearest() -> None:
         load("sim/")
     with pytest.raises(UnknownNameError, match="sim/default"):
         load("gpt")
+
+
+def test_probabilities_are_the_same_to_the_last_bit_in_every_process() -> None:
+    code = (
+        "from facevalue.models.sim import Respondent, Planted;"
+        "factors = [{name: f'{name} {k}' for name in ('gender', 'age', 'skin_tone', 'build')} for k in range(50)];"
+        "print(Respondent(Planted(none=0.0)).effects(factors, ['kind', 'lazy'], ['favourable', 'other']).tolist())"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1

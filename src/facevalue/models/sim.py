@@ -88,7 +88,7 @@ class Respondent:
         A difference of two utilities is a logit.
         """
         out = np.zeros((len(factors), len(scenarios), len(options)))
-        for name in {name for f in factors for name in f if name not in _NO_EFFECT}:
+        for name in sorted({name for f in factors for name in f if name not in _NO_EFFECT}):  # sums depend on the order
             levels = [f.get(name) for f in factors]
             distinct = list(dict.fromkeys(level for level in levels if level is not None))
             table = np.zeros((len(distinct) + 1, len(scenarios), len(options)))  # the last row is for no level

@@ -26,6 +26,11 @@ class Kind(StrEnum):
     """The user's own pictures, of a kind they did not state."""
 
 
+def factors_of(levels: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the row of a trial frame without what is no factor."""
+    return {name: level for name, level in levels.items() if name not in ("trial", "block")}
+
+
 class Source(Protocol):
     """Turns the factor levels of a stimulus into what is shown.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.stimuli.base import Kind
+from facevalue.stimuli.base import Kind, factors_of
 from facevalue.stimuli.portraits import ATTRIBUTES, Identity, PortraitCache, key, sample_identities
 from facevalue.types import Image, Stimulus
 
@@ -70,9 +70,8 @@ class PortraitSource:
         """Return the portrait with these levels; nothing is drawn before it is looked at."""
         who = self.identity(levels)
         change, framing = _shown(levels["attribute"], levels["variation"])
-        factors = {name: value for name, value in levels.items() if name not in ("trial", "block")}
         digest = key(who, change, framing, SIZE)
-        return Stimulus(str(number), digest, factors, lambda: (self._image(who, change, framing),))
+        return Stimulus(str(number), digest, factors_of(levels), lambda: (self._image(who, change, framing),))
 
     def identity(self, levels: Mapping[str, str | None]) -> Identity:
         """Return who is shown."""

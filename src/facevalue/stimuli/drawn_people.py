@@ -1,12 +1,9 @@
 """Drawn individuals for studies that show people doing something: portraits or Noto artwork in scenes."""
 
 import io
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +14,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.drawn_identities import LOOKS, Look, drawable, left_out
 from facevalue.stimuli.drawn_signs import SIGNS
-from facevalue.stimuli.noto.artwork import artwork, document, nested
+from facevalue.stimuli.noto.artwork import artwork, on_white
 from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS
 from facevalue.stimuli.noto.colours import FEATURES, SKIN
 from facevalue.stimuli.noto.drawings import DRAWINGS
@@ -25,7 +22,6 @@ from facevalue.stimuli.noto.people import person_svg
 from facevalue.stimuli.noto.scenes import ACTIVITIES, NOT_DRAWN, scene_svg
 from facevalue.stimuli.portraits import RENDERER_VERSION, Identity, PortraitCache, png
 from facevalue.stimuli.portraits import shapes as portrait_shapes
-from facevalue.stimuli.portraits.cache import is_whole
 from facevalue.stimuli.portraits.compose import VIEWS, layers
 
 SIZE = 512
@@ -43,28 +39,7 @@ PEOPLE: tuple[tuple[int, str, str], ...] = (
 """Who is drawn, one after the other: seed and skin tone of a portrait, and skin tone in the Noto artwork."""
 # A wheelchair needs room, and the signs of age a near view; all of a dimension are drawn in one.
 _VIEW = {"ability": (-290.0, 30.0, 580.0, 580.0), "age": (-190.0, 56.0, 380.0, 380.0)}
-_PART = 32  # pictures a process draws at a time
 _KEEP = 64  # pictures that stay in memory: 0.75 MiB each
-
-
-class _Kept(PortraitCache):
-    """Pictures of any kind, kept as portraits are: whole files, named by what they depend on."""
-
-    def picture(self, name: str, draw: Callable[[], bytes]) -> bytes:
-        """Return the PNG of this name, drawing it if it is not there whole."""
-        if self.folder is None:
-            return draw()
-        path = self.folder / name[:2] / f"{name}.png"
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            data = b""
-        except OSError as error:
-            raise self._refusal(path, error) from error
-        if not is_whole(data, self.size):
-            data = draw()
-            self._write(path, data)
-        return data
 
 
 class DrawnPeople:
@@ -86,26 +61,8 @@ class DrawnPeople:
     kind = Kind.ILLUSTRATED
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._kept = _Kept(folder, SIZE)
+        self._kept = PortraitCache(folder, SIZE)
         self._pixels = lru_cache(maxsize=_KEEP)(self._load)
-
-    def drawable(self, gender: str, dimension: str) -> tuple[str, ...]:
-        """Return the identities of Table 6 that are drawn."""
-        return drawable(gender, dimension)
-
-    def left_out(self, gender: str, dimension: str) -> Mapping[str, str]:
-        """Return the identities of Table 6 that are not drawn, each with its reason."""
-        return left_out(gender, dimension)
-
-    @property
-    def activities(self) -> tuple[str, ...]:
-        """The activities of Table 7 that are drawn."""
-        return tuple(ACTIVITIES)
-
-    @property
-    def activities_left_out(self) -> Mapping[str, str]:
-        """The activities of Table 7 that are not drawn, each with its reason."""
-        return NOT_DRAWN
 
     def digest(self, picture: str) -> str:
         """Return a hash of all that the picture depends on, without drawing it."""
@@ -139,31 +96,7 @@ def picture_svg(picture: str) -> str:
         person = _portrait(look, look.gender or gender, number, _VIEW.get(dimension, VIEWS["portrait"]))
     if activity:
         return scene_svg(activity, person)
-    white = f'<rect x="0" y="0" width="{SIZE}" height="{SIZE}" fill="#ffffff"/>'
-    return document(white + nested(person, 0, 0, SIZE, "p-"), SIZE)
-
-
-def draw(pictures: Sequence[str], folder: Path) -> Iterator[int]:
-    """Draw pictures into a folder, one process per core; those already there are left alone.
-
-    Yields how many were looked at, as they are. All names are checked before anything is drawn.
-    """
-    wanted = list(dict.fromkeys(pictures))
-    DrawnPeople().check(wanted)
-    parts = [(folder, wanted[start : start + _PART]) for start in range(0, len(wanted), _PART)]
-    if not parts:
-        return
-    # A fresh interpreter: forking a process with Polars' threads in it can hang.
-    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(parts)), get_context("spawn")) as pool:
-        yield from pool.map(_draw, parts)
-
-
-def _draw(part: tuple[Path, list[str]]) -> int:
-    folder, pictures = part
-    people = DrawnPeople(folder)
-    for picture in pictures:
-        people.pixels(picture)
-    return len(pictures)
+    return on_white(person, SIZE)
 
 
 @lru_cache(maxsize=4096)

@@ -10,8 +10,8 @@ import polars as pl
 
 from facevalue.errors import UnknownNameError
 from facevalue.stimuli.beings import drawing, presentations, variants
-from facevalue.stimuli.drawn_workers import DrawnImages, on_white
-from facevalue.stimuli.noto.artwork import document
+from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.noto.artwork import document, on_white
 
 SPECIES = ("orc", "murloc", "goblin", "dwarf", "elf")
 """The beings that are drawn: the paper's, in its order."""

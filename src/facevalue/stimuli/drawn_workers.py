@@ -13,8 +13,8 @@ from types import MappingProxyType
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli.base import Kind
-from facevalue.stimuli.noto.artwork import GRID, body, document, mirrored, nested
+from facevalue.stimuli.base import Kind, factors_of
+from facevalue.stimuli.noto.artwork import GRID, body, document, mirrored, nested, on_white
 from facevalue.stimuli.noto.backdrops import disc, path, rect, stroke
 from facevalue.stimuli.noto.colours import TONES
 from facevalue.stimuli.noto.people import person_svg
@@ -102,8 +102,7 @@ class DrawnImages:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the image `levels["image"]`; nothing is drawn before it is looked at."""
         image = self._known(levels.get("image"))
-        factors = {name: level for name, level in levels.items() if name not in ("trial", "block")}
-        return Stimulus(str(number), self._digest(image), factors, partial(self._image, image))
+        return Stimulus(str(number), self._digest(image), factors_of(levels), partial(self._image, image))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Drawings cannot be missing; only the names are looked at."""
@@ -126,12 +125,6 @@ class DrawnImages:
 
     def _draw(self, image: str) -> tuple[Image, ...]:
         return (Image(png(self.svg(image), SIZE), "image/png"),)
-
-
-def on_white(svg: str) -> str:
-    """Return a drawing of 128 x 128 units on white."""
-    white = f'<rect x="0" y="0" width="{GRID}" height="{GRID}" fill="#ffffff"/>'
-    return document(white + nested(svg, 0, 0, GRID, "p-"))
 
 
 def worker_svg(occupation: str, gender: str, tone: str) -> str:

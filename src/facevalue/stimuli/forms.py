@@ -16,7 +16,7 @@ from types import MappingProxyType
 import resvg_py
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli.base import Kind
+from facevalue.stimuli.base import Kind, factors_of
 from facevalue.stimuli.forms_lettering import Lettering, fitted, source, tidy, width
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.types import Image, Stimulus
@@ -198,7 +198,7 @@ class FormSource:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the form `levels["form"]`; nothing is drawn before it is looked at."""
         form = self.form(levels.get("form"))
-        factors = {name: level for name, level in levels.items() if name not in ("trial", "block")}
+        factors = factors_of(levels)
         if levels.get("shown") == TEXT:
             return Stimulus(str(number), TEXT, factors, tuple)
         return Stimulus(str(number), self._digest(form), factors, partial(self._image, str(levels["form"])))

@@ -3,13 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from facevalue.errors import DataError
-from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.base import Kind, Source, factors_of
 from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.forms import FormSource
 from facevalue.stimuli.two_images import two_images
 from facevalue.types import Stimulus
-
-_NOT_FACTORS = ("trial", "block")
 
 
 class MixedSource:
@@ -41,12 +39,11 @@ class MixedSource:
         if levels.get("form") is not None:
             return self._form_source().stimulus(number, levels)
         if levels.get("image_1") is not None:
-            factors = {name: level for name, level in levels.items() if name not in _NOT_FACTORS}
             names = [str(levels["image_1"]), str(levels["image_2"])]
             if levels["order"] == self._swapped:
                 names.reverse()
             first, second = ((name, self._source(name).stimulus(number, {"image": name})) for name in names)
-            return two_images(number, factors, first, second, composite=self._composite)
+            return two_images(number, factors_of(levels), first, second, composite=self._composite)
         return self._source(levels.get("image")).stimulus(number, levels)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:

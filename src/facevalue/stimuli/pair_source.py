@@ -12,7 +12,7 @@ import PIL.Image
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.stimuli.base import Kind
+from facevalue.stimuli.base import Kind, factors_of
 from facevalue.stimuli.images import FileSource, content_hash
 from facevalue.stimuli.individuals import Individuals
 from facevalue.stimuli.kept import Kept
@@ -26,8 +26,6 @@ TEXT = "text"
 
 Pictures = Callable[[Mapping[str, str | None]], tuple[str, str]]
 """Names the picture of option 1 and that of option 2 from a stimulus' levels."""
-
-_NOT_FACTORS = ("trial", "block")
 
 
 class PairSource:
@@ -69,7 +67,7 @@ class PairSource:
         # Left before right: the side of option 1 is part of the digest.
         made = "\n".join((self._composition.name, *digests)).encode()
         digest = hashlib.blake2b(made, digest_size=16).hexdigest()
-        return Stimulus(str(number), digest, _factors(levels), partial(self._load, (left, right), digests, digest))
+        return Stimulus(str(number), digest, factors_of(levels), partial(self._load, (left, right), digests, digest))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Look at every picture that is shown, once however many pairs it is in; or at those named by `image`."""
@@ -140,12 +138,4 @@ def _squeezed(stimulus: Stimulus, size: tuple[int, int]) -> tuple[Image, ...]:
 
 
 def _without(number: int, levels: Mapping[str, str | None]) -> Stimulus:
-    return Stimulus(str(number), TEXT, _factors(levels), _no_images)
-
-
-def _no_images() -> tuple[Image, ...]:
-    return ()
-
-
-def _factors(levels: Mapping[str, str | None]) -> dict[str, str | None]:
-    return {name: value for name, value in levels.items() if name not in _NOT_FACTORS}
+    return Stimulus(str(number), TEXT, factors_of(levels), tuple)

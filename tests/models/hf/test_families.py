@@ -13,7 +13,7 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.families import FAMILIES, next_position, window_of
 from facevalue.models.hf.framing import NOTE, framed
 from facevalue.models.hf.loaded import Loaded, load_model
-from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import extended, plain_logits
 from facevalue.types import Question
 from tests.models.hf import tiny
@@ -47,7 +47,7 @@ def shared(loaded: Loaded, images: Sequence[Any], questions: Sequence[Question])
     rows: dict[int, Any] = {}
     for group in prepare(loaded, images, questions):
         assert group.inputs is not None, "this family shares"
-        logs = Prefix.of(loaded, group.inputs).branch().grow(*tiny.packed(group.suffixes)).log_softmax(-1)
+        logs = Branch(Prefix.of(loaded, group.inputs)).grow(*tiny.packed(group.suffixes)).log_softmax(-1)
         rows |= dict(zip(group.members, logs, strict=True))
     return torch.stack([rows[number] for number in range(len(questions))])
 
@@ -135,7 +135,7 @@ def test_no_cross_talk(load: Load, name: str) -> None:
     groups = {(show, number): prepare(loaded, shows[show], [QUESTIONS[number]])[0] for show, number in work}
     prefixes = {at: Prefix.of(loaded, group.inputs) for at, group in groups.items() if group.inputs is not None}
     for show, number in work:
-        found = prefixes[show, number].branch().grow(*tiny.packed(groups[show, number].suffixes)).log_softmax(-1)
+        found = Branch(prefixes[show, number]).grow(*tiny.packed(groups[show, number].suffixes)).log_softmax(-1)
         assert gap(found[0], alone[show][number]) <= ROUNDING
 
 
@@ -145,7 +145,7 @@ def test_replies_grow_on(load: Load, name: str) -> None:
     loaded = load(name)
     (group,) = prepare(loaded, PICTURES["one"], QUESTIONS[:2])
     assert group.inputs is not None
-    branch = Prefix.of(loaded, group.inputs).branch()
+    branch = Branch(Prefix.of(loaded, group.inputs))
     ids, parents, ends = tiny.packed(group.suffixes)
     branch.grow(ids, parents, [])
     first = branch.grow([50, 60, 50, 60], [ends[0], ends[0], ends[1], ends[1]], range(4))
@@ -185,7 +185,7 @@ def test_windows_slide(tmp_path: Path, build: Callable[[Path, int], Path], windo
         assert gap(shared(loaded, images, QUESTIONS), plain(loaded, images, QUESTIONS)) <= ROUNDING
     group = prepare(loaded, PICTURES["one"], QUESTIONS[:2])[0]
     assert group.inputs is not None
-    branch = Prefix.of(loaded, group.inputs).branch()
+    branch = Branch(Prefix.of(loaded, group.inputs))
     ids, parents, ends = tiny.packed(group.suffixes)
     branch.grow(ids, parents, [])
     reply = [50, 51, 52, 53, 54, 55, 56]

@@ -16,7 +16,7 @@ from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.families import UNKNOWN, family_of
 from facevalue.models.hf.framing import NOTE
 from facevalue.models.hf.loaded import _place, _sharing, load_model
-from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Question
 from tests.models.hf import tiny
@@ -58,7 +58,7 @@ def test_spread_by_layers(llava: Path) -> None:
     (group,) = prepare(loaded, [tiny.picture("one")], [Question(prompt="Who?"), Question(prompt="Is it?")])
     assert group.inputs is not None
     last = len(group.suffixes[0]) - 1
-    found = Prefix.of(loaded, group.inputs).branch().grow(group.suffixes[0], range(-1, last), [last])
+    found = Branch(Prefix.of(loaded, group.inputs)).grow(group.suffixes[0], range(-1, last), [last])
     want = plain_logits(loaded, group.full(0), [], [0])
     assert float((found.log_softmax(-1) - want.log_softmax(-1)).abs().max()) <= 1e-4
 
@@ -311,6 +311,6 @@ def test_compiled(llava: Path) -> None:
         (group,) = prepare(loaded, [tiny.picture(name)], [Question(prompt="Who?"), Question(prompt="Is it?")])
         assert group.inputs is not None
         last = len(group.suffixes[0]) - 1
-        found = Prefix.of(loaded, group.inputs).branch().grow(group.suffixes[0], range(-1, last), [last])
+        found = Branch(Prefix.of(loaded, group.inputs)).grow(group.suffixes[0], range(-1, last), [last])
         want = plain_logits(plain, group.full(0), [], [0])
         assert float((found.log_softmax(-1) - want.log_softmax(-1)).abs().max()) <= 1e-4

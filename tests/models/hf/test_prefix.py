@@ -48,7 +48,7 @@ def error(loaded: Loaded, group: Group, logits: Any) -> float:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_packed_is_plain(load: Load, name: str) -> None:
     prefix, group = run(load(name))
-    logits = prefix.branch().grow(*tiny.packed(group.suffixes))
+    logits = Branch(prefix).grow(*tiny.packed(group.suffixes))
     assert (logits.shape[0], logits.dtype) == (3, torch.float32)
     assert error(load(name), group, logits) <= 1e-4
 
@@ -69,7 +69,7 @@ def test_mistakes_show(load: Load, name: str, mistake: Callable[[Tree], Tree], m
     prefix, group = run(load(name))
     extended = Tree.extended
     monkeypatch.setattr(Tree, "extended", lambda *given: mistake(extended(*given)))
-    assert error(load(name), group, prefix.branch().grow(*tiny.packed(group.suffixes))) > 0.01
+    assert error(load(name), group, Branch(prefix).grow(*tiny.packed(group.suffixes))) > 0.01
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -84,7 +84,7 @@ def test_masks_of_numbers_would_be_wrong(load: Load, name: str, monkeypatch: pyt
         return seen.float()
 
     monkeypatch.setattr(Branch, "_mask", numbers)
-    assert error(load(name), group, prefix.branch().grow(*tiny.packed(group.suffixes))) > 0.01
+    assert error(load(name), group, Branch(prefix).grow(*tiny.packed(group.suffixes))) > 0.01
     assert kinds == [torch.bool]
 
 
@@ -92,14 +92,14 @@ def test_branches_share_the_prefix_and_nothing_else(load: Load) -> None:
     prefix, group = run(load("llava"))
     layers: Any = prefix.layers
     before = [(keys.clone(), values.clone()) for keys, values in layers]
-    first, second = prefix.branch(), prefix.branch()
+    first, second = Branch(prefix), Branch(prefix)
     for one, other, (keys, _) in zip(first._layers, second._layers, layers, strict=True):
         assert one.keys is other.keys is keys, "no copy"
     ids, parents, ends = tiny.packed(group.suffixes)
     once = first.grow(ids, parents, ends)
     first.grow([7], [ends[0]], [0])
     assert torch.equal(second.grow(ids, parents, ends), once)
-    assert torch.equal(prefix.branch().grow(ids, parents, ends), once)
+    assert torch.equal(Branch(prefix).grow(ids, parents, ends), once)
     for (keys, values), (old_keys, old_values) in zip(layers, before, strict=True):
         assert torch.equal(keys, old_keys)
         assert torch.equal(values, old_values)
@@ -115,8 +115,8 @@ def test_a_branch_is_as_before_after_an_error(
     loaded = load("llava")
     prefix, group = run(loaded)
     ids, parents, _ = tiny.packed(group.suffixes)
-    branch = prefix.branch()
-    want = prefix.branch()
+    branch = Branch(prefix)
+    want = Branch(prefix)
     for each in (branch, want):
         each.grow(ids[:4], parents[:4], [])
 
@@ -132,7 +132,7 @@ def test_a_branch_is_as_before_after_an_error(
 
 def test_what_is_no_tree_is_refused(load: Load) -> None:
     prefix, _ = run(load("llava"))
-    branch = prefix.branch()
+    branch = Branch(prefix)
     for ids, parents, read in (
         ([], [], []),
         ([5], [], []),
@@ -156,7 +156,7 @@ def test_any_tree_in_any_pieces_is_its_paths(load: Load, data: st.DataObject) ->
     ids = data.draw(st.lists(st.integers(20, 300), min_size=size, max_size=size))
     parents = [data.draw(st.integers(-1, node - 1)) for node in range(size)]
     cuts = sorted({0, size, *data.draw(st.lists(st.integers(0, size), max_size=3))})
-    branch = prefix.branch()
+    branch = Branch(prefix)
     rows = torch.cat(
         [branch.grow(ids[start:end], parents[start:end], range(end - start)) for start, end in pairwise(cuts)]
     )

@@ -10,6 +10,10 @@ from facevalue.models.hf.tree import Tree
 BRANCHES = st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=8)
 
 
+def merged(branches: list[list[int]]) -> tuple[Tree, list[list[int]]]:
+    return Tree.empty().grown((-1, branch) for branch in branches)
+
+
 def ancestors(tree: Tree, node: int) -> list[int]:
     """A node and all before it, by walking up."""
     walked = []
@@ -21,7 +25,7 @@ def ancestors(tree: Tree, node: int) -> list[int]:
 
 @given(BRANCHES)
 def test_a_branch_is_what_its_path_spells(branches: list[list[int]]) -> None:
-    tree, paths = Tree.merged(branches)
+    tree, paths = merged(branches)
     assert [tree.ids[path].tolist() for path in paths] == branches
     for path in paths:
         assert ancestors(tree, path[-1] if path else -1) == path[::-1]
@@ -29,13 +33,13 @@ def test_a_branch_is_what_its_path_spells(branches: list[list[int]]) -> None:
 
 @given(BRANCHES)
 def test_each_beginning_is_one_node(branches: list[list[int]]) -> None:
-    tree, _ = Tree.merged(branches)
+    tree, _ = merged(branches)
     assert len(tree) == len({tuple(branch[: n + 1]) for branch in branches for n in range(len(branch))})
 
 
 @given(BRANCHES)
 def test_a_node_sees_itself_and_its_ancestors_alone(branches: list[list[int]]) -> None:
-    tree, _ = Tree.merged(branches)
+    tree, _ = merged(branches)
     seen = tree.visible()
     assert seen.shape == (len(tree), len(tree))
     for node in range(len(tree)):
@@ -45,19 +49,19 @@ def test_a_node_sees_itself_and_its_ancestors_alone(branches: list[list[int]]) -
 
 @given(BRANCHES, st.integers(0, 10))
 def test_the_rows_of_new_nodes_are_the_last_rows(branches: list[list[int]], first: int) -> None:
-    tree, _ = Tree.merged(branches)
+    tree, _ = merged(branches)
     assert (tree.visible(first) == tree.visible()[first:]).all()
 
 
 @given(BRANCHES)
 def test_parents_come_first(branches: list[list[int]]) -> None:
-    tree, _ = Tree.merged(branches)
+    tree, _ = merged(branches)
     assert (tree.parents < np.arange(len(tree))).all()
 
 
 @given(BRANCHES, BRANCHES)
 def test_what_grows_later_hangs_where_it_was_put(first: list[list[int]], more: list[list[int]]) -> None:
-    tree, _ = Tree.merged(first)
+    tree, _ = merged(first)
     starts = [(at % (len(tree) + 1)) - 1 for at in range(len(more))]
     larger, paths = tree.grown(zip(starts, more, strict=True))
     assert larger.ids[: len(tree)].tolist() == tree.ids.tolist()
@@ -70,9 +74,9 @@ def test_what_grows_later_hangs_where_it_was_put(first: list[list[int]], more: l
 @pytest.mark.parametrize("parents", [[0], [-2], [-1, 1], [-1, 2, 0]])
 def test_a_parent_that_comes_late_is_refused(parents: list[int]) -> None:
     with pytest.raises(ValueError, match="before its children"):
-        Tree.of([7] * len(parents), parents)
+        Tree.empty().extended(np.full(len(parents), 7), np.array(parents))
 
 
 def test_nodes_without_parents_are_refused() -> None:
     with pytest.raises(ValueError, match="2 nodes and 1 parents"):
-        Tree.of([1, 2], [-1])
+        Tree.empty().extended(np.array([1, 2]), np.array([-1]))

@@ -66,11 +66,6 @@ class SelfCheck:
     difference: float = 0.0
     log_difference: float = 0.0
 
-    @classmethod
-    def of(cls, loaded: Loaded) -> "SelfCheck":
-        """Begin, with the tolerance of a model's number format."""
-        return cls(loaded.tolerance)
-
     def compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
         """Compare what was read for a member of a group with one plain forward pass for each reply.
 

@@ -1,7 +1,7 @@
 """Replies held to the options, read token by token: what may come next, and what a reply can still become."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.types import Option
 
 
-class ConstrainedReader:
+class ConstrainedReader(OptionReader):
     """Reads replies that can only be one of the options, as `facevalue.models.hf._constrain` holds drawn ones to them.
 
     A reply is an option's label, or the text of one without, with or without a blank before it, and nothing else. It is
@@ -23,8 +23,7 @@ class ConstrainedReader:
     least, alone = 1e-6, True
 
     def __init__(self, options: Sequence[Option], vocabulary: Vocabulary) -> None:
-        self._free = OptionReader(options, vocabulary)
-        self._vocabulary = vocabulary
+        super().__init__(options, vocabulary)
         self._options: dict[bytes, int] = {}
         for number, option in enumerate(options):
             text = (option.label or option.text).strip()
@@ -34,27 +33,19 @@ class ConstrainedReader:
                 )
             self._options[f" {text}".encode()] = number
         self._longest = max(map(len, self._options))
-        self._steps: dict[tuple[bytes, int], Step] = {}
-
-    def __len__(self) -> int:
-        return len(self._free)
 
     def verdict(self, raw: bytes, *, ended: bool = False) -> int | None:
         """Return which option a reply is, `OPEN`, or None if it is none; `ended` as of `OptionReader`."""
         return self._verdict(raw, 0 if ended else sys.maxsize)
 
-    def after(self, tokens: Iterable[int]) -> int | None:
-        """Return which option a reply of these tokens is as far as it goes, `OPEN`, or None."""
-        return self.verdict(self._vocabulary.raw(tokens))
-
     def step(self, raw: bytes, left: int = sys.maxsize) -> Step:
         """Return what each token that may come makes of a reply that is still open; parameters as of `OptionReader`."""
         key = raw, min(left, self._longest)
         if key not in self._steps:
-            self._steps[key] = self._step(raw, left)
+            self._steps[key] = self._next(raw, left)
         return self._steps[key]
 
-    def _step(self, raw: bytes, left: int) -> Step:
+    def _next(self, raw: bytes, left: int) -> Step:
         vocabulary = self._vocabulary
         rests = {text[len(raw) :] for text in self._options if text.startswith(raw)}
         found = {token for rest in rests for n in range(1, len(rest) + 1) for token in vocabulary.tokens_of(rest[:n])}
@@ -75,4 +66,4 @@ class ConstrainedReader:
             return numbers.pop()
         if not numbers:
             return None
-        return OPEN if left else self._free.verdict(raw, ended=True)
+        return OPEN if left else super().verdict(raw, ended=True)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.loaded import Loaded
-from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.tree import Tree
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,14 +31,13 @@ class SharedDecoding:
     """Over a prefix that has been run: everything that is read in one call is packed into one sequence."""
 
     def __init__(self, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:
-        self._branch = prefix.branch()
+        self._branch = Branch(prefix)
         self._suffixes = suffixes
-        self._tree = Tree.of((), ())
         self._nodes: dict[Path, int] = {}
 
     def read(self, paths: Sequence[Path]) -> "Tensor":
         """Compute what follows some beginnings of replies, in one forward pass."""
-        old = len(self._tree)
+        old = len(self._branch.tree)
         starts, branches, ends = [], [], []
         for member, reply in paths:
             known = next((n for n in range(len(reply), -1, -1) if (member, reply[:n]) in self._nodes), None)
@@ -48,13 +46,13 @@ class SharedDecoding:
             starts.append(-1 if known is None else self._nodes[member, reply[:known]])
             branches.append([*self._suffixes[member], *reply] if known is None else list(reply[known:]))
             ends.append(0 if known is None else known + 1)
-        self._tree, nodes = self._tree.grown(zip(starts, branches, strict=True))
+        tree, nodes = self._branch.tree.grown(zip(starts, branches, strict=True))
         for (member, reply), path, first in zip(paths, nodes, ends, strict=True):
             count = len(reply) - first + 1  # the places in the reply that are new
             for place, node in zip(range(first, len(reply) + 1), path[len(path) - count :], strict=True):
                 self._nodes[member, reply[:place]] = node
         read = [path[-1] - old for path in nodes]
-        return self._branch.grow(self._tree.ids[old:], self._tree.parents[old:], read)
+        return self._branch.grow(tree.ids[old:], tree.parents[old:], read)
 
 
 class PlainDecoding:

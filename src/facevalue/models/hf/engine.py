@@ -84,7 +84,7 @@ class Engine:
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
-        self.check = SelfCheck.of(loaded)
+        self.check = SelfCheck(loaded.tolerance)
         self.undecided = self.unspoken = 0.0
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
         self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
@@ -102,9 +102,7 @@ class Engine:
     def _constraints(self) -> Constraints:
         return Constraints(self._vocabulary)
 
-    def _options(
-        self, options: tuple[Option, ...], constrain: bool = False
-    ) -> tuple[OptionReader | ConstrainedReader, list[list[Tokens]]]:
+    def _options(self, options: tuple[Option, ...], constrain: bool = False) -> tuple[OptionReader, list[list[Tokens]]]:
         reader = (ConstrainedReader if constrain else OptionReader)(options, self._vocabulary)
         return reader, written(options, self.loaded.tokenizer, self._vocabulary)
 
@@ -122,7 +120,7 @@ class Engine:
         """
         samplings = [sampling] * len(questions) if isinstance(sampling, Sampling) else sampling
         held = [constrain] * len(questions) if isinstance(constrain, bool) else constrain
-        read: dict[int, tuple[OptionReader | ConstrainedReader, list[list[Tokens]]]] = {}
+        read: dict[int, tuple[OptionReader, list[list[Tokens]]]] = {}
         for number, question in enumerate(questions):
             try:
                 read[number] = self._read(question.options, held[number])

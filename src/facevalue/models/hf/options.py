@@ -52,7 +52,7 @@ class OptionReader:
         self._spellings = spellings_of(options)
         _check(options, self._spellings)
         self._vocabulary = vocabulary
-        self._steps: dict[tuple[bytes, bool], Step] = {}
+        self._steps: dict[tuple[bytes, int], Step] = {}
         self._special = SPECIAL.union(*(spelling.text for each in self._spellings for spelling in each))
         self._word = next(c for c in "0123456789\u4e00\u4e01" if c not in self._special)
         self._mark = next(c for c in "\x01\x02\x03" if c not in self._special)

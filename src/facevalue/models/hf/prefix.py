@@ -103,17 +103,13 @@ class Prefix:
         layers = tuple((layer.keys, layer.values) for layer in kept.layers)
         return cls(int(inputs["input_ids"].shape[1]), position, loaded, inputs, layers)
 
-    def branch(self) -> "Branch":
-        """Return a new branch. It shares the prefix's keys and values, and nothing with any other branch."""
-        return Branch(self)
-
 
 class Branch:
-    """A tree of tokens after a prefix, grown call by call."""
+    """A tree of tokens after a prefix, grown call by call. It shares the prefix, and nothing with any other branch."""
 
     def __init__(self, prefix: Prefix) -> None:
         self.prefix = prefix
-        self._tree = Tree.of((), ())
+        self.tree = Tree.empty()
         self._layers = [_Layer(*pair) for pair in prefix.layers]
 
     def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, read: Sequence[int] | Ints) -> "Tensor":
@@ -131,7 +127,7 @@ class Branch:
             raise ValueError("a branch grows by one or more nodes")
         if wanted.size and (wanted.min() < 0 or wanted.max() >= len(tokens)):
             raise ValueError("a node to read is none of this call's")
-        tree, old = self._tree.extended(tokens, np.asarray(parents, dtype=np.int64)), len(self._tree)
+        tree, old = self.tree.extended(tokens, np.asarray(parents, dtype=np.int64)), len(self.tree)
         given = {
             "input_ids": torch.as_tensor(tokens, device=loaded.device)[None],
             "attention_mask": self._mask(tree, old),
@@ -149,7 +145,7 @@ class Branch:
             for layer, kept in zip(self._layers, before, strict=True):
                 layer.own = kept
             raise
-        self._tree = tree
+        self.tree = tree
         return logits
 
     def _mask(self, tree: Tree, first: int) -> "Tensor | dict[str, Tensor]":

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.decoding import Decoding, Path
 from facevalue.models.hf.options import OPEN, OptionReader, Step
 from facevalue.models.hf.token_sampling import distribution, log_probabilities
@@ -60,7 +59,7 @@ class Scored:
     """One question to be scored: a member by its place in the group, its options as `options.written` gives them."""
 
     member: int
-    reader: OptionReader | ConstrainedReader
+    reader: OptionReader
     written: Sequence[Sequence[Tokens]]
     sampling: Sampling
     prompt_tokens: int

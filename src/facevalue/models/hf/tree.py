@@ -18,7 +18,7 @@ class Tree:
     `parents` has -1 for a node that comes directly after the prefix; a node's position is the prefix's end plus its
     depth.
 
-    >>> tree, paths = Tree.merged([[5, 6], [5, 7, 8]])
+    >>> tree, paths = Tree.empty().grown([(-1, [5, 6]), (-1, [5, 7, 8])])
     >>> tree.ids.tolist(), tree.parents.tolist(), tree.depths.tolist()
     ([5, 6, 7, 8], [-1, 0, 0, 2], [0, 1, 1, 2])
     >>> paths
@@ -30,17 +30,10 @@ class Tree:
     depths: Ints
 
     @classmethod
-    def of(cls, ids: Iterable[int], parents: Iterable[int]) -> Self:
-        """Build a tree from its nodes and their parents."""
+    def empty(cls) -> Self:
+        """Return a tree without nodes."""
         none = np.zeros(0, dtype=np.int64)
-        return cls(none, none, none).extended(
-            np.array(list(ids), dtype=np.int64), np.array(list(parents), dtype=np.int64)
-        )
-
-    @classmethod
-    def merged(cls, branches: Iterable[Sequence[int]]) -> tuple[Self, list[list[int]]]:
-        """Build a tree from branches of token ids, as `grown` does."""
-        return cls.of((), ()).grown((-1, branch) for branch in branches)
+        return cls(none, none, none)
 
     def grown(self, branches: Iterable[tuple[int, Sequence[int]]]) -> tuple[Self, list[list[int]]]:
         """Return the tree with new branches, each from a node (-1: the prefix), and the new nodes of each.

@@ -59,7 +59,7 @@ class Weighed:
     """One question whose options are weighed; `probs` and `undecided`, as of `scoring.Score`, when `weigh` is done."""
 
     prompt: tuple[int, ...]
-    reader: OptionReader | ConstrainedReader
+    reader: OptionReader
     sampling: Sampling
     probs: Doubles = field(init=False)
     undecided: float = 0.0

@@ -71,3 +71,9 @@ def nested(svg_text: str, x: float, y: float, size: float, prefix: str) -> str:
     clear = _BACKGROUND.match(found[2])
     inner = f'{clear[1]} fill-opacity="0"/>{found[2][clear.end() :]}' if clear else found[2]
     return f'<svg{attributes} x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}">{renamed(inner, prefix)}</svg>'
+
+
+def on_white(svg_text: str, size: int = GRID) -> str:
+    """Return a document as a picture of its own, so many units wide and high, on white."""
+    white = f'<rect x="0" y="0" width="{size}" height="{size}" fill="#ffffff"/>'
+    return document(white + nested(svg_text, 0, 0, size, "p-"), size)

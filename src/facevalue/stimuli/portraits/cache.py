@@ -5,6 +5,7 @@ import struct
 import tempfile
 import zlib
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 from facevalue.errors import DataError
@@ -66,30 +67,36 @@ class PortraitCache:
         """Return where a picture is or would be kept; None without a folder."""
         if self.folder is None:
             return None
-        name = key(identity, change, framing, self.size)
-        return self.folder / name[:2] / f"{name}.png"
+        return self._path(self.folder, key(identity, change, framing, self.size))
+
+    @staticmethod
+    def _path(folder: Path, name: str) -> Path:
+        return folder / name[:2] / f"{name}.png"
 
     def get(self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> bytes:
-        """Return a picture as PNG, drawing it if it is not there whole."""
-        path = self.path(identity, change, framing)
-        if path is None:
-            return self._remembered(identity, change, framing)
+        """Return a portrait as PNG, drawing it if it is not there whole."""
+        name = key(identity, change, framing, self.size)
+        return self.picture(name, lambda: png(svg(identity, change, framing), self.size))
+
+    def picture(self, name: str, draw: Callable[[], bytes]) -> bytes:
+        """Return the PNG of any picture that is named by all it depends on, drawing it if it is not there whole."""
+        if self.folder is None:
+            return self._remembered(name, draw)
+        path = self._path(self.folder, name)
         try:
             data = path.read_bytes()
         except FileNotFoundError:
             data = b""
         except OSError as error:
             raise self._refusal(path, error) from error
-        if is_whole(data, self.size):
-            return data
-        data = png(svg(identity, change, framing), self.size)
-        self._write(path, data)
+        if not is_whole(data, self.size):
+            data = draw()
+            self._write(path, data)
         return data
 
-    def _remembered(self, identity: Identity, change: tuple[str, str] | None, framing: str | None) -> bytes:
-        name = key(identity, change, framing, self.size)
+    def _remembered(self, name: str, draw: Callable[[], bytes]) -> bytes:
         if name not in self._memory:
-            self._memory[name] = png(svg(identity, change, framing), self.size)
+            self._memory[name] = draw()
             while len(self._memory) > max(1, self._keep):
                 self._memory.popitem(last=False)
         self._memory.move_to_end(name)

@@ -9,6 +9,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.settings import names, whole
 from facevalue.protocol.study import LeftOut
+from facevalue.stimuli import drawn_identities
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.chosen import levels, narrowed
 from facevalue.stimuli.columns import Column
@@ -17,6 +18,7 @@ from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
 from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
 from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
@@ -264,19 +266,19 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
         raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
     if options["pictures"] == "none" or chosen.shown == ("text",):
         return Pictures(everyone(chosen) if manifest is None else manifest, chosen)
-    frame, left_out = _drawn(chosen, DrawnPeople(), count)
+    frame, left_out = _drawn(chosen, count)
     if not frame.height:
         nothing = f"Nothing of {', '.join(chosen.dimensions)} is drawn: {left_out[0].why} {_ELSE}"
         return Pictures(everyone(chosen), chosen, None, left_out, nothing)
     return Pictures(frame if manifest is None else manifest, chosen, None, left_out)
 
 
-def _drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The pictures of so many people that FaceValue can draw, and what of the paper's it cannot."""
     rows: list[tuple[str, str, str]] = []
     missing: dict[tuple[str, str], dict[str, None]] = {}
     for gender, dimension, name in _wanted(chosen):
-        why = people.left_out(gender, dimension).get(name)
+        why = drawn_identities.left_out(gender, dimension).get(name)
         if why is None:
             rows.append((gender, dimension, name))
         else:
@@ -289,7 +291,7 @@ def _drawn(chosen: Selection, people: DrawnPeople, count: int) -> tuple[pl.DataF
     done: list[str] = []
     lost: dict[str, list[str]] = {}
     for activity in activities():
-        why = people.activities_left_out.get(activity.name)
+        why = NOT_DRAWN.get(activity.name)
         if activity.name not in (chosen.activities or (activity.name,)):
             continue
         if why is None:
