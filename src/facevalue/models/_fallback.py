@@ -74,6 +74,14 @@ def instead(reason: str, read: Response, drawn: Response) -> Response:
     )
 
 
+def unfollowed(on: float, share: float) -> str:
+    """Say why probabilities of options, `on` all together, are not believed where a share of replies was undecided."""
+    return (
+        f"Drawn, not read: {share:.1%} of the probability is on replies that were not followed until they "
+        f"were decided ({on:.1%} is on the options, {max(0.0, 1 - on - share):.1%} on others)."
+    )
+
+
 def _reason(mass: OptionMass) -> str:
     on = sum(mass.probs)
     return (

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Any
 
 from facevalue.errors import UnknownNameError
 
@@ -30,16 +31,15 @@ class Look:
     genders: tuple[str, ...] = GENDERS
 
 
+def _look(entry: Mapping[str, Any]) -> Look:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    return Look(**values)
+
+
 _TABLES = tomllib.loads(files(__package__).joinpath("drawn_identities.toml").read_text(encoding="utf-8"))
 
 LOOKS: Mapping[str, Mapping[str, Look]] = MappingProxyType(
-    {
-        dimension: {
-            name: Look(**{key: tuple(value) if isinstance(value, list) else value for key, value in look.items()})
-            for name, look in looks.items()
-        }
-        for dimension, looks in _TABLES["looks"].items()
-    }
+    {dimension: {name: _look(entry) for name, entry in looks.items()} for dimension, looks in _TABLES["looks"].items()}
 )
 """What is drawn: per dimension, in the order of Table 6, the look of each identity."""
 

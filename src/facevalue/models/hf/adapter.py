@@ -10,7 +10,7 @@ import numpy as np
 
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.models._fallback import MOST_UNSEEN, instead
+from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, neighbours
 from facevalue.models.hf.calls import Rejected
@@ -135,7 +135,7 @@ class HFModel:
         for at, score, seconds in self.engine.score(pictures, questions, samplings, held):
             response = _response(batch[exact[at]], score, seconds)
             if isinstance(score, Score) and score.undecided > MOST_UNSEEN:
-                read[exact[at]] = response, _reason(score)
+                read[exact[at]] = response, unfollowed(sum(score.probs), score.undecided)
             else:
                 yield exact[at], response
         drawn = [*free, *read]
@@ -147,15 +147,6 @@ class HFModel:
                 before, reason = read[number]
                 response = instead(reason, before, response)
             yield number, response
-
-
-def _reason(score: Score) -> str:
-    """Say why a question's probabilities are not believed, as `facevalue.models._fallback` does."""
-    on = sum(score.probs)
-    return (
-        f"Drawn, not read: {score.undecided:.1%} of the probability is on replies that were not followed until they "
-        f"were decided ({on:.1%} is on the options, {max(0.0, 1 - on - score.undecided):.1%} on others)."
-    )
 
 
 def _response(request: Request, made: Score | Reply | Failed, seconds: float) -> Response:

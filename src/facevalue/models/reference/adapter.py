@@ -18,7 +18,7 @@ import PIL.Image
 
 from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.models._fallback import MOST_UNSEEN, instead
+from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, neighbours
 from facevalue.models.hf.constrained import ConstrainedReader
@@ -233,7 +233,7 @@ class ReferenceModel:
             if weighed.undecided <= MOST_UNSEEN:
                 out.append(response)
                 continue
-            read[len(drawn)] = response, _reason(weighed)
+            read[len(drawn)] = response, unfollowed(float(weighed.probs.sum()), weighed.undecided)
             drawn.append((request, weighed.reader if isinstance(weighed.reader, ConstrainedReader) else None))
         for number, response in enumerate(self._drawn(branches, prefix, drawn)):
             if number in read:
@@ -312,15 +312,6 @@ def _refused(request: Request) -> Response:
         probs = tuple(0.0 for _ in request.question.options)
         return Response(request.trial, request.repeat, Status.OK, None, probs)
     return Response(request.trial, request.repeat, Status.OK, REFUSAL)
-
-
-def _reason(weighed: Weighed) -> str:
-    """Say why a question's probabilities are not believed, as `facevalue.models._fallback` does."""
-    on = float(weighed.probs.sum())
-    return (
-        f"Drawn, not read: {weighed.undecided:.1%} of the probability is on replies that were not followed until they "
-        f"were decided ({on:.1%} is on the options, {max(0.0, 1 - on - weighed.undecided):.1%} on others)."
-    )
 
 
 def _uniforms(requests: Sequence[Request]) -> Iterator[npt.NDArray[np.float64]]:
