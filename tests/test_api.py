@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
+from facevalue.protocol.settings import Setting, typed
 from facevalue.runs import notebook_progress
 from facevalue.runs.progress import SilentProgress, Snapshot
 from tests.runs.tiny import TinyModel, mixed, say, tiny_study
@@ -162,9 +163,10 @@ def test_a_wrong_setting_is_one_sentence(settings: dict[str, Any], says: str) ->
 
 
 def test_settings_may_be_lists_texts_numbers_and_paths(tmp_path: Path) -> None:
-    one = fv.study("stylisticbias", faces=4, attributes="eyewear, tattoos", temperature=0, root=tmp_path)
-    two = fv.study("stylisticbias", faces="4", attributes=("eyewear", "tattoos"), temperature=0.0, root=str(tmp_path))
+    one = fv.study("stylisticbias", faces=4, attributes="eyewear, tattoos", temperature=0)
+    two = fv.study("stylisticbias", faces="4", attributes=("eyewear", "tattoos"), temperature=0.0)
     assert one.settings == two.settings
+    assert typed(Setting("root", "Where pictures lie.", ""), tmp_path) == str(tmp_path)
 
 
 def test_an_unknown_study_or_model_is_said_with_the_nearest() -> None:

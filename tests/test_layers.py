@@ -30,6 +30,7 @@ ORDER = (
     {"report"},
     {"api"},
     {"cli"},
+    {"__main__"},
 )
 LAYER = {name: level for level, names in enumerate(ORDER) for name in names}
 HEAVY = {"torch", "transformers", "vllm", "ray", "diffusers", "accelerate"}

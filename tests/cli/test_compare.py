@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -17,7 +18,6 @@ from facevalue.cli.compare import show
 from facevalue.measures.estimates import schema
 from facevalue.runs import compare
 from facevalue.runs.compare import Agreement
-from facevalue.runs.stored import StoredRun
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
 from facevalue.studies.vignette.protocol import COMPARED
@@ -70,9 +70,12 @@ def estimates(activities: int = 2, shift: float = 0.0, **more: Any) -> pl.DataFr
 def runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders named real and drawn stand for two runs that were measured."""
     tables = {"real": estimates(), "drawn": estimates(shift=-40.0)}
-    monkeypatch.setattr(StoredRun, "open", classmethod(lambda cls, folder: folder))
+    named = {name: SimpleNamespace(folder=Path(name), facts=SimpleNamespace(name="")) for name in tables}
+    monkeypatch.setattr(command, "open_named", named.get)
     monkeypatch.setattr(
-        command, "compare_runs", lambda a, b: compared_tables(tables[a.name], tables[b.name], notes=["A note."])
+        command,
+        "compare_runs",
+        lambda a, b: compared_tables(tables[a.folder.name], tables[b.folder.name], notes=["A note."]),
     )
 
 

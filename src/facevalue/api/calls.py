@@ -1,6 +1,7 @@
 """Functions of the Python API: study, model, run, open_run, compare."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from facevalue import studies
 from facevalue.api.run import Run
 from facevalue.api.study import Study
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models.base import Model, ModelOptions
+from facevalue.models.base import EFFORTS, Model, ModelOptions
 from facevalue.models.registry import load
 from facevalue.prompts.interventions import Intervention
 from facevalue.protocol.protocol import Protocol
@@ -74,6 +75,9 @@ def model(
     device: str | None = None,
     threads: int | None = None,
     compile: bool = False,
+    max_tokens: int | None = None,
+    reasoning_effort: str | None = None,
+    reasoning_tokens: int | None = None,
 ) -> Model:
     """Load a model, or reach one.
 
@@ -87,6 +91,11 @@ def model(
         budgets of requests and tokens a minute.
     dtype, device, threads, compile:
         How to load a model on this machine (hf/).
+    max_tokens:
+        Longest reply of a server's model, what it thinks not counted; the study's own limit by default.
+    reasoning_effort, reasoning_tokens:
+        How much such a model is to think before it replies ("none", "minimal", "low", "medium", "high", "xhigh"), and
+        how many tokens it may spend on that.
 
     Raises
     ------
@@ -101,7 +110,13 @@ def model(
     >>> fv.model("sim/default").capabilities.probabilities
     'full'
     """
-    return load(spec, ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile))
+    if reasoning_effort is not None and reasoning_effort not in EFFORTS:
+        raise UnknownNameError("reasoning effort", reasoning_effort, EFFORTS)
+    reach = ModelOptions(concurrency, timeout, retries, rpm, tpm, dtype, device, threads, compile)
+    return load(
+        spec,
+        replace(reach, max_tokens=max_tokens, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
+    )
 
 
 def run(
@@ -116,6 +131,9 @@ def run(
     preregister: str | PathLike[str] | None = None,
     price_in: float | None = None,
     price_out: float | None = None,
+    max_cost: float | None = None,
+    max_invalid: float | None = None,
+    name: str | None = None,
     progress: bool | Progress = True,
 ) -> Run:
     """Ask a model, or go on where an earlier run stopped: the same call with the same folder resumes.
@@ -139,6 +157,12 @@ def run(
         A TOML file that declares families of tests and margins before the run.
     price_in, price_out:
         Price of a million tokens of prompts and of replies, in any currency.
+    max_cost:
+        Stop when the run, earlier calls included, has cost this much; needs both prices. `Run.summary.stopped` says so.
+    max_invalid:
+        Stop if more than this share of the first 200 or more replies have no valid answer.
+    name:
+        What the run is called beside others, such as "before"; the model's name by default. No answer hangs on it.
     progress:
         Whether to show how far it is, or where to report it.
 
@@ -159,16 +183,27 @@ def run(
     Run('runs/mine', study='stylisticbias', model='sim/default', answered=600, requests=600)
     """
     asked = study if isinstance(study, Study) else _study(study)
-    name = model if isinstance(model, str) else _checked(model).name
-    settings = RunSettings(sample=sample, seed=seed, exact=exact, price_in=price_in, price_out=price_out)
+    spec = model if isinstance(model, str) else _checked(model).name
+    settings = RunSettings(
+        sample=sample,
+        seed=seed,
+        exact=exact,
+        price_in=price_in,
+        price_out=price_out,
+        max_cost=max_cost,
+        max_invalid=max_invalid,
+        name=name,
+    )
     out, declared = (None if path is None else Path(path) for path in (folder, preregister))
-    prepared = prepare(asked.compiled, name, out, settings, interventions, declared)
+    prepared = prepare(asked.compiled, spec, out, settings, interventions, declared)
     if isinstance(progress, bool):
         progress = for_people() if progress else SilentProgress()
     answering = load(model) if isinstance(model, str) else model
     try:
         if warning := prepared.warning(answering.name):
             progress.note(warning)
+        if cost := prepared.cost():
+            progress.note(cost)
         summary = start(prepared.study, answering, prepared.folder, prepared.settings, progress)
     finally:
         if isinstance(model, str):
@@ -181,7 +216,11 @@ def run(
 
 
 def open_run(
-    folder: str | PathLike[str], *, pictures: str | PathLike[str] | None = None, protocol: Protocol | None = None
+    folder: str | PathLike[str],
+    *,
+    pictures: str | PathLike[str] | None = None,
+    protocol: Protocol | None = None,
+    name: str | None = None,
 ) -> Run:
     """Open a run folder.
 
@@ -193,6 +232,8 @@ def open_run(
         The folder with the user's own pictures. A run folder may come from a stranger: the one it names is not read.
     protocol:
         What it is a run of, if that is neither published nor registered.
+    name:
+        What to call it beside others; its own name or its model's by default.
 
     Raises
     ------
@@ -205,7 +246,8 @@ def open_run(
     >>> fv.open_run("runs/first").complete
     True
     """
-    return Run(StoredRun.open(Path(folder), pictures=None if pictures is None else Path(pictures), protocol=protocol))
+    found = StoredRun.open(Path(folder), pictures=None if pictures is None else Path(pictures), protocol=protocol)
+    return Run(found if name is None else found.called(name))
 
 
 def compare(first: Run | str | PathLike[str], second: Run | str | PathLike[str]) -> Agreement:
@@ -219,7 +261,7 @@ def compare(first: Run | str | PathLike[str], second: Run | str | PathLike[str])
     Examples
     --------
     >>> import facevalue as fv
-    >>> study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", people=2, pairs=2)
+    >>> study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", people=2)
     >>> one = fv.run(study, "sim/default", "runs/one", sample=200, progress=False)
     >>> two = fv.run(study, "sim/default", "runs/two", sample=200, seed=1, progress=False)
     >>> fv.compare(one, two).overall.columns[:3]

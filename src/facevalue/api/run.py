@@ -76,7 +76,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether every request has been asked; errors may be among the replies.
+        """Whether every request has a reply; those that failed have none, and the same call asks them again.
 
         Examples
         --------
@@ -84,7 +84,7 @@ class Run:
         >>> fv.open_run("runs/first").complete
         True
         """
-        return self.stored.facts.end is not None
+        return self.stored.facts.end is not None and not self.stored.facts.counts.errors
 
     def answers(self, limit: int | None = None) -> pl.DataFrame:
         """Every reply that counts, with its factors, verbatim text or probabilities, and what it meant.

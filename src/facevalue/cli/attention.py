@@ -140,7 +140,7 @@ def _numbers(text: str, run: StoredRun) -> list[int]:
 
 def _path(model: str | None, run: StoredRun) -> str:
     """Return where the model's weights are."""
-    spec = model or run.model
+    spec = model or run.facts.model
     if spec.startswith(_LOCAL) and spec != _LOCAL:
         return spec.removeprefix(_LOCAL)
     if model is not None:

@@ -11,13 +11,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from facevalue.cli.results import open_named
 from facevalue.csv_text import write_csv
 from facevalue.runs.compare import Agreement, compare_runs
-from facevalue.runs.stored import StoredRun
 from facevalue.store.files import write_whole
 from facevalue.terminal import terminal
 
-_FOLDER = click.Path(path_type=Path)
 _TITLES = {
     "mean_signed_delta": "mean delta",
     "mean_absolute_error": "mean |delta|",
@@ -31,13 +30,13 @@ _NAMED = 5
 
 
 @click.command()
-@click.argument("first", type=_FOLDER)
-@click.argument("second", type=_FOLDER)
+@click.argument("first", metavar="[LABEL=]FIRST")
+@click.argument("second", metavar="[LABEL=]SECOND")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, every cell included.")
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write every cell here, as a .csv file."
 )
-def compare(first: Path, second: Path, as_json: bool, out: Path | None) -> None:
+def compare(first: str, second: str, as_json: bool, out: Path | None) -> None:
     """Compare two runs cell by cell: SECOND minus FIRST, by the measure that their study declares.
 
     The runs are of one study; their pictures may differ (photographs and drawn or generated pictures), or their models.
@@ -45,7 +44,8 @@ def compare(first: Path, second: Path, as_json: bool, out: Path | None) -> None:
     """
     if out is not None and out.suffix != ".csv":
         raise click.UsageError(f"{out.name} is not a .csv file.")
-    found = compare_runs(StoredRun.open(first), StoredRun.open(second))
+    one, two = open_named(first), open_named(second)
+    found = compare_runs(one, two)
     if out is not None:
         buffer = io.BytesIO()
         write_csv(found.matched.cells, buffer)
@@ -53,7 +53,7 @@ def compare(first: Path, second: Path, as_json: bool, out: Path | None) -> None:
     if as_json:
         click.echo(json.dumps(found.json(), indent=2))
         return
-    show(found, terminal(), (first.name, second.name))
+    show(found, terminal(), (one.facts.name or one.folder.name, two.facts.name or two.folder.name))
 
 
 def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:

@@ -26,15 +26,7 @@ def example(command: str) -> str:
 
 
 def offered(study: str, command: str, what: str) -> Protocol:
-    """Look up a study that must offer a command.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such study.
-    UsageError
-        It does not offer the command; names those that do.
-    """
+    """Look up a study that must offer a command."""
     found = studies.protocol(study)
     if command not in found.extras.commands:
         raise click.UsageError(lacking(found.name, command, what))

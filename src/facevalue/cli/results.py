@@ -26,18 +26,19 @@ PICTURES = click.option(
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=_FOLDER)
+@click.argument("runs", nargs=-1, required=True, metavar="[LABEL=]RUN...")
 @click.option(
     "--to", type=click.Path(path_type=Path, dir_okay=False), help="Also write the estimates here (.csv, .parquet)."
 )
 @click.option("--explain", metavar="MEASURE", help="Explain a measure: equation, unit, source.")
 @_MARGIN
-def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin: tuple[str, ...]) -> int:
+def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin: tuple[str, ...]) -> int:
     """Estimate from the answers in RUNS: every measure with n, interval and method.
 
+    LABEL=RUN calls a run by another name, so that two runs of one model stand side by side: before=RUN1 after=RUN2.
     The estimates of a single run are kept in its folder as estimates.parquet.
     """
-    opened = [StoredRun.open(folder) for folder in runs]
+    opened = [open_named(run) for run in runs]
     if explain is not None:
         _explain(opened[0].measures, explain)
         return 0
@@ -59,6 +60,14 @@ def measure(runs: tuple[Path, ...], to: Path | None, explain: str | None, margin
         if (tally := tallies[str(run.folder)]).failed:
             say(f"! {run.folder}: {failures_of(run.folder, tally.failed, tally.asked)}")
     return _status(tallies)
+
+
+def open_named(text: str, pictures: Path | None = None) -> StoredRun:
+    """Open RUN, or LABEL=RUN by that name."""
+    label, given, folder = text.partition("=")
+    if not given or Path(text).exists():
+        return StoredRun.open(Path(text), pictures=pictures)
+    return StoredRun.open(Path(folder), pictures=pictures).called(label)
 
 
 def _status(tallies: Mapping[str, Tally]) -> int:
@@ -85,7 +94,7 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=_FOLDER)
+@click.argument("runs", nargs=-1, required=True, metavar="[LABEL=]RUN...")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -95,17 +104,18 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 @_MARGIN
 @PICTURES
 def report(
-    runs: tuple[Path, ...], out: Path | None, data: Path | None, margin: tuple[str, ...], pictures: Path | None
+    runs: tuple[str, ...], out: Path | None, data: Path | None, margin: tuple[str, ...], pictures: Path | None
 ) -> int:
     """Write the report of RUNS as one HTML file that needs no network.
 
-    With several runs of one study, models are compared. Runs of one model that ask different parts of it are put
-    together. Ratings of statements (`facevalue questionnaire`) are shown beside what they are about.
+    With several runs of one study, models are compared; LABEL=RUN calls a run by another name (before=RUN1 after=RUN2).
+    Runs of one model that ask different parts of it are put together. Ratings of statements (`facevalue questionnaire`)
+    are shown beside what they are about.
     """
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no common folder: use --out FILE.")
-    opened = [StoredRun.open(folder, pictures=pictures) for folder in runs]
-    return write_report(opened, out or runs[0] / "report.html", _margins(margin), data)
+    opened = [open_named(run, pictures) for run in runs]
+    return write_report(opened, out or opened[0].folder / "report.html", _margins(margin), data)
 
 
 def write_report(
@@ -125,7 +135,9 @@ def write_report(
 
 @click.command()
 @click.argument("run", type=_FOLDER)
-@click.option("--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet or .csv file.")
+@click.option(
+    "--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet, .csv or .jsonl file."
+)
 def export(run: Path, to: Path) -> None:
     """Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer."""
     from facevalue.runs.export import export as write_table  # noqa: PLC0415

@@ -6,10 +6,11 @@ from typing import Any
 import click
 from rich.console import Console
 
+from facevalue.cli.log_file import logged
 from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.study_command import StudyGroup
 from facevalue.models import Model, load
-from facevalue.models.base import ModelOptions
+from facevalue.models.base import EFFORTS, ModelOptions
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import RichProgress, RunSettings, RunSummary
 from facevalue.runs import run as start
@@ -20,6 +21,7 @@ from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 INTERRUPTED = 130
+_OF_RUN = ("sample", "seed", "exact", "price_in", "price_out", "max_cost", "max_invalid", "name")
 
 
 def _run(
@@ -27,39 +29,35 @@ def _run(
     options: dict[str, OptionValue],
     model: str,
     out: Path | None,
-    sample: int | None,
-    seed: int,
-    exact: bool,
-    price_in: float | None,
-    price_out: float | None,
     preregister: Path | None,
     interventions: tuple[str, ...],
-    **reach: Any,
+    log: Path | None,
+    **given: Any,
 ) -> int:
-    settings = RunSettings(sample=sample, seed=seed, exact=exact, price_in=price_in, price_out=price_out)
-    prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
-    asked = load(model, ModelOptions(**reach))
-    try:
-        return execute(prepared, asked)
-    finally:
-        asked.close()
+    settings = RunSettings(**{name: given.pop(name) for name in _OF_RUN})
+    with logged(log):
+        prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
+        asked = load(model, ModelOptions(**given))
+        try:
+            return execute(prepared, asked)
+        finally:
+            asked.close()
 
 
 def execute(run: Prepared, model: Model) -> int:
-    """Run, and say in a few lines how it went.
-
-    Returns
-    -------
-    Exit status: 0 when everything was asked, 1 when nothing valid came back or requests failed, 130 when interrupted.
-    """
+    """Run, and say in a few lines how it went."""
     console = terminal(stderr=True)
     if warning := run.warning(model.name):
-        console.print(warning, style="yellow")
+        _say(console, warning, "yellow")
+    if cost := run.cost():
+        _say(console, cost)
     folder = run.folder
     summary = start(run.study, model, folder, run.settings, RichProgress(console))
     if summary.interrupted:
         console.print("The same command resumes.")
         return INTERRUPTED
+    if summary.stopped:
+        _say(console, "The same command with another limit goes on.", "yellow")
     if summary.errors:
         _say(console, failures(summary.errors, summary.asked, summary.failure), "yellow")
         if summary.errors == summary.requests:
@@ -69,7 +67,7 @@ def execute(run: Prepared, model: Model) -> int:
         _say(console, f"  facevalue export {folder} --to replies.csv", "yellow")
         return 1
     _say(console, f"Report: facevalue report {folder}")
-    return 1 if summary.errors else 0
+    return 1 if summary.errors or summary.stopped else 0
 
 
 def _valid(folder: Path, summary: RunSummary) -> bool:
@@ -100,7 +98,19 @@ run = StudyGroup(
         WITH,
         click.Option(["--preregister"], type=click.Path(path_type=Path, dir_okay=False),
                      help="A TOML file that declares families of tests and margins before the run."),
+        click.Option(["--name"], metavar="LABEL",
+                     help="What to call the run beside others; the model's name by default."),
         *PRICES,
+        click.Option(["--max-cost"], type=click.FloatRange(0, min_open=True),
+                     help="Stop when the run has cost this much, earlier sessions included; needs both prices."),
+        click.Option(["--max-invalid"], type=click.FloatRange(0, 1), metavar="SHARE",
+                     help="Stop if more than this share of the first 200 or more replies have no valid answer."),
+        click.Option(["--max-tokens"], type=click.IntRange(1),
+                     help="Longest reply in tokens, thinking not counted; the study's own limit by default."),
+        click.Option(["--reasoning-effort"], type=click.Choice(EFFORTS),
+                     help="How much the model is to think before it replies; none stops models that can stop."),
+        click.Option(["--reasoning-tokens"], type=click.IntRange(1),
+                     help="Tokens it may spend thinking, besides the reply; 4096 where an effort is given."),
         click.Option(["--concurrency"], type=click.IntRange(1, 1024), default=16, show_default=True,
                      help="Maximum number of requests in flight."),
         click.Option(["--timeout"], type=click.FloatRange(0, min_open=True), default=120.0, show_default=True,
@@ -109,6 +119,8 @@ run = StudyGroup(
                      help="Maximum number of retries of a failed request."),
         click.Option(["--rpm"], type=click.FloatRange(0, min_open=True), help="At most this many requests a minute."),
         click.Option(["--tpm"], type=click.FloatRange(0, min_open=True), help="At most this many tokens a minute."),
+        click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
+                     help="Append to this file what happens and when."),
         click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),
                      help="hf/: number format; the checkpoint's own on a GPU, float32 on a CPU by default."),
         click.Option(["--device"],

@@ -12,20 +12,12 @@ from facevalue.studies import names as study_names
 from facevalue.types import OptionValue
 
 Action = Callable[..., int | None]
+_OF_STUDIES = {"max_tokens"}
+"""Options that give way to a study's own setting of that name."""
 
 
 class StudyGroup(click.Group):
-    """One subcommand per study, with the study's settings as options beside those of the action.
-
-    Parameters
-    ----------
-    name, help:
-        Of the command.
-    action:
-        Called with the protocol, its settings as a dictionary, and the common options.
-    common:
-        Options that the action takes whatever the study.
-    """
+    """One subcommand per study, with the study's settings as options beside those of the action."""
 
     def __init__(self, name: str, action: Action, common: Sequence[click.Parameter], help: str) -> None:
         super().__init__(name, help=help, subcommand_metavar="STUDY [OPTIONS]")
@@ -47,7 +39,8 @@ class StudyGroup(click.Group):
         """Make the study's command."""
         study = protocol(cmd_name)
         names = {setting.name for setting in study.settings}
-        options = {option.lstrip("-").replace("-", "_") for param in self._common for option in param.opts}
+        common = [param for param in self._common if param.name not in names & _OF_STUDIES]
+        options = {option.lstrip("-").replace("-", "_") for param in common for option in param.opts}
         if taken := sorted(names & options):
             raise DataError(f"No factor can be called {taken[0]!r}: {self.name} has an option --{taken[0]}. Rename it.")
 
@@ -55,7 +48,7 @@ class StudyGroup(click.Group):
             options: dict[str, OptionValue] = {name: values.pop(name) for name in names}
             return self._action(study, options, **values)
 
-        params = [*self._common, *(_option(setting) for setting in study.settings)]
+        params = [*common, *(_option(setting) for setting in study.settings)]
         return click.Command(cmd_name, params=params, callback=callback, help=f"{self.help}\n\n{study.title}")
 
 

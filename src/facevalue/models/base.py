@@ -1,6 +1,6 @@
 """Interface of models: the one through which every model is asked."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Literal, Protocol, runtime_checkable
@@ -97,6 +97,10 @@ class Model(Protocol):
         ...
 
 
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+"""What servers take for `reasoning_effort`; each takes some of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """How to reach a server, or to load a model of this machine.
@@ -157,6 +161,15 @@ class Expecting(Protocol):
 
     def expect(self, sampling: Sampling) -> None:
         """Say how the run's replies are drawn, before `capabilities` and `settings` are looked at."""
+        ...
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A model that answers some kinds of questions alone."""
+
+    def unfit(self, requests: Sequence[Request]) -> str:
+        """Why it can answer none of these, and what it can answer; empty if it answers any."""
         ...
 
 

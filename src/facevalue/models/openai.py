@@ -1,5 +1,6 @@
 """OpenAI-compatible servers: any that speaks the chat-completions protocol."""
 
+import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.thinking import THOUGHT
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
+_LOG = logging.getLogger(__name__)
 _PATH = "/chat/completions"
 _OUTAGE = 20
 """So many requests failing for good in a row are an outage, which ends the run so that it can be resumed."""
@@ -266,6 +268,7 @@ class OpenAIModel:
                 final = not failure.transient or (probing and failure.status in _INABILITY and retry >= _HICCUPS)
                 if final or retry >= self._options.retries:
                     raise
+                _LOG.info("Trial %d, repeat %d is tried again: %s", request.trial, request.repeat, failure.text)
                 await self._waits.sleep(self._waits.before(retry, failure.retry_after))
                 retry += 1
                 continue

@@ -50,6 +50,8 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")
+    if kind in KINDS and kind != "openai":
+        _check_served(spec, options)
     if kind == "hf" and name and "," in (options.device or ""):
         from facevalue.models.hf.devices import HFDevices  # noqa: PLC0415
 
@@ -96,6 +98,16 @@ def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:
         raise plugin.wrong(f"makes no models: it is of type {type(factory).__name__}")
     model: Model = factory(spec, options)
     return model
+
+
+def _check_served(spec: str, options: ModelOptions) -> None:
+    """Refuse what only a model behind a server can be told."""
+    given = [
+        name for name in ("max_tokens", "reasoning_effort", "reasoning_tokens") if getattr(options, name) is not None
+    ]
+    if given:
+        said = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ModelError(f"{said} {'is' if len(given) == 1 else 'are'} for models behind a server; {spec} is none.")
 
 
 def _check_remote(spec: str, options: ModelOptions) -> None:

@@ -10,7 +10,7 @@ from facevalue.types import OptionValue
 
 Options = Mapping[str, OptionValue]
 MOST_SEEDS = 80
-HOTTEST = 100.0
+HOTTEST = 2.0
 _FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 
 
@@ -142,7 +142,7 @@ def temperature(options: Options, name: str = "temperature") -> float:
     """A sampling temperature; 0 is greedy."""
     value = options[name]
     if isinstance(value, (list, str)) or not 0 <= float(value) <= HOTTEST:
-        raise DataError(f"The {name.replace('_', ' ')} is {value}: it must be 0 (greedy) or more.")
+        raise SettingError(f"The {name.replace('_', ' ')} is {value}: it must be between 0 (greedy) and {HOTTEST:g}.")
     return float(value)
 
 

@@ -94,7 +94,7 @@ def kind_card(kind: Kind, own: Mapping[str, str] | None = None) -> Card:
 
 def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
     """For models whose bias was planted: that they stand for no other model."""
-    names = [run.model for run in runs]
+    names = list(dict.fromkeys(run.asked_model or run.model for run in runs))
     reference = [name for name in names if name.split("/")[0] == "reference"]
     simulated = [name for name in names if name.startswith("sim/")]
     out = []

@@ -71,8 +71,9 @@ def _facts(run: StoredRun, tally: Tally) -> RunFacts:
     declared = run.declared()
     return RunFacts(
         model=run.model,
+        asked_model=facts.model,
         folder=run.folder.name,
-        settings=dict(facts.model_settings),
+        settings={**({"model": facts.model} if facts.name else {}), **facts.model_settings},
         sampling=facts.sampling,
         seeds=facts.seeds,
         exact=facts.exact,

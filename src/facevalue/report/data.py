@@ -70,7 +70,9 @@ class RunFacts:
     Attributes
     ----------
     model:
-        Name as in the estimates' column `model`.
+        Name as in the estimates' column `model`: the run's own, if it has one.
+    asked_model:
+        The model's name, where the run has one of its own; empty if `model` is it.
     folder:
         Name of the run's folder, no path.
     settings:
@@ -108,6 +110,7 @@ class RunFacts:
     """
 
     model: str
+    asked_model: str = ""
     folder: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
     sampling: Sampling | None = None

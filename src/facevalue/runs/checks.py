@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, ModelError, RunError
-from facevalue.models.base import Capabilities, Expecting, Model
+from facevalue.models.base import Capabilities, Expecting, Model, Selective
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import Completion
@@ -15,35 +15,16 @@ from facevalue.runs.trials import Index, TrialNumbers
 from facevalue.stimuli.faults import PicturesError
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored
+from facevalue.types import Request
 
+_KINDS = 16
 _SPOTS = 200
 _MOST = 200_000  # stimuli looked at again; of more, so many evenly spread
 _BATCH = 2**18  # trials
 
 
 def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool, images: bool) -> Capabilities:
-    """Compare what the study needs with what the model can do.
-
-    Parameters
-    ----------
-    study, model:
-        What is asked, and who answers.
-    numbers:
-        Trials of the run.
-    exact:
-        Whether probabilities are wanted.
-    images:
-        Whether to count images; it loads the first stimulus of each block.
-
-    Raises
-    ------
-    ModelError
-        The model gives no probabilities, or takes fewer images than a stimulus shows.
-    RunError
-        Probabilities are wanted of questions that have no options, or the study asks too often.
-    DataError
-        Nothing of the study can be shown.
-    """
+    """Compare what the study needs with what the model can do."""
     check_shown(study)
     if isinstance(model, Expecting):
         model.expect(study.sampling)
@@ -74,34 +55,34 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
                     f"{study.name} shows {_images(shown)} in one request (block {levels['block']!r}); {model.name} "
                     f"takes {_images(can.images_per_request) if can.images_per_request else 'none'}."
                 )
+    if isinstance(model, Selective) and (why := model.unfit(_looked_at(study, numbers, firsts))):
+        raise ModelError(why)
     return can
 
 
-def check_shown(study: Study) -> None:
-    """Refuse a study of which nothing can be shown: it can be planned alone.
+def _looked_at(study: Study, numbers: TrialNumbers, firsts: Index) -> list[Request]:
+    """A few requests of all kinds: the first of each block, and some from the whole run."""
+    spread = numbers.take(np.linspace(0, numbers.size - 1, _KINDS).astype(np.int64)) if numbers.size else firsts
+    trials = np.unique(np.concatenate([firsts[:_KINDS], spread]))
+    frame = study.design.trials(trials)
+    rows = frame.select(stimulus_columns(study)).to_dicts()
+    shown = [
+        study.source.stimulus(*one) for one in zip(study.design.stimulus_numbers(trials).tolist(), rows, strict=True)
+    ]
+    return [
+        Request(trial, 0, study.seeds[0], stimulus, question, study.sampling, False, study.constrain)
+        for trial, stimulus, question in zip(trials.tolist(), shown, study.ask(frame), strict=True)
+    ]
 
-    Raises
-    ------
-    DataError
-        Why nothing can be shown.
-    """
+
+def check_shown(study: Study) -> None:
+    """Refuse a study of which nothing can be shown: it can be planned alone."""
     if study.unshown:
         raise DataError(study.unshown)
 
 
 def check_options(study: Study, numbers: TrialNumbers) -> None:
-    """Look whether all questions of an exact run have options; it needs no model.
-
-    Parameters
-    ----------
-    study, numbers:
-        What is asked, and the trials of the run.
-
-    Raises
-    ------
-    RunError
-        Some have none.
-    """
+    """Look whether all questions of an exact run have options; it needs no model."""
     firsts = _first_trials(study, numbers)
     if not firsts.size:
         return
@@ -143,13 +124,7 @@ def _first_trials(study: Study, numbers: TrialNumbers) -> Index:
 
 
 def check_images(study: Study, completion: Completion) -> None:
-    """Let the source look at every stimulus of which something is still to be asked.
-
-    Raises
-    ------
-    PicturesError
-        Names missing and unreadable images, all of them.
-    """
+    """Let the source look at every stimulus of which something is still to be asked; name all that are missing."""
     columns, last = stimulus_columns(study), -1
     problems: dict[str, str] = {}
     for start in range(0, completion.numbers.size, _BATCH):
@@ -177,13 +152,7 @@ def check_pictures(study: Study) -> None:
 
 
 def check_unchanged(study: Study, folder: Path, completion: Completion, asking: RequestBuilder) -> None:
-    """Ask a stored trial of every stimulus, and some besides, again in thought: would the model get to see the same?
-
-    Raises
-    ------
-    RunError
-        An image or a prompt has changed since; the message names a trial.
-    """
+    """Ask a stored trial of every stimulus, and some besides, again in thought: would the model get to see the same?"""
     shown, told = (
         completion.one_each(study.design.stimulus_numbers, _MOST),
         completion.one_each(lambda trial: trial, _SPOTS),
@@ -214,13 +183,7 @@ def check_unchanged(study: Study, folder: Path, completion: Completion, asking: 
 
 
 def check_stimuli_table(study: Study, folder: Path) -> bool:
-    """Compare the study's table of images with the one in the folder; False if there is none yet.
-
-    Raises
-    ------
-    RunError
-        They differ, so that trial numbers could mean other images.
-    """
+    """Compare the study's table of images with the one in the folder; False if there is none yet."""
     path = folder / STIMULI
     if not path.exists():
         return False

@@ -71,22 +71,7 @@ class Agreement:
 
 
 def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreement:
-    """Compare two runs cell by cell, second minus first, by the measure that their study declares.
-
-    Parameters
-    ----------
-    first, second:
-        Runs of one study; their pictures may differ, and so may their models.
-    seed:
-        Of the noise floors.
-
-    Raises
-    ------
-    RunError
-        The runs are one and the same or of different studies, or have no measure in common that can be compared.
-    DataError
-        No cell is in both.
-    """
+    """Compare two runs cell by cell, second minus first, by the measure that their study declares."""
     if first.folder.resolve() == second.folder.resolve():
         raise RunError(f"{first.folder} would be compared with itself: name two runs.")
     if first.study.name != second.study.name:
@@ -106,25 +91,7 @@ def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreemen
 
 
 def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:
-    """Say which measure two runs are compared by, and which labels name its cells.
-
-    Parameters
-    ----------
-    study:
-        Of both runs.
-    tables:
-        Estimates of each run.
-
-    Returns
-    -------
-    The declared measure if both runs have it; else the first with a direction and a standard error of the family that
-    leads both pages, whose cells are compared by all of their labels.
-
-    Raises
-    ------
-    RunError
-        There is none.
-    """
+    """Say which measure two runs are compared by, and which labels name its cells."""
     measures, compared = {one.name: one for one in study.measures}, study.extras.compare
     if compared.measure and all((table["measure"] == compared.measure).any() for table in tables):
         return measures[compared.measure], _named(compared, tables)
@@ -164,8 +131,9 @@ def _own(table: pl.DataFrame, compared: Compared) -> pl.DataFrame:
 def differences(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
     """What else differs between two runs, one sentence each; such differences are part of the deltas."""
     notes = []
-    if first.model != second.model:
-        notes.append(f"The models differ: {first.model} and {second.model}. The deltas are those of models, too.")
+    one, two = first.facts.model, second.facts.model
+    if one != two:
+        notes.append(f"The models differ: {one} and {two}. The deltas are those of models, too.")
     settings: list[Mapping[str, Any]] = [
         {**run.study.options, "sample": run.facts.sample, "sample seed": run.facts.seed, "version": run.study.version}
         for run in (first, second)
@@ -186,24 +154,7 @@ def compare_estimates(
     notes: Sequence[str] = (),
     titles: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Agreement:
-    """Compare a measure in two tables of estimates.
-
-    Parameters
-    ----------
-    first, second:
-        As a study's analysis gives them, of one model each.
-    measure, compared:
-        What is compared, and how; `cells` names labels.
-    seed:
-        Of the noise floors.
-    notes, titles:
-        To go with the comparison.
-
-    Raises
-    ------
-    DataError
-        No cell is in both.
-    """
+    """Compare a measure in two tables of estimates."""
     one, two = _finest(_cells(first, compared), _cells(second, compared), compared)
     matched = match(one, two, compared.cells, compared.within, _scale(measure))
     unit = compared.unit or compared.cells

@@ -30,15 +30,6 @@ class Completion:
 
     The array is one byte per request and, where nothing is stored, not even touched: the system hands out such pages
     only when they are written to. Runs of 10^7 requests need 10 MB at most.
-
-    Parameters
-    ----------
-    numbers:
-        Trials of the run.
-    repeats:
-        Repeats per trial, re-asks not counted.
-    reasks:
-        How often a trial may be asked again.
     """
 
     def __init__(self, numbers: TrialNumbers, repeats: int, reasks: int) -> None:
@@ -60,24 +51,7 @@ class Completion:
         return self.numbers.size * self.repeats
 
     def load(self, folder: Path, facts: RunManifest, invalid: Invalid) -> list[str]:
-        """Enter what a run folder holds; damaged shards are set aside, so that their trials are asked again.
-
-        Parameters
-        ----------
-        folder, facts:
-            The run folder, and what its `run.toml` says.
-        invalid:
-            Says which replies have no valid answer; asked only where that is a reason to ask again.
-
-        Returns
-        -------
-        What was set aside or is missing, as warnings for people.
-
-        Raises
-        ------
-        RunError
-            A shard is of a newer format or another run, or holds trials or repeats that the run doesn't have.
-        """
+        """Enter what a run folder holds; damaged shards are set aside, so that their trials are asked again."""
         paths = shard_paths(folder)
         warnings = [
             f"{name} is listed in {folder / MANIFEST}, but not there: its trials are asked again."
@@ -163,15 +137,7 @@ class Completion:
         return {name: int(total[code]) for name, code in _CODES.items()}
 
     def one_each(self, stimuli: Callable[[Index], Index], most: int) -> tuple[Index, Index]:
-        """One stored request about each stimulus: trials and repeats; always the same.
-
-        Parameters
-        ----------
-        stimuli:
-            From trials to the numbers of their stimuli.
-        most:
-            Of more stimuli than that, so many evenly spread.
-        """
+        """One stored request about each stimulus: trials and repeats; always the same."""
         found: list[tuple[Index, Index, Index]] = []
         start = 0
         for block in self._blocks():

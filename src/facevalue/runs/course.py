@@ -22,17 +22,7 @@ def course_of(runs: Sequence[StoredRun]) -> "Course":
 
 
 def followed(run: StoredRun, tally: Tally, course: "Course", part: int = 0) -> Iterator[pl.DataFrame]:
-    """A run's answers, looked at as they pass.
-
-    Parameters
-    ----------
-    run, tally:
-        As for `answers`.
-    course:
-        What they are followed by.
-    part:
-        Which of the runs of its model it is; units and questions of each are its own.
-    """
+    """A run's answers, looked at as they pass."""
     design, together = run.study.design, run.study.asked_together
     for chunk in answers(run, tally, ("at",)):
         course.take(chunk, units(design, together, chunk["trial"].to_numpy().astype(np.int64)), part)

@@ -41,21 +41,7 @@ def write_estimates(estimates: pl.DataFrame, path: Path) -> None:
 
 
 def read_estimates(path: Path, study: Study, models: Iterable[str] = ()) -> pl.DataFrame:
-    """Read estimates that this or an earlier FaceValue kept.
-
-    Parameters
-    ----------
-    path:
-        The file.
-    study, models:
-        Whose estimates they are: a table of the first version says neither how its labels are called now, nor where
-        the name of a model ends and that of an intervention begins.
-
-    Raises
-    ------
-    RunError
-        The file cannot be read, is of a later version, or holds no estimates of this study.
-    """
+    """Read estimates that this or an earlier FaceValue kept."""
     again = "Take the estimates again with `facevalue measure`."
     try:
         version = read_metadata(path).get(_KEY, "1")

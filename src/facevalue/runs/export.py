@@ -11,7 +11,6 @@ from facevalue.csv_text import write_csv
 from facevalue.errors import RunError
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
-from facevalue.store.files import check_table
 
 _KEPT = ("prompt_tokens", "completion_tokens", "latency_ms", "error")
 
@@ -20,27 +19,12 @@ def export(run: StoredRun, path: Path) -> int:
     """Write the replies that count, one per trial and seed, each with its factors, verbatim text and parsed answer.
 
     Where a reply was asked again, the first valid one counts; `reply` says under which repeat it is stored.
-
-    Parameters
-    ----------
-    run:
-        The run.
-    path:
-        A .parquet or .csv file; it appears when it is whole. In CSV, lists become text.
-
-    Returns
-    -------
-    How many responses were written.
-
-    Raises
-    ------
-    RunError
-        Another ending, or a place that cannot be written.
     """
-    check_table(path)
+    if path.suffix not in _WRITERS:
+        raise RunError(f"{path.name} is not .parquet, .csv or .jsonl: the ending says how to write it.")
     aside = path.with_name(f".{path.name}.part")
     try:
-        rows = _parquet(run, aside) if path.suffix == ".parquet" else _csv(run, aside)
+        rows = _WRITERS[path.suffix](run, aside)
         aside.replace(path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error}") from error
@@ -84,3 +68,15 @@ def _csv(run: StoredRun, path: Path) -> int:
             write_csv(wide, file, header=rows == 0)
             rows += wide.height
     return rows
+
+
+def _jsonl(run: StoredRun, path: Path) -> int:
+    rows = 0
+    with path.open("wb") as file:
+        for chunk in wide_chunks(run):
+            chunk.write_ndjson(file)
+            rows += chunk.height
+    return rows
+
+
+_WRITERS = {".parquet": _parquet, ".csv": _csv, ".jsonl": _jsonl}

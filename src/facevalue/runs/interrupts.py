@@ -15,11 +15,6 @@ class Interrupts:
 
     Outside `draining`, a signal raises KeyboardInterrupt at once. Within, the first one calls back, and a second one,
     or `grace` seconds, raises. Within `shielded`, the exception waits until the end of the block.
-
-    Parameters
-    ----------
-    grace:
-        Seconds between the first signal and the exception.
     """
 
     def __init__(self, grace: float) -> None:

@@ -13,24 +13,13 @@ from facevalue.runs.stored import ROOT, StoredRun, Tally, rebuilt
 if TYPE_CHECKING:
     from facevalue.measures.drift import Course
 
+_NAMES = "To set them side by side, give each a name: before={} after={}, or `--name` when they are run."
 Parts = Mapping[str, Sequence[StoredRun]]
 """The runs of each model, in the order of their parts."""
 
 
 def by_model(runs: Sequence[StoredRun]) -> Parts:
-    """The runs of each model.
-
-    Parameters
-    ----------
-    runs:
-        Of one study. Where the study can be asked in parts (`Study.parts`), there may be several of one model.
-
-    Raises
-    ------
-    RunError
-        The runs are of different studies, samples or settings, two of one model ask the same, or models were asked
-        different parts.
-    """
+    """The runs of each model."""
     first = runs[0]
     out: dict[str, dict[tuple[str, ...], StoredRun]] = {}
     for run in runs:
@@ -68,11 +57,13 @@ def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:
 
 def _refuse_twice(run: StoredRun, other: StoredRun, both: set[str]) -> None:
     if not run.study.parts:
-        raise RunError(f"Two of the runs asked {run.model}: compare runs of different models.")
+        raise RunError(
+            f"{other.folder} and {run.folder} both asked {run.model}. {_NAMES.format(other.folder, run.folder)}"
+        )
     what = ", ".join(sorted(both)) or "every one"
     raise RunError(
         f"{other.folder} and {run.folder} both asked {run.model} about the same {run.study.parts[0]} ({what}): runs of "
-        "one model are put together where each asks another part."
+        f"one model are put together where each asks another part. {_NAMES.format(other.folder, run.folder)}"
     )
 
 
@@ -101,17 +92,7 @@ def study_of(runs: Sequence[StoredRun]) -> Study:
 
 
 def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], course: "Course") -> Iterator[pl.DataFrame]:
-    """Answers of all parts, one part after the other, with the same columns.
-
-    Parameters
-    ----------
-    runs:
-        The runs of one model.
-    tallies:
-        By folder: count what passes.
-    course:
-        Looks at it for drift.
-    """
+    """Answers of all parts, one part after the other, with the same columns."""
     if len(runs) == 1:
         yield from followed(runs[0], tallies[str(runs[0].folder)], course)
         return
@@ -127,24 +108,7 @@ def joined(runs: Sequence[StoredRun], tallies: Mapping[str, Tally], course: "Cou
 def estimate(
     runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None
 ) -> tuple[pl.DataFrame, dict[str, Tally]]:
-    """Take the study's measures on one or several runs of it, and judge them.
-
-    Parameters
-    ----------
-    runs:
-        Of one study, asked the same but for its parts.
-    margins:
-        Largest differences that would not matter, by measure, if chosen after the run.
-
-    Returns
-    -------
-    The estimates, and per run's folder what was counted.
-
-    Raises
-    ------
-    RunError
-        The runs don't go together (`by_model`), or there is nothing to measure.
-    """
+    """Take the study's measures on one or several runs of it, and judge them."""
     first, own = runs[0], by_model(runs)
     tallies = {str(run.folder): Tally() for run in runs}
     if len({run.facts.preregistration for run in runs}) > 1:

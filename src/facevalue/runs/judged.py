@@ -13,12 +13,13 @@ import polars as pl
 from facevalue.answers import NA, parse
 from facevalue.answers.categories import LIMIT, Judge, words
 from facevalue.errors import DataError, RunError
-from facevalue.models.base import Model
+from facevalue.models.base import Expecting, Model
 from facevalue.parquet import read_table
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
+from facevalue.thinking import after_thinking
 from facevalue.types import Option, Question, Request, Response, Sampling, Status
 
 FOLDER = Path("annotations", "judge")
@@ -117,13 +118,7 @@ class Outcome:
 
 
 def read_judgments(folder: Path) -> Judgments | None:
-    """Read what is stored in a run folder; None if nothing is.
-
-    Raises
-    ------
-    RunError
-        A file is damaged, or holds something else.
-    """
+    """Read what is stored in a run folder; None if nothing is."""
     parts = _parts(folder)
     if not parts:
         return None
@@ -146,13 +141,7 @@ def read_judgments(folder: Path) -> Judgments | None:
 
 
 def stored_judge(folder: Path) -> Judge | None:
-    """The judge of a run folder, if one was asked.
-
-    Raises
-    ------
-    RunError
-        As `read_judgments`.
-    """
+    """The judge of a run folder, if one was asked."""
     found = read_judgments(folder)
     return None if found is None else found.judge
 
@@ -162,24 +151,6 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
 
     Whatever ends this, what came is stored, in files that are whole or absent. Failed requests are not stored, so that
     the next call asks them again.
-
-    Parameters
-    ----------
-    folder:
-        The run folder.
-    doubts:
-        All texts that no rule settles.
-    model:
-        The judge.
-
-    Raises
-    ------
-    DataError
-        Another judge was asked about this run.
-    RunError
-        The folder cannot be written, is in use, or holds damaged judgments.
-    ModelError
-        No request can succeed.
     """
     with RunLock(folder):
         before = read_judgments(folder)
@@ -190,6 +161,8 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
         known = dict(before.known) if before else {}
         wanted = [doubt for doubt in sorted(doubts) if (doubt.attribute, doubt.text) not in known]
         found = Outcome(len(doubts) - len(wanted), {})
+        if isinstance(model, Expecting):
+            model.expect(_SAMPLING)
         writer = _Writer(folder, model.name)
         try:
             for response in model.respond(_requests(wanted)):
@@ -251,7 +224,7 @@ def judgment_of(categories: tuple[str, ...], response: Response) -> Judgment:
     >>> judgment_of(("Islam", "Hinduism"), reply._replace(text="Paganism")).verdict
     <ReplyKind.INVENTED: 'invented'>
     """
-    reply = (response.text or "").strip()
+    reply = after_thinking(response.text or "").strip()
     kept = reply[:_REPLY]
     if response.status is Status.REFUSED or not words(reply):
         return Judgment(ReplyKind.DECLINED, None, kept)

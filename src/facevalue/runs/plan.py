@@ -149,21 +149,7 @@ def plan(
     price_in: float | None = None,
     price_out: float | None = None,
 ) -> Plan:
-    """Work out what a run takes.
-
-    Parameters
-    ----------
-    study:
-        What would be run.
-    sample, seed:
-        Requests to sample, and which sample; None for all.
-    exact:
-        Whether probabilities are read, so that each prompt is asked once whatever the number of seeds.
-    image_tokens:
-        Tokens that the model spends on one picture; none where nothing is shown.
-    price_in, price_out:
-        Per million tokens.
-    """
+    """Work out what a run takes."""
     design, repeats = study.design, 1 if exact else study.repeats
     whole = study.protocol or design
     blocks = [(block, _block(block, repeats, study.counted_by)) for block in whole.blocks]

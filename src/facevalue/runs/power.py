@@ -102,26 +102,7 @@ def detection(
     effect: float | None,
     pilot: StoredRun | None,
 ) -> Detection:
-    """Work out what a plan detects.
-
-    Parameters
-    ----------
-    study:
-        What would be run.
-    requests:
-        Requests of the plan.
-    sample, seed, exact:
-        As for the run.
-    effect:
-        Shift to be detected, in the measure's unit; None for the plan's own detectable effect alone.
-    pilot:
-        A run of the same study to take the spread from; the study's stated default otherwise.
-
-    Raises
-    ------
-    DataError
-        The effect is not above zero, or the pilot says nothing of the spread.
-    """
+    """Work out what a plan detects."""
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
     from facevalue.measures.power import family_level  # noqa: PLC0415
 

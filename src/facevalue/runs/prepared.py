@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from facevalue.errors import SettingError
 from facevalue.prompts.interventions import Intervention, chosen
 from facevalue.protocol.study import Study
 from facevalue.runs.checks import check_options, check_shown
+from facevalue.runs.plan import plan
 from facevalue.runs.settings import RunSettings
+from facevalue.runs.stored import checked_name
 from facevalue.runs.trials import TrialNumbers
 from facevalue.store.lock import RunLock
 from facevalue.studies.intervention_trials import intervened
@@ -31,6 +34,23 @@ class Prepared:
             return None
         return f"{requests:,} requests. A pilot is cheaper: a sample of 20,000. Ctrl-C is safe; the same run resumes."
 
+    def cost(self) -> str | None:
+        """What the whole run costs; None where no price is known."""
+        how = self.settings
+        if how.price_in is None and how.price_out is None:
+            return None
+        made = plan(
+            self.study,
+            sample=how.sample,
+            seed=how.seed,
+            exact=how.exact,
+            price_in=how.price_in,
+            price_out=how.price_out,
+        )
+        tokens = f"{made.prompt_tokens:,} tokens in, {made.completion_tokens:,} out, without what a model thinks"
+        limit = "" if how.max_cost is None else f" It stops at {how.max_cost:,.2f}."
+        return f"The whole run costs {made.cost:,.2f}, roughly ({tokens}).{limit}"
+
 
 def prepare(
     study: Study,
@@ -40,21 +60,11 @@ def prepare(
     interventions: Sequence[str | Intervention] = (),
     preregister: Path | None = None,
 ) -> Prepared:
-    """Put a run together, and raise now what would else be said after a model has been loaded, minutes later.
-
-    Parameters
-    ----------
-    study, model:
-        What is asked, and the name of who answers.
-    folder:
-        Where the run goes; `default_folder` by default.
-    settings:
-        How to run it.
-    interventions:
-        Done to every request a second time: names, TOML files or interventions.
-    preregister:
-        A TOML file that declares families of tests and margins before the run.
-    """
+    """Put a run together, and raise now what would else be said after a model has been loaded, minutes later."""
+    if missing := no_price(settings):
+        raise SettingError(missing)
+    if settings.name is not None:
+        settings = replace(settings, name=checked_name(settings.name))
     done = chosen(interventions)
     study = intervened(study, done)
     if preregister is not None:
@@ -62,7 +72,7 @@ def prepare(
 
         declared = read_preregistration(preregister, [m.name for m in study.measures], study.labels, study.renamed)
         settings = replace(settings, preregistration=declared)
-    folder = folder or default_folder(study.name, model, [one.name for one in done])
+    folder = folder or default_folder(study.name, settings.name or model, [one.name for one in done])
     check_shown(study)
     numbers = TrialNumbers(study.design.size)
     if settings.sample is not None:
@@ -73,6 +83,15 @@ def prepare(
         with RunLock(folder):
             pass
     return Prepared(study, folder, settings)
+
+
+def no_price(settings: RunSettings) -> str | None:
+    """What to give where the cost is limited and a price is missing; None where none is."""
+    missing = [name for name in ("price_in", "price_out") if getattr(settings, name) is None]
+    if settings.max_cost is None or not missing:
+        return None
+    given = " and ".join(f"--{name.replace('_', '-')}" for name in missing)
+    return f"--max-cost needs to know what tokens cost: give {given}, the price of a million tokens."
 
 
 def default_folder(study: str, model: str, interventions: Sequence[str] = ()) -> Path:

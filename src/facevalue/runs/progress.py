@@ -85,11 +85,6 @@ class SilentProgress:
 class Meter:
     """Rate over a window of time, so that an old pause or a warm cache does not spoil the estimate.
 
-    Parameters
-    ----------
-    window:
-        Seconds.
-
     Examples
     --------
     >>> meter = Meter(window=30.0)

@@ -22,25 +22,7 @@ _SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int
 
 
 def keep(folder: Path, ratings: pl.DataFrame) -> int:
-    """Keep ratings in a run folder, in place of those that were there.
-
-    Parameters
-    ----------
-    folder:
-        The run folder.
-    ratings:
-        All ratings: `rater`, `item`, `rating`, `duration` (seconds for all that the rater was asked; null, or no such
-        column, if unknown).
-
-    Returns
-    -------
-    How many ratings were there before.
-
-    Raises
-    ------
-    RunError
-        The folder is in use or cannot be written.
-    """
+    """Keep ratings in a run folder, in place of those that were there."""
     with RunLock(folder):
         path = folder / FOLDER / _FILE
         before = _count(path)
@@ -52,13 +34,7 @@ def keep(folder: Path, ratings: pl.DataFrame) -> int:
 
 
 def read_kept(folder: Path) -> pl.DataFrame | None:
-    """Read the ratings of a run folder, as `keep` takes them; None if there are none.
-
-    Raises
-    ------
-    RunError
-        The file is damaged, or holds something else.
-    """
+    """Read the ratings of a run folder, as `keep` takes them; None if there are none."""
     path = folder / FOLDER / _FILE
     if not path.is_file():
         return None
@@ -77,17 +53,7 @@ def read_kept(folder: Path) -> pl.DataFrame | None:
 
 
 def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl.DataFrame, list[str]]:
-    """Add the ratings that lie in the folders of runs, each to the models of its run.
-
-    Returns
-    -------
-    The estimates, and what is to be said: how many ratings count, and which don't.
-
-    Raises
-    ------
-    RunError
-        The ratings of a run are damaged.
-    """
+    """Add the ratings that lie in the folders of runs, each to the models of its run."""
     offer = runs[0].study.extras.questionnaire
     said: list[str] = []
     for run in runs:

@@ -57,15 +57,6 @@ class RequestBuilder:
     """Builds what the trials of one study show and tell.
 
     Stimuli are made one at a time and only when their turn comes; one that two chunks share is made once.
-
-    Parameters
-    ----------
-    study:
-        The study.
-    exact:
-        Whether probabilities are read.
-    asked_of:
-        Hash of the model that is asked (`RunManifest.asked_of`).
     """
 
     def __init__(self, study: Study, exact: bool, asked_of: int = 0) -> None:

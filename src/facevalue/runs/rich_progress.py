@@ -14,13 +14,7 @@ _EVERY = 10.0  # seconds between plain lines
 
 
 class RichProgress:
-    """Reports to standard error, so that standard output stays free for results.
-
-    Parameters
-    ----------
-    console:
-        Where to; standard error by default.
-    """
+    """Reports to standard error, so that standard output stays free for results."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or terminal(stderr=True)
@@ -94,13 +88,8 @@ def described(now: Snapshot) -> str:
 
 def concluded(summary: RunSummary) -> str:
     """What a session did, in one line."""
-    head = (
-        "Interrupted"
-        if summary.interrupted
-        else "Complete"
-        if summary.complete and not summary.errors
-        else "Not complete"
-    )
+    whole = summary.complete and not summary.errors
+    head = "Complete" if whole else "Interrupted" if summary.interrupted else "Not complete"
     parts = [f"{summary.asked:,} asked in {duration(summary.seconds)}"]
     if summary.skipped:
         parts.append(f"{summary.skipped:,} stored before")

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import logging
 import secrets
 import time
 from collections import Counter
@@ -21,9 +22,11 @@ from facevalue.protocol.study import Study
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
 from facevalue.runs.interrupts import Interrupts
+from facevalue.runs.limits import Limits
 from facevalue.runs.progress import Meter, Progress, SilentProgress, Snapshot
 from facevalue.runs.requests import RequestBuilder
 from facevalue.runs.retries import without_answer
+from facevalue.runs.rich_progress import concluded
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stream import RequestStream
 from facevalue.runs.trials import TrialNumbers
@@ -35,7 +38,9 @@ from facevalue.store.manifest import Counts, RunManifest, Session, differences, 
 from facevalue.store.reader import count_drawn
 from facevalue.store.shards import shard_paths
 from facevalue.store.writer import ShardWriter
+from facevalue.types import Status
 
+_LOG = logging.getLogger(__name__)
 _UPDATE = 0.2  # seconds between reports
 _MOST_KINDS = 1_000  # different errors that are counted
 
@@ -47,22 +52,11 @@ def run(
     settings: RunSettings | None = None,
     progress: Progress | None = None,
 ) -> RunSummary:
-    """Run a study on a model, or go on with a run.
+    """Run a study on a model, or go on with a run; the model is not closed.
 
     The same call with the same folder resumes: what is stored as anything but an error is never asked again. Ctrl-C and
     SIGTERM end the run in order (handled where this is called in the main thread): no new requests, a few seconds for
     those on their way, all that came is stored, and the summary says `interrupted`.
-
-    Parameters
-    ----------
-    study, model:
-        What is asked, and who answers. The model is not closed.
-    folder:
-        The run folder; made if there is none.
-    settings:
-        How to run it.
-    progress:
-        Where to report; nowhere by default.
 
     Raises
     ------
@@ -136,6 +130,7 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         sessions=(),
         preregistration=settings.preregistration.sha256 if settings.preregistration else None,
         asked_of=model_hash(model.name, facts),
+        name=settings.name or "",
     )
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
@@ -153,7 +148,7 @@ def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -
         )
     check_stimuli(folder, known)
     check_stimuli_table(study, folder)
-    return known
+    return replace(known, name=settings.name or known.name)
 
 
 def _names(shards: Collection[Path]) -> tuple[str, ...]:
@@ -238,6 +233,8 @@ class _Session:
         self._reported = 0.0
         self._came = 0
         self._began = time.monotonic()
+        self._limits = Limits(settings, completion.prompt_tokens, completion.completion_tokens)
+        self._stopped = ""
 
     def run(self, model: Model, before: RunManifest, signals: Interrupts) -> RunSummary:
         """Ask everything that is open; the run folder is in order whatever ends this."""
@@ -247,9 +244,16 @@ class _Session:
         self._list(shard_paths(self._folder))
         self._progress.start(self._skipped, self._skipped + self._stream.planned)
         for note in model.notes if isinstance(model, Noting) else ():
-            self._progress.note(note)
+            self._note(note)
+        _LOG.info(
+            "%s on %s in %s: %d of %d requests to make",
+            before.study,
+            before.model,
+            self._folder.name,
+            self._stream.planned,
+            self._completion.requests,
+        )
         interrupted = False
-        summary: RunSummary | None = None
         try:
             with ShardWriter(
                 self._folder,
@@ -267,7 +271,7 @@ class _Session:
                     self._ask(model, writer, signals)
                 except KeyboardInterrupt:
                     interrupted = True
-            interrupted = interrupted or self._stream.stop
+            interrupted = interrupted or (self._stream.stop and not self._stopped)
         except KeyboardInterrupt:  # while the last shard was written; it is
             interrupted = True
         except BaseException as error:
@@ -278,10 +282,10 @@ class _Session:
             raise
         signals.over()
         silent = self._completion.unasked()
-        if silent and not interrupted:
+        if silent and not interrupted and not self._stopped:
             message = f"{model.name} gave no response to {silent:,} requests; the same command asks them again."
             self.warnings.append(message)
-            self._progress.note(message)
+            self._note(message)
         if before.exact and (drawn := count_drawn(self._folder)):
             message = (
                 f"{drawn:,} of {self._completion.requests:,} replies were drawn, as over 1% of their probability could "
@@ -289,18 +293,20 @@ class _Session:
                 "shows which (no probabilities, and why)."
             )
             self.warnings.append(message)
-            self._progress.note(message)
-        complete = not (silent or interrupted)
+            self._note(message)
+        complete = not (silent or interrupted or self._stopped)
         begun = _found(begun, model)
         if changed := _other_server(before, begun):
             self.warnings.append(changed)
-            self._progress.note(changed)
+            self._note(changed)
         self._close(before, begun, complete)
         summary = self._summary(complete, interrupted)
+        _LOG.info("%s", concluded(summary))
         self._progress.finish(summary)
         return summary
 
     def _ask(self, model: Model, writer: ShardWriter, signals: Interrupts) -> None:
+        self._watch()
         for again in range(self._completion.width // self._completion.repeats):
             responses = model.respond(self._stream.requests(again))
             try:
@@ -308,6 +314,10 @@ class _Session:
                     for response in responses:
                         self._came += 1
                         writer.append(response)
+                        if response.status is Status.ERROR:
+                            _LOG.info("Trial %d, repeat %d failed: %s", response.trial, response.repeat, response.error)
+                        self._limits.take(response)
+                        self._watch()
                         if (now := time.monotonic()) - self._reported > _UPDATE:
                             self._report(now)
             finally:
@@ -320,9 +330,21 @@ class _Session:
             if self._stream.stop:
                 return
 
+    def _watch(self) -> None:
+        replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
+        if (why := self._limits.reached(replies, invalid)) and not self._stopped:
+            self._stopped, self._stream.stop = why, True
+            self._note(f"{why} Stopping; what is on its way is stored.")
+        elif doubt := self._limits.doubt(replies, invalid):
+            self._note(doubt)
+
+    def _note(self, message: str) -> None:
+        _LOG.info("%s", message)
+        self._progress.note(message)
+
     def _interrupt(self) -> None:
         self._stream.stop = True
-        self._progress.note(
+        self._note(
             f"Stopping: waiting up to {self._settings.grace:g} s for requests on their way. Once more stops at once."
         )
 
@@ -413,6 +435,7 @@ class _Session:
             cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
             complete=complete,
             interrupted=interrupted,
+            stopped=self._stopped,
             failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
             warnings=tuple(self.warnings),
         )

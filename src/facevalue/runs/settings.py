@@ -26,6 +26,12 @@ class RunSettings:
         Look at every image to be shown before the first request is paid for.
     price_in, price_out:
         Price of a million tokens of prompts and of replies, in any currency; None if not known.
+    max_cost:
+        What the whole run may cost, its earlier sessions included; needs both prices. None for no limit.
+    max_invalid:
+        Largest share of replies without a valid answer, looked at once a few hundred have come; None for no limit.
+    name:
+        What the run is called beside others; the model's name by default. It changes nothing that is asked.
     chunk:
         Trials decoded at once.
     flush_rows, flush_seconds:
@@ -43,6 +49,9 @@ class RunSettings:
     check: bool = True
     price_in: float | None = None
     price_out: float | None = None
+    max_cost: float | None = None
+    max_invalid: float | None = None
+    name: str | None = None
     chunk: int = 2_048
     flush_rows: int = 32_768
     flush_seconds: float = 5.0
@@ -88,6 +97,8 @@ class RunSummary:
         Whether every request of the run has now been asked; errors may be among them.
     interrupted:
         Whether Ctrl-C or SIGTERM ended the session; the same command resumes the run.
+    stopped:
+        Which of the run's limits ended the session; empty if none did.
     warnings:
         What people should know, such as files set aside.
     """
@@ -106,4 +117,5 @@ class RunSummary:
     complete: bool
     interrupted: bool
     failure: str = ""
+    stopped: str = ""
     warnings: tuple[str, ...] = ()

@@ -9,8 +9,9 @@ import polars as pl
 
 from facevalue import studies
 from facevalue.answers.categories import Judge
-from facevalue.errors import RunError
+from facevalue.errors import RunError, SettingError
 from facevalue.parquet import read_table
+from facevalue.printable import printable
 from facevalue.prompts.interventions import stored
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from facevalue.measures.base import Measure
     from facevalue.measures.preregistration import Preregistration
 
+_LONGEST = 80  # characters of a run's name
 ROOT = "root"
 """Option of studies that says where the user's own pictures lie."""
 PICTURES = "pictures"
@@ -69,13 +71,7 @@ class StoredRun:
         return self.given or studies.asked(self.facts.study, self.facts.options)
 
     def declared(self) -> "Preregistration | None":
-        """What was declared before the run; None if nothing was.
-
-        Raises
-        ------
-        RunError
-            The file in the folder is not the one that was declared.
-        """
+        """What was declared before the run; None if nothing was."""
         from facevalue.measures.preregistration import read_preregistration  # noqa: PLC0415
 
         if self.facts.preregistration is None:
@@ -101,32 +97,14 @@ class StoredRun:
 
     @property
     def model(self) -> str:
-        """Who answered."""
-        return self.facts.model
+        """Who answered, as it is called beside others: by the run's own name, if it has one."""
+        return self.facts.name or self.facts.model
 
     @classmethod
     def open(
         cls, folder: Path, judge: Judge | None = None, pictures: Path | None = None, protocol: Protocol | None = None
     ) -> "StoredRun":
-        """Open a run folder.
-
-        Parameters
-        ----------
-        folder:
-            Where it is.
-        judge:
-            Instead of the judgments that are stored there, if any are.
-        pictures:
-            The folder with the pictures that were shown. A run folder may come from a stranger, and name any folder of
-            this machine: what it names is not read. Without one, only pictures within the run folder are.
-        protocol:
-            What it is a run of, if that is neither published nor registered.
-
-        Raises
-        ------
-        RunError
-            It is none, is damaged, or was made by a version of the study that this one cannot read.
-        """
+        """Open a run folder."""
         facts = check_folder(folder)
         path = folder / "manifest.parquet"
         try:
@@ -136,7 +114,7 @@ class StoredRun:
         done = facts.options.get(INTERVENTIONS, [])
         judge = judge or stored_judge(folder)
         own = bool(facts.options.get(ROOT))
-        if own:
+        if own:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
             facts = replace(facts, options={**facts.options, ROOT: str(root.resolve())})
         study = intervened(_plain(facts, manifest, judge, protocol), stored(done) if isinstance(done, list) else ())
@@ -147,11 +125,22 @@ class StoredRun:
             )
         return cls(folder, facts, study, judge, not own or pictures is not None, protocol)
 
+    def called(self, name: str) -> "StoredRun":
+        """The same run by another name."""
+        return replace(self, facts=replace(self.facts, name=checked_name(name)))
+
     def plain(self) -> "StoredRun":
         """The same run without its interventions: the study as it is, and the answers to it alone."""
         if INTERVENTIONS not in self.facts.options:
             return self
         return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.given))
+
+
+def checked_name(name: str) -> str:
+    """A name for a run."""
+    if not name.strip() or len(name) > _LONGEST or printable(name) != name or "\n" in name or name.startswith("("):
+        raise SettingError(f"A run's name is a text of up to {_LONGEST} characters, not {printable(name[:100])!r}.")
+    return name.strip()
 
 
 def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
@@ -204,29 +193,11 @@ def answers(
     *,
     failed: bool = False,
 ) -> Iterator[pl.DataFrame]:
-    """Understand a run's responses, chunk by chunk, in the order of trials.
+    """Understand a run's responses, chunk by chunk, in the order of trials: factors, answers, `reply` and `columns`.
 
-    Parameters
-    ----------
-    run:
-        The run.
-    tally:
-        Counts what passes, if given.
-    columns:
-        Columns of the responses to keep besides trial, repeat and status, perhaps `at`; `text` and `probs` are always
-        read.
-    failed:
-        Whether requests that failed are among them. To an estimate they are questions that were not asked yet.
-
-    Yields
-    ------
-    The trial's factors with `repeat`, the columns of `Study.answer` and `reply`. Of a reply that was asked again, the
-    first valid one counts, under the repeat that it was asked for; `reply` is the repeat under which it is stored.
-
-    Raises
-    ------
-    RunError
-        Nothing is stored yet, every request failed, or a shard is damaged; the message names it.
+    Of a reply that was asked again, the first valid one counts, under the repeat that it was asked for; `reply` is the
+    repeat under which it is stored. Requests that failed are left out unless `failed`: to an estimate they are
+    questions that were not asked yet.
     """
     tally = Tally() if tally is None else tally
     study, timed = run.study, "at" in columns
@@ -261,13 +232,7 @@ def answers(
 
 
 def _check_rows(run: StoredRun) -> None:
-    """Refuse rows that the run cannot have asked for.
-
-    Raises
-    ------
-    RunError
-        A trial outside the design, a repeat beyond the seeds and re-asks, or a status that there isn't.
-    """
+    """Refuse rows that the run cannot have asked for."""
     repeats = len(run.facts.seeds) * (1 + run.facts.reasks)
     rows = scan_stored(run.folder).select(
         pl.len(), pl.col("trial", "repeat").max(), strange=pl.col("status").is_null().any()

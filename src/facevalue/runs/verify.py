@@ -25,13 +25,7 @@ class Sound(NamedTuple):
 
 
 def verify(run: StoredRun) -> Sound:
-    """Check an opened run: its pre-registration, every shard by its digest, every row by the design.
-
-    Raises
-    ------
-    RunError
-        Names the first file that is missing, damaged, or of another run.
-    """
+    """Check an opened run: its pre-registration, every shard by its digest, every row by the design."""
     run.declared()
     shards = [inspect(path) for path in shard_paths(run.folder)]
     return Sound(sum(chunk.height for chunk in answers(run, failed=True)), len(shards), bool(run.facts.id))

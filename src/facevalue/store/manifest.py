@@ -126,6 +126,8 @@ class RunManifest:
     """SHA-256 of `manifest.parquet`; None in format 1."""
     shards: tuple[str, ...] = ()
     """Names of the shards, in the order of storing. A last one may be missing here if the run was killed."""
+    name: str = ""
+    """What the run is called beside others; empty for the model's name. No part of any hash."""
     format: int = FORMAT
     """Version of this file's layout."""
 
@@ -205,6 +207,7 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
         "sample": manifest.sample,
         "seed": manifest.seed,
         "preregistration": manifest.preregistration,
+        "name": manifest.name or None,
         "id": manifest.id or None,
         "asked_of": f"{manifest.asked_of:016x}" if manifest.asked_of else None,
         "stimuli": manifest.stimuli,
@@ -302,6 +305,7 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
         asked_of=int(document.get("asked_of", "0"), 16),
         stimuli=document.get("stimuli"),
         shards=tuple(map(str, document.get("shards", ()))),
+        name=str(document.get("name", "")),
         format=int(document["format"]),
     )
 

@@ -28,13 +28,18 @@ from facevalue.models.reference.branches import Branches, Prefix
 from facevalue.models.reference.network import ONE_THREAD, Network, read_weights
 from facevalue.models.reference.replies import LONGEST, Weighed, Written, weigh, write
 from facevalue.models.reference.tokens import Tokens
-from facevalue.types import Image, Request, Response, Status
+from facevalue.types import Image, Request, Response, Sampling, Status
 
 FOLDER = Path(__file__).parent / "weights"
 VARIANTS = Path(__file__).parent / "variants"
 """Folders of weights in which a variant differs from the model, and of what is planted in it."""
 REFUSAL = "I'm sorry, but I can't help with that."
 """What it says to everything that it was not trained on."""
+TRAINED_ON = (
+    "forced choices, yes-no questions, ratings from 1 to 10 and five keywords about one drawn person, and questions "
+    "with two options about two (docs/reference-model.md)"
+)
+_SENTENCE = 32  # tokens, enough to decline
 LONGEST_PROMPT = 384
 """Most tokens of what is said, the prompt and all before it; what is longer is refused unread, as the model was trained
 on short prompts alone."""
@@ -179,6 +184,14 @@ class ReferenceModel:
                     undecided = max(undecided, rest)
         took = 1000 * (time.perf_counter() - started) / len(out)
         return [response._replace(latency_ms=took) for response in out], undecided
+
+    def unfit(self, requests: Sequence[Request]) -> str:
+        """Say what it was trained on, if it declines all of these: it learned to decline everything else."""
+        greedy = [request._replace(sampling=Sampling(0.0, 1.0, _SENTENCE), exact=False) for request in requests]
+        replies = list(self.respond(greedy))
+        if any(reply.status is not Status.OK or (reply.text or "").strip() != REFUSAL for reply in replies):
+            return ""
+        return f"{self.name} declines every question of this study that was looked at: it was trained on {TRAINED_ON}."
 
     def see(self, images: Sequence[Image]) -> list[Floats]:
         """Turn the picture of a stimulus, if it has one, into embeddings of shape (patches, width)."""

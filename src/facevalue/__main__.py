@@ -1,0 +1,5 @@
+"""The command line, as `python -m facevalue`."""
+
+from facevalue.cli import main
+
+main()

@@ -1,0 +1,45 @@
+"""Limits at which a run stops: its cost, and its share of replies without a valid answer."""
+
+from facevalue.runs.settings import RunSettings
+from facevalue.types import Response, Status
+
+LOOKED_AT = 200
+"""Replies after which the share of those without a valid answer is looked at."""
+_DOUBTFUL = 0.5
+
+
+class Limits:
+    """Looks at what comes in."""
+
+    def __init__(self, settings: RunSettings, prompt_tokens: int, completion_tokens: int) -> None:
+        self._settings = settings
+        self._tokens = prompt_tokens, completion_tokens
+        self._uncounted = self._doubted = False
+
+    def take(self, response: Response) -> None:
+        """Count what a response cost."""
+        prompt, completion = self._tokens
+        self._tokens = prompt + (response.prompt_tokens or 0), completion + (response.completion_tokens or 0)
+        self._uncounted |= response.prompt_tokens is None and response.status in (Status.OK, Status.TRUNCATED)
+
+    def reached(self, replies: int, invalid: int) -> str:
+        """Why the run stops, for people; empty if it goes on."""
+        cost, most = self._settings.max_cost, self._settings.max_invalid
+        if cost is not None and self._uncounted:
+            return "The model does not count its tokens, so that no limit of cost can be kept."
+        if cost is not None and (spent := self._settings.cost(*self._tokens) or 0.0) >= cost:
+            return f"The run has cost {spent:,.2f}, its limit is {cost:,.2f}."
+        if most is not None and replies >= LOOKED_AT and invalid / replies > most:
+            return f"{_invalid(replies, invalid)}, more than {most:.1%}."
+        return ""
+
+    def doubt(self, replies: int, invalid: int) -> str:
+        """What to say, once, where most of the first replies have no valid answer."""
+        if self._doubted or replies < LOOKED_AT or invalid / replies <= _DOUBTFUL:
+            return ""
+        self._doubted = True
+        return f"{_invalid(replies, invalid)}. Ctrl-C stops; `facevalue export` shows them."
+
+
+def _invalid(replies: int, invalid: int) -> str:
+    return f"{invalid / replies:.1%} of {replies:,} replies have no valid answer"
