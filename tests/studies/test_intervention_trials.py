@@ -1,10 +1,12 @@
 """A study with interventions: the plain study first and untouched, then the same trials with something done to them."""
 
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import PIL.Image
 import polars as pl
 import pytest
 
@@ -145,6 +147,42 @@ def test_pictures_are_taken_away_or_blank() -> None:
     assert source.made == [0]
     assert {none.digest, blank.digest, "v1:f0"} == {none.digest, blank.digest} | {"v1:f0"}
     assert none.factors == blank.factors == {}
+
+
+def test_a_caption_stands_below_the_plain_picture_which_keeps_its_factors() -> None:
+    plain = studies.build("stylisticbias", SMALL["stylisticbias"])
+    study = intervened(plain, [builtin()["vis-debiasing"]])
+    rows = study.design.trials([0, plain.design.size]).to_dicts()
+    numbers = study.design.stimulus_numbers([0, plain.design.size]).tolist()
+    face, written = (study.source.stimulus(number, row) for number, row in zip(numbers, rows, strict=True))
+    assert (written.key, written.factors) == (face.key, face.factors)
+    assert written.digest != face.digest
+    before, after = (PIL.Image.open(io.BytesIO(one.load()[0].data)) for one in (face, written))
+    assert (before.size, after.size) == ((512, 512), (512, 768))
+    assert (np.asarray(after.convert("RGB"))[:512] == np.asarray(before.convert("RGB"))).all()
+
+
+def test_a_blank_picture_may_have_a_caption() -> None:
+    plain = studies.build("stylisticbias", SMALL["stylisticbias"])
+    study = intervened(plain, [Intervention("x", picture="blank", caption="Be fair.")])
+    (number,) = study.design.stimulus_numbers([plain.design.size]).tolist()
+    (image,) = study.source.stimulus(number, study.design.trials([plain.design.size]).row(0, named=True)).load()
+    shown = np.asarray(PIL.Image.open(io.BytesIO(image.data)))
+    assert (shown[:512] == 255).all()
+    assert shown[512:].min() < 100
+
+
+def test_a_caption_where_nothing_is_shown_is_an_error() -> None:
+    plain = studies.build("vignette", {**SMALL["vignette"], "pictures": "none", "shown": ["text"]})
+    study = intervened(plain, [builtin()["vis-debiasing"]])
+    (number,) = study.design.stimulus_numbers([plain.design.size]).tolist()
+    with pytest.raises(DataError, match="none is shown"):
+        study.source.stimulus(number, study.design.trials([plain.design.size]).row(0, named=True))
+
+
+def test_a_caption_that_cannot_be_drawn_is_found_when_the_study_is_built() -> None:
+    with pytest.raises(DataError, match="can't be drawn"):
+        intervened(tiny_study(), [Intervention("x", caption="日本")])
 
 
 def test_only_pictures_that_are_needed_are_looked_at() -> None:

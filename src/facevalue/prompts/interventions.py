@@ -11,6 +11,7 @@ Some come with FaceValue (`builtin`); users write their own as TOML, one table p
     turns = [["user", "Hello."], ["assistant", "Hello!"]]   # a conversation before the prompt
     picture = "keep"                      # "keep", "none", or "blank" for a white one
     cipher = false                        # ask in the Caesar cipher, and decode the reply
+    caption = ""                          # text on a white band below the picture
 """
 
 import json
@@ -34,6 +35,8 @@ MAX_BYTES = 256 * 1024
 """Largest file of interventions."""
 MAX_TEXT = 20_000
 """Most characters of one text."""
+MAX_CAPTION = 2_000
+"""Most characters of a caption."""
 MAX_TURNS = 64
 MOST = 16
 """Most interventions of one run."""
@@ -61,11 +64,14 @@ class Intervention:
         A conversation before the prompt: (role, text), "user" and "assistant" in turn, the assistant last.
     cipher:
         Whether the request is put in the Caesar cipher, after all else has been done to it, and the reply is decoded.
+    caption:
+        Text on a white band below the picture, which stays as it is; a single space for a band without text.
 
     Raises
     ------
     DataError
-        A text is too long, the name or the turns are not of that form, or nothing is done at all.
+        A text is too long, the name or the turns are not of that form, a caption has no picture, or nothing is done at
+        all.
     UnknownNameError
         No such picture or role.
 
@@ -83,6 +89,7 @@ class Intervention:
     system: str = ""
     turns: tuple[tuple[str, str], ...] = ()
     cipher: bool = False
+    caption: str = ""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or self.name == PLAIN:
@@ -102,6 +109,16 @@ class Intervention:
                     f"A text of the intervention {self.name!r} has {len(text):,} characters; at most {MAX_TEXT:,} are "
                     "sent."
                 )
+        if len(self.caption) > MAX_CAPTION:
+            raise DataError(
+                f"The caption of the intervention {self.name!r} has {len(self.caption):,} characters; at most "
+                f"{MAX_CAPTION:,} are written below a picture."
+            )
+        if self.caption and self.picture == "none":
+            raise DataError(
+                f"The intervention {self.name!r} has a caption, and no picture that it could stand below: leave out "
+                "one of the two."
+            )
         for place, (role, _) in enumerate(self.turns):
             if role not in _ROLES:
                 raise UnknownNameError(f"role in the turns of {self.name!r}", role, _ROLES)
@@ -111,9 +128,9 @@ class Intervention:
             raise DataError(
                 f"The turns of {self.name!r} end with the user's: the prompt comes next, so answer it first."
             )
-        if not (self.before or self.after or self.system or self.turns or self.cipher or self.picture != "keep"):
+        if not any(self._given(field.name) for field in fields(self) if field.name not in ("name", "title")):
             raise DataError(
-                f"The intervention {self.name!r} does nothing: give a text, turns, a picture or the cipher."
+                f"The intervention {self.name!r} does nothing: give a text, turns, a picture, the cipher or a caption."
             )
 
     @property

@@ -44,13 +44,13 @@ def tidy(text: str, style: str) -> str:
     'Speech/Language Disorder'
     >>> tidy("日本", "value")
     Traceback (most recent call last):
-    facevalue.errors.DataError: '日' of '日本' can't be drawn; forms are written in Latin letters.
+    facevalue.errors.DataError: '日' of '日本' can't be drawn; texts in pictures are in Latin letters.
     """
     line = " ".join(unicodedata.normalize("NFC", text).split())
     strange = next((letter for letter in line if letter not in _style(style).widths), None)
     if strange is not None:
         shown = line if line.isprintable() else repr(line)[1:-1]
-        msg = f"{strange!r} of '{shown[:60]}' can't be drawn; forms are written in Latin letters."
+        msg = f"{strange!r} of '{shown[:60]}' can't be drawn; texts in pictures are in Latin letters."
         raise DataError(msg)
     return line
 

@@ -147,11 +147,16 @@ def _check(data: bytes, name: str, height: int | None) -> None:
         raise DataError(msg)
 
 
-def _small(image: PIL.Image.Image, height: int | None) -> PIL.Image.Image:
-    """Return a picture with 8 bits a channel and no higher than `height`."""
+def eight_bits(image: PIL.Image.Image) -> PIL.Image.Image:
+    """Return a picture as RGB, or as RGBA where it has alpha, with 8 bits a channel."""
     if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
         image = PIL.Image.fromarray((np.asarray(image).clip(0, 2**16 - 1) >> 8).astype(np.uint8))
-    image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+
+
+def _small(image: PIL.Image.Image, height: int | None) -> PIL.Image.Image:
+    """Return a picture with 8 bits a channel and no higher than `height`."""
+    image = eight_bits(image)
     if height is None or image.height <= height:
         return image
     # Scaled before alpha is put on white, as a picture of 50 million pixels is better not copied more than needed.

@@ -15,6 +15,7 @@ from facevalue.prompts.interventions import PLAIN, Intervention, checked
 from facevalue.protocol.study import Precision, Spread, Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.blank import WITHOUT, blanked
+from facevalue.stimuli.captions import Caption
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.studies.intervention_conditions import FACTOR, READING, Conditions
@@ -98,7 +99,7 @@ def _block_name(block: Block, condition: str) -> str:
 
 
 class Shown:
-    """What the conditions show: the plain study's picture, none, or a blank one.
+    """What the conditions show: the plain study's picture, none, or a blank one; and what is written below it.
 
     Parameters
     ----------
@@ -114,6 +115,7 @@ class Shown:
         self._stimuli = int(design.stimulus_offsets[-1])
         done = conditions.interventions
         self._pictures = ["keep", *(one.picture for one in done)]
+        self._captions = [None, *(Caption(one.caption) if one.caption else None for one in done)]
         self._of = {PLAIN: "keep", **{one.name: one.picture for one in done}}
         self._block = {_block_name(b, c): b.name for b in design.blocks for c in self._of}
 
@@ -124,14 +126,15 @@ class Shown:
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return what is shown; see `Source.stimulus`. A kept picture is the very stimulus of the plain study."""
-        picture = self._pictures[number // self._stimuli]
+        picture, caption = self._pictures[number // self._stimuli], self._captions[number // self._stimuli]
         if picture == "none" and levels.get("shown") != TEXT:
             return WITHOUT
         own = {name: value for name, value in levels.items() if name != FACTOR}
         if own.get("block") is not None:
             own["block"] = self._block[str(own["block"])]
         plain = self.plain.stimulus(number % self._stimuli, own)
-        return blanked(plain) if picture == "blank" and levels.get("shown") != TEXT else plain
+        shown = blanked(plain) if picture == "blank" and levels.get("shown") != TEXT else plain
+        return shown if caption is None else caption.below(shown)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
         """Let the plain study's source look at every picture whose content or size is needed; see `Source.check`."""

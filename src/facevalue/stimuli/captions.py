@@ -1,0 +1,194 @@
+"""Text on a white band below a picture, which stays as it is to the pixel.
+
+ModSCAN's VisDebiasing (section 7, Figure 10) writes an instruction below the picture instead of into the prompt: on a
+band as high as a pair of faces, half as high as a scene. The released code draws it in a fixed size, which leaves the
+picture where it is wide; here the letters are as large as the band allows.
+"""
+
+import hashlib
+import io
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+import PIL.Image
+import PIL.ImageOps
+import resvg_py
+
+from facevalue.errors import DataError
+from facevalue.stimuli.blank import NOTHING
+from facevalue.stimuli.fast_png import encode_png
+from facevalue.stimuli.forms_lettering import Lettering, source, tidy, width
+from facevalue.stimuli.images import FORMATS, MAX_PIXELS, read_header
+from facevalue.stimuli.individuals import eight_bits
+from facevalue.stimuli.kept import Kept
+from facevalue.stimuli.pair_source import TEXT
+from facevalue.stimuli.pairs import MIN_SIDE, Pixels
+from facevalue.types import Image, Stimulus
+
+VERSION = "caption-1"
+"""Part of every digest. Change it when a band comes out differently."""
+WIDE = 1.5
+"""From this width, in heights, a picture counts as two side by side: its band is as high as it is. Others' are half."""
+LEAST = 29
+"""The smallest letters, from the top of an "l" to the bottom of a "p", are this part of the width: over 1/32 of it."""
+KEPT_BYTES = 32 * 2**20
+"""Most memory for pictures with a caption."""
+
+_STYLE, _INK = "label", "#000000"
+_LINE = 1.15  # from one base line to the next, in sizes
+_TOP = 0.93  # of a line above its base line, in sizes: an accent on a capital
+_MARGIN = 1 / 40  # at each side, in widths
+_PIXELS = 10  # below this size letters cannot be read, however narrow the picture
+_STEP = 1.02
+_LARGEST = 1 / 10  # of the width: a short caption does not shout
+
+
+class Layout(NamedTuple):
+    """How a caption stands on its band.
+
+    Attributes
+    ----------
+    height:
+        Of the band, in pixels.
+    size:
+        Of the letters, in pixels.
+    lines:
+        The text, line by line.
+    """
+
+    height: int
+    size: float
+    lines: tuple[str, ...]
+
+
+class Caption:
+    """Writes one text below pictures.
+
+    Raises
+    ------
+    DataError
+        A letter of it cannot be drawn.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._paragraphs = tuple(tidy(line, _STYLE) for line in text.splitlines())
+        made = "\n".join((VERSION, *self._paragraphs, source()))
+        self._digest = hashlib.blake2b(made.encode(), digest_size=16).hexdigest()
+        self._kept: Kept[str, bytes] = Kept(KEPT_BYTES)
+
+    def layout(self, wide: int, high: int) -> Layout:
+        """Return how it stands below a picture of this width and height."""
+        return _layout(self._paragraphs, wide, high)
+
+    def below(self, plain: Stimulus) -> Stimulus:
+        """Return the same stimulus with the caption below each of its pictures; they are opened when it is looked at.
+
+        Raises
+        ------
+        DataError
+            It shows nothing.
+        """
+        if plain.digest in (TEXT, NOTHING):
+            raise DataError("A caption stands below a picture, and none is shown: ask only about what has a picture.")
+        digest = hashlib.blake2b(f"{self._digest}\n{plain.digest}".encode(), digest_size=16).hexdigest()
+        return replace(plain, digest=digest, load=partial(self._load, plain, digest))
+
+    def _load(self, plain: Stimulus, digest: str) -> tuple[Image, ...]:
+        images = []
+        for number, image in enumerate(plain.load()):
+            name = f"{digest} {number}"
+            data = self._kept.get(name)
+            if data is None:
+                data = encode_png(self.written(image.data))
+                self._kept.put(name, data, len(data))
+            images.append(Image(data, "image/png"))
+        return tuple(images)
+
+    def written(self, data: bytes) -> Pixels:
+        """Return an encoded picture with the caption below it: RGB or, where it has alpha, RGBA.
+
+        Raises
+        ------
+        DataError
+            It is no picture, too narrow to be written below, or too large with its band.
+        """
+        read_header(data, "a picture")
+        try:
+            with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
+                picture = np.asarray(eight_bits(PIL.ImageOps.exif_transpose(image)))
+        except Exception as error:  # Pillow raises many kinds for damaged files
+            raise DataError("A picture is damaged: no caption can be written below it.") from error
+        high, wide, channels = picture.shape
+        band = _band(self._paragraphs, wide, high)
+        out = np.full((high + len(band), wide, channels), 255, np.uint8)
+        out[:high] = picture
+        out[high:, :, :3] = band[:, :, None]
+        return out
+
+
+@lru_cache(maxsize=256)
+def _layout(paragraphs: tuple[str, ...], wide: int, high: int) -> Layout:
+    if wide < MIN_SIDE:
+        raise DataError(f"A picture of {wide} x {high} pixels is too narrow for a caption.")
+    room, margin = wide * (1 - 2 * _MARGIN), wide * _MARGIN
+    wanted = high if wide >= WIDE * high else math.ceil(high / 2)
+    size = least = max(wide / LEAST, _PIXELS)
+    lines = tuple(_wrapped(paragraphs, least, room))
+    larger = least * _STEP
+    while larger <= max(least, wide * _LARGEST):
+        tried = tuple(_wrapped(paragraphs, larger, room))
+        if _height(tried, larger, margin) <= wanted:
+            size, lines = larger, tried
+        larger *= _STEP
+    height = max(wanted, math.ceil(_height(lines, size, margin)))
+    if wide * (high + height) > MAX_PIXELS:
+        raise DataError(f"A picture of {wide:,} x {high:,} pixels is too large for a caption.")
+    return Layout(height, size, lines)
+
+
+def _height(lines: tuple[str, ...], size: float, margin: float) -> float:
+    return len(lines) * _LINE * size + margin / 2
+
+
+def _wrapped(paragraphs: tuple[str, ...], size: float, room: float) -> Iterator[str]:
+    """Lines that are no wider than there is room; a word that alone is wider is broken between letters."""
+    for paragraph in paragraphs:
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}" if line else word
+            if width(longer, _STYLE, size) <= room:
+                line = longer
+                continue
+            if line:
+                yield line
+            line = ""
+            for letter in word:
+                if line and width(line + letter, _STYLE, size) > room:
+                    yield line
+                    line = ""
+                line += letter
+        yield line
+
+
+@lru_cache(maxsize=64)
+def _band(paragraphs: tuple[str, ...], wide: int, high: int) -> Pixels:
+    """The band below pictures of one size, as grey of shape (height, width)."""
+    height, size, lines = _layout(paragraphs, wide, high)
+    pen = Lettering()
+    top = (height - len(lines) * _LINE * size) / 2 + _TOP * size
+    written = [
+        pen.write(line, wide * _MARGIN, top + at * _LINE * size, _STYLE, size, _INK) for at, line in enumerate(lines)
+    ]
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {height}">{pen.outlines()}'
+        f'<rect width="{wide}" height="{height}" fill="#ffffff"/>{"".join(written)}</svg>'
+    )
+    drawn = resvg_py.svg_to_bytes(svg_string=svg, width=wide, height=height, skip_system_fonts=True)
+    with PIL.Image.open(io.BytesIO(drawn)) as image:
+        band = np.array(image.convert("L"))
+    band.flags.writeable = False
+    return band
