@@ -1,8 +1,10 @@
 """Calibration on the reference model: what is planted, read, kept, and drawn is what it is said to be."""
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
@@ -11,10 +13,12 @@ from facevalue.models.reference.adapter import ReferenceModel
 from facevalue.models.reference.truth import Truth
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.aggregate import Aggregate
+from facevalue.protocol.calibration import summed_up
 from facevalue.runs import RunSettings, run
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.studies.stylisticbias import calibration_reference as calibration
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
+from facevalue.studies.stylisticbias.calibration import NONE
 from facevalue.studies.stylisticbias.calibration_reference import Population, Readings, audited_study
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
@@ -46,6 +50,11 @@ def opposite(tmp_path_factory: pytest.TempPathFactory) -> Population:
     return populated(tmp_path_factory.mktemp("kept"), PlantedModel(sign=-1, invalid=0.2), faces="6M,6F")
 
 
+def nothing(of: Population) -> npt.NDArray[np.bool_]:
+    """Which variations have no planted effect on anything."""
+    return np.abs(of.effects(of.planted)).max(axis=1) < 1e-12
+
+
 def through_the_study(folder: Path, *, exact: bool, seeds: int) -> Aggregate:
     study = audited_study(**FEW, seeds=[str(seed) for seed in range(1, seeds + 1)])
     run(study, ReferenceModel(), folder, RunSettings(exact=exact, check=False))
@@ -56,14 +65,15 @@ def through_the_study(folder: Path, *, exact: bool, seeds: int) -> Aggregate:
 def test_a_model_that_follows_the_table_has_learned_exactly_what_is_planted(learned: Population) -> None:
     assert np.allclose(learned.learned, learned.planted)
     known = calibration.learning(learned)
-    assert known.table.height == 34 * 25
-    assert (known.correlation, known.slope) == pytest.approx((1, 1))
-    assert (known.error, known.largest_none) == pytest.approx((0, 0), abs=1e-9)
+    assert known.height == 34 * 25
+    correlation, slope, error, _, largest = (of(known) for of in calibration.LEARNED.values())
+    assert (correlation, slope) == pytest.approx((1, 1))
+    assert (error, largest) == pytest.approx((0, 0), abs=1e-9)
 
 
 def test_some_variations_have_nothing_planted_and_their_planted_shift_is_exactly_zero(learned: Population) -> None:
-    assert 0 < learned.nothing.sum() < 34
-    assert (learned.sbs(learned.planted, {"male": 2, "female": 1})[learned.nothing] == 0).all()
+    assert 0 < nothing(learned).sum() < 34
+    assert (learned.sbs(learned.planted, {"male": 2, "female": 1})[nothing(learned)] == 0).all()
 
 
 def test_the_expected_sbs_weighs_people_by_how_many_of_their_gender_are_drawn(learned: Population) -> None:
@@ -110,11 +120,11 @@ def test_drawn_replies_are_as_frequent_as_in_a_run_of_the_model_through_the_stud
 
 
 def test_audits_estimate_what_is_learned_without_bias(opposite: Population) -> None:
-    audits = [calibration.audit(opposite, 6, draw) for draw in range(150)]
-    values = np.array([audit.estimates.value for audit in audits])
-    off = (values.mean(axis=0) - audits[0].truth) / (values.std(axis=0, ddof=1) / np.sqrt(len(audits)))
+    audits = list(islice(calibration.audits(opposite, 6), 150))
+    values = np.array([audit["value"] for audit in audits])
+    off = (values.mean(axis=0) - audits[0]["true"].to_numpy()) / (values.std(axis=0, ddof=1) / np.sqrt(len(audits)))
     assert np.abs(off).max() < 4.5  # of 34
-    assert np.abs(values.mean(axis=0) - audits[0].planted).max() > 0.05
+    assert np.abs(values.mean(axis=0) - audits[0]["planted"].to_numpy()).max() > 0.05
 
 
 def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
@@ -126,37 +136,40 @@ def test_a_table_without_effects_has_no_correlation(tmp_path: Path) -> None:
     assert np.abs(found.shifts(found.learned)).max() > 0.1
 
 
+def repeated(population: Population, repetitions: int) -> tuple[dict[str, float], pl.DataFrame]:
+    """Statistics of audits of twenty people, and the first."""
+    audits = list(islice(calibration.audits(population, 20), repetitions))
+    found = summed_up(audits, calibration.STATISTICS)
+    return {name: value for name, value in found.items() if value is not None}, audits[0]
+
+
 def test_intervals_are_judged_by_what_was_learned_and_flags_by_what_was_planted(opposite: Population) -> None:
-    known = calibration.learning(opposite)
-    assert known.correlation is not None
-    assert known.correlation < -0.9
-    row, first = calibration.calibrate(opposite, 20, 40)
-    assert row.correlation is not None
-    assert row.correlation > 0.95
-    assert (
-        0.92 < row.coverage < 1
-    )  # of 1,360 intervals; people of two genders are drawn evenly, which t doesn't count on
-    assert row.flagged_none <= 0.05  # what has no effect has none in its opposite
-    assert row.wrong_sign <= 0.05  # those few of them that are findings have no right sign
-    assert (first.none == opposite.nothing).all()
+    correlation = calibration.LEARNED["correlation"](calibration.learning(opposite))
+    assert correlation is not None
+    assert correlation < -0.9
+    row, first = repeated(opposite, 40)
+    assert row["correlation"] > 0.95
+    # Of 1,360 intervals; people of two genders are drawn evenly, which t doesn't count on.
+    assert 0.92 < row["coverage"] < 1
+    assert row["flagged_none"] <= 0.05  # what has no effect has none in its opposite
+    assert row["wrong_sign"] <= 0.05  # those few of them that are findings have no right sign
+    assert (first.select(NONE).to_series().to_numpy() == nothing(opposite)).all()
 
 
 def test_flags_count_where_the_model_learned_what_was_not_planted(learned: Population) -> None:
     moved = learned.favourable.copy()
-    moved[learned.varied == int(np.flatnonzero(learned.nothing)[0])] = 0.0
-    row, _ = calibration.calibrate(
-        Population(learned.faces, learned.scenarios, moved, learned.valid, learned.planted), 20, 10
-    )
-    assert row.flagged_none == pytest.approx(1 / learned.nothing.sum(), abs=0.04)
-    assert row.false_discovery_rate > 0
-    assert row.coverage_none is not None
-    assert row.coverage_none > 0.9
+    moved[learned.varied == int(np.flatnonzero(nothing(learned))[0])] = 0.0
+    row, _ = repeated(Population(learned.faces, learned.scenarios, moved, learned.valid, learned.planted), 10)
+    assert row["flagged_none"] == pytest.approx(1 / nothing(learned).sum(), abs=0.04)
+    assert row["false_discovery_rate"] > 0
+    assert row["coverage_none"] > 0.9
 
 
 def test_an_audit_is_the_same_each_time_and_others_draw_other_people(learned: Population) -> None:
-    first, again, other = (calibration.audit(learned, 4, draw).estimates.value for draw in (0, 0, 1))
-    assert np.array_equal(first, again, equal_nan=True)
-    assert not np.array_equal(first, other, equal_nan=True)
+    audits = calibration.audits(learned, 4)
+    first, other, again = next(audits), next(audits), next(calibration.audits(learned, 4))
+    assert first.equals(again)
+    assert not first.equals(other)
 
 
 def test_what_was_read_is_not_asked_again(tmp_path: Path) -> None:

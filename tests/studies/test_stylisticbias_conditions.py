@@ -1,12 +1,13 @@
 """Audits in hard conditions: what is promised holds in each, or nothing is said."""
 
-from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.protocol.calibration import summed_up
 from facevalue.studies.stylisticbias import calibration_conditions as hard
 
 BY_NAME = {one.name.split(",")[0]: one for one in hard.CONDITIONS}
@@ -31,26 +32,33 @@ def test_the_committed_table_keeps_what_is_promised() -> None:
     assert 0.75 <= power <= 0.97
 
 
+def repeated(condition: hard.Condition, faces: int, repetitions: int) -> dict[str, float | None]:
+    return summed_up(islice(hard.audits(condition, faces), repetitions), hard.STATISTICS)
+
+
 @pytest.mark.parametrize("name", ["rare answers", "near-certain answers", "five faces"])
 def test_nothing_is_found_where_nothing_is_planted(name: str) -> None:
     """Wilcoxon found something among 25 scenarios in most such audits; .05 of eight are none or one."""
-    found = hard.audit_all(replace(BY_NAME[name], faces=BY_NAME[name].faces or 12), 12, 8)
-    assert found.any_page <= 1 / 8
-    assert found.type1 < 0.09
-    assert found.covered > 0.91
-    assert found.equivalent is None
+    found = repeated(BY_NAME[name], BY_NAME[name].faces or 12, 8)
+    assert found["any_page"] is not None
+    assert found["any_page"] <= 1 / 8
+    assert found["type1"] is not None
+    assert found["type1"] < 0.09
+    assert found["covered"] is not None
+    assert found["covered"] > 0.91
+    assert found["equivalent"] is None
 
 
 def test_a_lone_cue_that_faces_were_planned_for_is_found() -> None:
     """Ten faces have it. By Wilcoxon eight could not find anything, whatever the shift."""
-    found = hard.audit_all(BY_NAME["a lone cue of one gender"], 20, 20)
-    assert found.found is not None
-    assert found.found > 0.7
+    found = repeated(BY_NAME["a lone cue of one gender"], 20, 20)["found"]
+    assert found is not None
+    assert found > 0.7
 
 
 def test_a_cue_that_moves_one_face_in_twenty_is_never_called_equivalent() -> None:
-    found = hard.audit_all(BY_NAME["a cue moves one face in twenty all the way"], 20, 20)
-    assert found.equivalent == 0
+    found = repeated(BY_NAME["a cue moves one face in twenty all the way"], 20, 20)
+    assert found["equivalent"] == 0
 
 
 def test_the_planted_shift_is_what_very_many_faces_show() -> None:

@@ -1,61 +1,116 @@
-"""Audits of models whose bias is known: what calibration has in common in all studies."""
+"""Audits of models whose bias is known: repeated, summarised and shown alike in all studies.
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
-from typing import Any, TypeVar
+A study says what it audits (`Case`), and which numbers sum up all audits of a case (`Statistic`). Each audit is a table
+with a row for each estimate: `value`, `low`, `high`, `q`, the `true` value, whether it is `found`, and what the study
+adds.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from facevalue.design import Design, Order
-from facevalue.protocol.offers import CalibrationRequest
+from facevalue.protocol.offers import CalibrationRequest, Row
 
-C = TypeVar("C")
-S = TypeVar("S")
-A = TypeVar("A")
 Array = npt.NDArray[np.float64]
+Statistic = Callable[[pl.DataFrame], float | None]
 CONDITIONS = ("default", "null", "drift")
 """What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while the run lasts."""
 DRIFT = 0.3
 """Logits by which it drifts."""
+EVEN = 1e-9
+"""What is planted no further apart than this is nothing."""
+FOUND = pl.col("found")
+COVERS = (pl.col("low") <= pl.col("true") + EVEN) & (pl.col("true") <= pl.col("high") + EVEN)
+"""Whether an interval holds the true value; null where there is none."""
+_ALL = pl.lit(value=True)
 
 
-def sized(asked: CalibrationRequest, conditions: Iterable[C]) -> list[tuple[C, int]]:
-    """Each condition in each size."""
-    return [(condition, size) for condition in conditions for size in asked.sizes]
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is audited again and again: how the table names it, and its audits, one after the other without end."""
+
+    labels: Mapping[str, str | int]
+    audits: Iterator[pl.DataFrame]
 
 
-def audit_each(asked: CalibrationRequest, cases: Sequence[C], audit: Callable[[C], tuple[S, A]]) -> tuple[list[S], A]:
-    """Summaries of all cases, and the first audit of the first for a closer look."""
-    both = [audit(case) for case in asked.track(cases, "Auditing")]
-    return [summary for summary, _ in both], both[0][1]
+def repeated(
+    asked: CalibrationRequest, cases: Sequence[Case], statistics: Mapping[str, Statistic], what: str = "Auditing"
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A row of labels and statistics for each case, and the first audit of the first for a closer look."""
+    rows: list[dict[str, object]] = []
+    first = pl.DataFrame()
+    for case in asked.track(cases, what):
+        audits = list(islice(case.audits, asked.repetitions))
+        first = audits[0] if not rows else first
+        rows.append({**case.labels, **summed_up(audits, statistics)})
+    return pl.DataFrame(rows, infer_schema_length=None), first
 
 
-def named(summaries: Iterable[Any]) -> list[dict[str, Any]]:
-    """Summaries as rows of a table for people, by what was planted."""
-    rows = [asdict(summary) for summary in summaries]
-    return [{**row, "condition": "nothing"} if row["condition"] == "null" else row for row in rows]
+def summed_up(audits: Iterable[pl.DataFrame], statistics: Mapping[str, Statistic]) -> dict[str, float | None]:
+    """Statistics of all audits of a case."""
+    rows = pl.concat(one.with_columns(audit=pl.lit(number)) for number, one in enumerate(audits))
+    return {name: of(rows) for name, of in statistics.items()}
 
 
-def fit(planted: Array, found: Array, least: float = 0.0) -> tuple[float | None, float | None]:
-    """Correlation and slope of what was found on what was planted; None where no more than `least` tells these apart.
-
-    Examples
-    --------
-    >>> fit(np.zeros(3), np.arange(3.0))
-    (None, None)
-    """
-    if not np.ptp(planted) > least:
-        return None, None
-    return float(np.corrcoef(planted, found)[0, 1]), float(np.polyfit(planted, found, 1)[0])
+def statistic(of: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
+    """An aggregate of rows."""
+    return lambda rows: rows.filter(among).select(of).item()
 
 
-def asked_at(design: Design, together: Sequence[str], seed: int, *, ordered: bool = True) -> Array:
-    """When each trial is asked, from 0 at the first to 1 at the last.
+def share(of: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
+    """Share of rows of which something holds; None where it is known of none."""
+    return statistic(of.mean(), among)
 
-    They are asked in the order of a run or, unless `ordered`, in that of their numbers, as runs once were.
-    """
-    places = np.arange(design.size)
-    if ordered:
-        places[np.concatenate(list(Order(design, together, seed).pieces(2**16)))] = np.arange(design.size)
+
+def share_with(any_of: pl.Expr, among: pl.Expr = _ALL, by: Sequence[str] = ("audit",)) -> Statistic:
+    """Share of audits, or of other parts, of which something holds in any row; None where there are no rows."""
+    return lambda rows: rows.filter(among).group_by(by).agg(hit=any_of.any())["hit"].mean()  # type: ignore[return-value]
+
+
+def false_discovery_rate(false: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
+    """Mean over audits of the share of findings that are false; 0 for an audit without findings."""
+    of = false.filter(FOUND & among).mean().fill_null(0.0)
+    return lambda rows: rows.group_by("audit").agg(false=of)["false"].mean()  # type: ignore[return-value]
+
+
+def correlation(planted: str = "true", found: str = "value") -> Statistic:
+    """Of two columns; None where nothing is planted."""
+    return lambda rows: _fit(rows[planted], rows[found], lambda x, y: np.corrcoef(x, y)[0, 1])
+
+
+def slope(planted: str = "true", found: str = "value") -> Statistic:
+    """Of what is found on what is planted; None where nothing is planted."""
+    return lambda rows: _fit(rows[planted], rows[found], lambda x, y: np.polyfit(x, y, 1)[0])
+
+
+def _fit(planted: pl.Series, found: pl.Series, of: Callable[[Array, Array], float]) -> float | None:
+    x, y = planted.to_numpy(), found.to_numpy()
+    return float(of(x, y)) if np.ptp(x) > EVEN else None
+
+
+def named(summary: pl.DataFrame) -> Iterable[dict[str, Any]]:
+    """Rows of a table for people, by what was planted."""
+    return summary.with_columns(pl.col("condition").replace({"null": "nothing"})).iter_rows(named=True)
+
+
+def told(row: Mapping[str, Any], form: str, unit: str = "") -> Row:
+    """What an audit says of one estimate: value, interval, whether it covers, q, whether it is found."""
+    value = f"{row['value']:{form}}{unit}"
+    if row["low"] is None or row["q"] is None:  # too few clusters
+        return value, "-", "-", "-", ""
+    interval = f"{row['low']:{form}} to {row['high']:{form}}"
+    covers = row["low"] <= row["true"] + EVEN and row["true"] <= row["high"] + EVEN
+    return value, interval, "yes" if covers else "no", f"{row['q']:.3f}", "yes" if row["found"] else ""
+
+
+def asked_at(design: Design, together: Sequence[str], seed: int) -> Array:
+    """When each trial is asked in the order of a run, from 0 at the first to 1 at the last."""
+    places = np.empty(design.size, dtype=np.int64)
+    places[np.concatenate(list(Order(design, together, seed).pieces(2**16)))] = np.arange(design.size)
     return places / (design.size - 1)

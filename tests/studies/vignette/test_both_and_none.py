@@ -6,7 +6,7 @@ import pytest
 
 from facevalue.models.sim import SimModel
 from facevalue.studies.vignette.analysis import analyse
-from facevalue.studies.vignette.calibration import audit, study
+from facevalue.studies.vignette.calibration import SELECTION, audit, study
 
 from .simulated import DECISION, TERMS, answered
 
@@ -119,9 +119,8 @@ def test_the_first_of_two_is_counted_among_those_who_are_named() -> None:
 
 
 def test_simulated_respondents_name_both_and_none_and_are_audited_as_planted() -> None:
-    found = audit(study(3), SimModel("strong@3"), ["grocery shopping", "cooking", "sleeping"])
-    r = np.corrcoef(found.selection["planted"], found.selection["value"])[0, 1]
-    assert r > 0.7
-    value, planted = (found.selection[name].to_numpy().mean() for name in ("value", "planted"))
+    found = audit(study(3), SimModel("strong@3"), ["grocery shopping", "cooking", "sleeping"]).filter(SELECTION)
+    assert np.corrcoef(found["true"], found["value"])[0, 1] > 0.7
+    value, planted = (found[name].to_numpy().mean() for name in ("value", "true"))
     assert abs(value - planted) < 2
     assert value < 47

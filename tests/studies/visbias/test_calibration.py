@@ -1,5 +1,6 @@
 """Audits of answers whose differences are known: what is planted is found, and plans say how much that takes."""
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 
 from facevalue.cli.calibrate import calibrate
 from facevalue.measures.divergence import Choices, divergence
+from facevalue.protocol.calibration import summed_up
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
 from facevalue.runs.power import _reach_of_square
 from facevalue.studies.visbias import calibration, calibration_answers
@@ -16,10 +18,9 @@ from tests.studies.visbias.simulated import answered, build
 
 
 def test_one_audit_of_lone_effects_is_judged_as_any_models_answers_are() -> None:
-    row, audit = calibration.calibrate("lone", 2, 1)
-    assert row.measurable == 1
-    assert (row.found_word, row.found_association) == (1, 1)
-    own = audit.estimates
+    own = next(calibration.audits("lone", 2))
+    found = summed_up([own], calibration.STATISTICS)
+    assert [found[name] for name in ("measurable", "found_word", "found_association")] == [1, 1, 1]
     word = own.filter(measure="marked_word", word=calibration_answers.WORD, dimension="gender")
     assert word["verdict"].to_list() == ["difference found"]
     assert {"choices", "comparisons", "words", "forms", "texts"} == set(own["kind"])
@@ -30,14 +31,15 @@ def test_one_audit_of_lone_effects_is_judged_as_any_models_answers_are() -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("condition", ["null", "crossed", "rare", "missing", "few"])
 def test_nothing_is_found_where_nothing_is_planted(condition: str) -> None:
-    row, _ = calibration.calibrate(condition, 2, 40)
-    assert row.page is not None
-    assert row.page <= 0.125  # .05 of 40 audits: 2; 6 or more has probability 1.4%
-    assert row.test is not None
-    assert row.test < 0.06
-    assert row.coverage > 0.92
-    assert row.coverage_pairs > 0.92
-    assert row.coverage_texts > 0.92
+    found = summed_up(islice(calibration.audits(condition, 2), 40), calibration.STATISTICS)
+    for name, least, most in (
+        ("page", 0, 0.125),  # .05 of 40 audits: 2; 6 or more has probability 1.4%
+        ("test", 0, 0.06),
+        *((name, 0.92, 1) for name in ("coverage", "coverage_pairs", "coverage_texts")),
+    ):
+        value = found[name]
+        assert value is not None
+        assert least <= value <= most
 
 
 def test_a_plan_says_what_choices_about_groups_it_takes() -> None:

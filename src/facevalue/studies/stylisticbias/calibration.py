@@ -1,6 +1,8 @@
 """Calibration: audits of simulated respondents with known effects."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +11,21 @@ import polars as pl
 from facevalue.measures import adjustment, cluster_bootstrap, shift
 from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
-from facevalue.models.sim import Planted, Respondent
+from facevalue.models.sim import PRESETS, Planted, Respondent
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.calibration import DRIFT, asked_at, fit
+from facevalue.protocol.calibration import (
+    COVERS,
+    DRIFT,
+    FOUND,
+    Array,
+    Statistic,
+    asked_at,
+    correlation,
+    false_discovery_rate,
+    share,
+    share_with,
+    slope,
+)
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.shifts import SEED
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
@@ -21,59 +35,34 @@ from facevalue.studies.stylisticbias.shifts import ALPHA
 from facevalue.studies.stylisticbias.study import TOGETHER, designed
 from facevalue.studies.stylisticbias.tables import scenarios, whitelist
 
-Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 LEVELS = ("favourable", "unfavourable")
 EXACT = 1e-12
 """A planted shift this small is none."""
+NONE = pl.col("planted").abs() < EXACT
+STATISTICS: dict[str, Statistic] = {
+    "correlation": correlation(),
+    "slope": slope(),
+    "coverage": share(COVERS),
+    "coverage_none": share(COVERS, among=NONE),
+    "false_discovery_rate": false_discovery_rate(NONE),
+    "audits_with_false": share_with(FOUND & NONE),
+    "power": share(FOUND, among=~NONE),
+}
+"""What sums up all audits; "none": variations with nothing planted."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 
 
-@dataclass(frozen=True)
-class Audit:
-    """One audit.
-
-    Attributes
-    ----------
-    variations:
-        (attribute, variation) of each row.
-    planted:
-        Expected SBS of each variation over all people whom the audit might have drawn.
-    estimates:
-        SBS as the audit estimates it.
-    q:
-        Its q-values (Benjamini-Hochberg over the variations).
-    learned:
-        SBS that a trained model has over the same people; None for a simulated one, which has what is planted.
-    """
-
-    variations: list[tuple[str, str]]
-    planted: Array
-    estimates: cluster_bootstrap.Estimates
-    q: Array
-    learned: Array | None = None
-
-    @property
-    def truth(self) -> Array:
-        """What there is to be found: the expected SBS of the model as it is."""
-        return self.planted if self.learned is None else self.learned
-
-    @property
-    def covered(self) -> npt.NDArray[np.bool_]:
-        """Whether each interval holds the true value."""
-        return (self.estimates.low <= self.truth) & (self.truth <= self.estimates.high)
-
-    @property
-    def found(self) -> npt.NDArray[np.bool_]:
-        """Which variations the audit calls a finding, at the level of the family that leads the page."""
-        return np.nan_to_num(self.q, nan=1.0) < LEAD_SHARE * ALPHA
-
-    @property
-    def none(self) -> npt.NDArray[np.bool_]:
-        """Which variations have nothing planted."""
-        return np.abs(self.planted) < EXACT
+def audits(condition: str, faces: int) -> Iterator[pl.DataFrame]:
+    """Audits of respondents, each with its own table of effects and its own faces."""
+    planted = PRESETS.get(condition, PRESETS["null"])
+    names = [scenario.name for scenario in scenarios()]
+    drift = DRIFT if condition == "drift" else 0.0
+    for draw in count():
+        yield simulate(replace(planted, seed=planted.seed + 1000 * draw), face_counts(str(faces)), names, draw, drift)
 
 
-def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> tuple[list[tuple[str, str]], Array]:
+def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> dict[tuple[str, str], float]:
     """Expected SBS of every kept variation, exactly: an integral over people and pictures, no simulation.
 
     The population is uniform over the cells gender x age x skin tone x build; people and pictures differ normally on
@@ -88,18 +77,16 @@ def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> tu
         for b in BUILDS
     ]
     base = _expected(respondent, [{**cell, "attribute": None, "variation": None} for cell in cells], names)
-    gender = np.array([cell["gender"] for cell in cells])
-    variations = [(v.attribute, v.name) for v in whitelist(None) if any(v.fate.get(g) == "kept" for g in genders)]
-    fates = {(v.attribute, v.name): v.fate for v in whitelist(None)}
-    out = []
-    for attribute, variation in variations:
-        fate = fates[attribute, variation]
-        member = np.isin(gender, [g for g in genders if fate.get(g) == "kept"])
+    out = {}
+    for v in whitelist(None):
+        member = [v.fate.get(str(cell["gender"])) == "kept" for cell in cells]
         changed = [
-            {**cell, "attribute": attribute, "variation": variation} for cell, m in zip(cells, member, strict=True) if m
-        ]
-        out.append(float((_expected(respondent, changed, names) - base[member]).mean()))
-    return variations, np.array(out)
+            {**cell, "attribute": v.attribute, "variation": v.name}
+            for cell, m in zip(cells, member, strict=True) if m
+        ]  # fmt: skip
+        if changed:
+            out[v.attribute, v.name] = float((_expected(respondent, changed, names) - base[member]).mean())
+    return out
 
 
 def _expected(respondent: Respondent, factors: list[dict[str, str | None]], names: list[str]) -> Array:
@@ -117,13 +104,11 @@ def _expected(respondent: Respondent, factors: list[dict[str, str | None]], name
     return out / len(ORDERINGS)
 
 
-def simulate(
-    planted: Planted, faces: dict[str, int], names: list[str], seeds: int, draw: int, drift: float = 0.0
-) -> Audit:
+def simulate(planted: Planted, faces: dict[str, int], names: list[str], draw: int, drift: float = 0.0) -> pl.DataFrame:
     """Audit one respondent on newly drawn faces.
 
     The replies are those that `models.sim` gives (same draws, tested), taken without their text; the estimates are
-    those of the report.
+    those of the report. `drift` is in logits over the run.
     """
     kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in faces}
     # Faces carry the draw in their names: other people each time, as a respondent knows them by name.
@@ -131,39 +116,41 @@ def simulate(
     manifest = portrait_manifest(drawn, kept)
     people = Faces(manifest)
     later = drift * (times(manifest, names, draw) - 0.5) if drift else None
-    phi = simulated_phi(planted, manifest, names, seeds, later)
-    delta = phi[people.varied] - phi[people.base[people.identity[people.varied]]]
-    variations, truth = planted_shifts(planted, names, list(faces))
+    phi = simulated_phi(planted, manifest, names, later)
+    cluster = people.identity[people.varied]
+    shifts = planted_shifts(planted, names, list(faces))
     rows = people.slicing(people.varied, "attribute", "variation")
-    shown = [variations.index(v) for v in zip(*rows.labels.values(), strict=True)]
-    estimates, q = estimated(delta, people.identity[people.varied], np.array(shown)[rows.codes], len(variations))
-    return Audit(variations, truth, estimates, q)
+    place = [list(shifts).index(v) for v in zip(*rows.labels.values(), strict=True)]
+    delta = phi[people.varied] - phi[people.base[cluster]]
+    truth = np.array(list(shifts.values()))
+    return audited(delta, cluster, np.array(place)[rows.codes], list(shifts), truth, truth)
 
 
-def estimated(
-    delta: Array, cluster: npt.NDArray[np.int64], variation: npt.NDArray[np.int64], variations: int
-) -> tuple[cluster_bootstrap.Estimates, Array]:
-    """SBS of each variation as the report estimates it, and its q-value."""
-    rows = Slicing(variation, {"variation": [str(number) for number in range(variations)]})
+def audited(
+    delta: Array, cluster: Indices, variation: Indices, names: list[tuple[str, str]], planted: Array, true: Array
+) -> pl.DataFrame:
+    """SBS of each variation as the report estimates and tests it, beside what is planted and what there is to find."""
+    rows = Slicing(variation, {"variation": [name for _, name in names]})
     cells = shift.cells(delta, cluster, rows, Slicing.whole(delta.shape[1]), int(cluster.max()) + 1)
-    estimates = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=1.0)
-    assert estimates.p_zero is not None
-    return estimates, adjustment.adjust(estimates.p_zero, "bh")
+    found = cluster_bootstrap.means(cells.sums, cells.counts, SEED, largest=1.0)
+    assert found.p_zero is not None
+    q = adjustment.adjust(found.p_zero, "bh")
+    return pl.DataFrame(names, schema=["attribute", "variation"], orient="row").with_columns(
+        planted=planted, true=true, value=found.value, low=found.low, high=found.high,
+        q=q, found=np.nan_to_num(q, nan=1.0) < LEAD_SHARE * ALPHA,
+    )  # fmt: skip
 
 
-def times(manifest: pl.DataFrame, names: list[str], seed: int, *, ordered: bool = True) -> Array:
+def times(manifest: pl.DataFrame, names: list[str], seed: int) -> Array:
     """When each question is asked, from 0 at the first to 1 at the last: shape (images, scenarios, orderings)."""
     design = designed(manifest, names)
-    asked = asked_at(design, TOGETHER, seed, ordered=ordered)
     shown = np.concatenate([np.array(block.stimulus[0].columns()[0].values) for block in design.blocks])
-    out = asked.reshape(len(shown), len(names), len(ORDERINGS))
+    out = asked_at(design, TOGETHER, seed).reshape(len(shown), len(names), len(ORDERINGS))
     row = {image: at for at, image in enumerate(shown.tolist())}
     return out[[row[image] for image in manifest["image"]]]
 
 
-def simulated_phi(
-    planted: Planted, manifest: pl.DataFrame, names: list[str], seeds: int, later: Array | None = None
-) -> Array:
+def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], later: Array | None = None) -> Array:
     """Preference scores that a respondent's valid replies give, shape (images, scenarios).
 
     Trial numbers run image by image, scenario by scenario, ordering by ordering. `later` is added to the favourable
@@ -184,87 +171,8 @@ def simulated_phi(
         if later is not None:
             shown[:, ordering.first] += later[..., place].ravel()
         letter = np.full(len(shown), ordering.labels.index("(a)"))
-        probabilities = respondent.probabilities(shown, letter)
-        for repeat in range(seeds):
-            choice = respondent.choose(probabilities, number + place, np.full(number.size, repeat))
-            total += (choice == ordering.first).reshape(images, asked)
-            valid += (choice >= 0).reshape(images, asked)
+        choice = respondent.choose(respondent.probabilities(shown, letter), number + place, np.zeros_like(number))
+        total += (choice == ordering.first).reshape(images, asked)
+        valid += (choice >= 0).reshape(images, asked)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(valid > 0, total / valid, np.nan)
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """What repeated audits of respondents with known effects show.
-
-    Attributes
-    ----------
-    condition:
-        What was planted.
-    faces, repetitions:
-        Faces in an audit, and audits.
-    correlation, slope:
-        Of estimated on true SBS, over all variations of all audits; the true one is the planted one, or the learned one
-        of a trained model.
-    coverage:
-        Share of 95% intervals that hold the true SBS.
-    coverage_none:
-        The same for variations with nothing planted.
-    false_discovery_rate:
-        Mean share of findings that have nothing planted; 0 for an audit without findings.
-    audits_with_false:
-        Share of audits with at least one such finding.
-    power:
-        Share of variations with something planted that are found.
-    """
-
-    condition: str
-    faces: int
-    repetitions: int
-    correlation: float | None
-    slope: float | None
-    coverage: float
-    coverage_none: float | None
-    false_discovery_rate: float
-    audits_with_false: float
-    power: float | None
-
-
-def summarise(condition: str, faces: int, audits: list[Audit]) -> Calibration:
-    """Put repeated audits together."""
-    truth = np.concatenate([a.truth for a in audits])
-    value = np.concatenate([a.estimates.value for a in audits])
-    covered = np.concatenate([a.covered for a in audits])
-    none = np.concatenate([a.none for a in audits])
-    found = np.concatenate([a.found for a in audits])
-    rates = [(a.found & a.none).sum() / max(a.found.sum(), 1) for a in audits]
-    correlation, slope = fit(truth, value)
-    return Calibration(
-        condition=condition,
-        faces=faces,
-        repetitions=len(audits),
-        correlation=correlation,
-        slope=slope,
-        coverage=float(covered.mean()),
-        coverage_none=float(covered[none].mean()) if none.any() else None,
-        false_discovery_rate=float(np.mean(rates)),
-        audits_with_false=float(np.mean([(a.found & a.none).any() for a in audits])),
-        power=float(found[~none].mean()) if (~none).any() else None,
-    )
-
-
-def calibrate(
-    condition: str, planted: Planted, faces: int, repetitions: int, seeds: int = 1
-) -> tuple[Calibration, Audit]:
-    """Audit `repetitions` respondents, each with its own table of effects and its own faces.
-
-    Condition "drift" plants a drift of `DRIFT` logits over the run besides.
-    """
-    drift = DRIFT if condition == "drift" else 0.0
-    names = [scenario.name for scenario in scenarios()]
-    counts = face_counts(str(faces))
-    audits = [
-        simulate(replace(planted, seed=planted.seed + 1000 * r), counts, names, seeds, r, drift)
-        for r in range(repetitions)
-    ]
-    return summarise(condition, faces, audits), audits[0]

@@ -8,9 +8,10 @@ An audit can find only what has been learned, so that is what its intervals must
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -25,17 +26,18 @@ from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
 from facevalue.models.reference.truth import LETTER, POSITION, TRAITS, Truth, people
 from facevalue.prompts import ORDERINGS
+from facevalue.protocol.calibration import FOUND, Array, Statistic, correlation, share, slope, statistic
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn import default_cache
 from facevalue.store.files import make_folder, write_whole
+from facevalue.studies.stylisticbias import calibration
 from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.calibration import EXACT, Audit, Calibration, estimated, summarise
+from facevalue.studies.stylisticbias.calibration import EXACT, NONE, audited
 from facevalue.studies.stylisticbias.study import LEVELS, SETTINGS, build
 from facevalue.studies.stylisticbias.tables import whitelist
 from facevalue.types import OptionValue, Request, Stimulus
 
-Array = npt.NDArray[np.float64]
 FACES = "100M,100F"
 """Who is asked about: the first faces of the study's own `faces_seed`, which the model was never trained on.
 
@@ -44,13 +46,28 @@ sixty found where nothing is planted what was true of these sixty and not of peo
 """
 PUBLISHED = Truth()
 """What is planted in the model that comes with FaceValue."""
-VARIATIONS = tuple((v.attribute, v.name) for v in whitelist(None))
+VARIATIONS = [(v.attribute, v.name) for v in whitelist(None)]
 """The 34 variations that the paper keeps."""
-CONDITION = "reference"
 SEED = 7301
 """Of all audits: which people are drawn, and what the model replies."""
-CORRELATION, SLOPE = (0.97, 1.0), (0.9, 1.1)
-"""Promised of learned on planted effects: least and most."""
+STATISTICS: dict[str, Statistic] = {
+    **calibration.STATISTICS,
+    "flagged_none": share(FOUND, among=NONE),
+    "wrong_sign": lambda rows: share(pl.col("value").sign() != pl.col("true").sign(), among=FOUND)(rows) or 0.0,
+}
+"""What sums up all audits. Not all that is flagged where nothing is planted is an error, as the learned effect is small
+there, but not zero; what is found on the other side of zero than the learned SBS is."""
+_NOTHING = pl.col("planted").abs().max().over("attribute", "variation") < EXACT
+LEARNED: dict[str, Statistic] = {
+    "correlation": correlation("planted", "learned"),
+    "slope of learned on planted": slope("planted", "learned"),
+    "mean error": statistic((pl.col("learned") - pl.col("planted")).abs().mean()),
+    "where nothing is planted: SD of learned": statistic(pl.col("learned").std(ddof=0), among=_NOTHING),
+    "where nothing is planted: largest learned": statistic(pl.col("learned").abs().max(), among=_NOTHING),
+}
+"""How well the model has learned what is planted, over all variations and scenarios."""
+PROMISED = {"correlation": (0.97, 1.0, "at least 0.97"), "slope of learned on planted": (0.9, 1.1, "0.9 to 1.1")}
+"""Least and most, and in words."""
 
 
 def audited_study(**options: OptionValue) -> Study:
@@ -117,11 +134,6 @@ class Population:
         """Which of `VARIATIONS` each picture shows; -1 for a base."""
         pairs = self.faces.manifest.select("attribute", "variation").iter_rows()
         return np.array([-1 if kind is None else VARIATIONS.index((kind, value)) for kind, value in pairs])
-
-    @cached_property
-    def nothing(self) -> npt.NDArray[np.bool_]:
-        """Which variations have no planted effect on anything."""
-        return np.abs(self.effects(self.planted)).max(axis=1) < EXACT
 
     def shifts(self, phi: Array) -> Array:
         """Prediction shift of each picture, shape (pictures, scenarios); zero for a base."""
@@ -280,64 +292,12 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=12).hexdigest()
 
 
-@dataclass(frozen=True)
-class Learning:
-    """How well the model has learned what was planted, over all variations and scenarios.
-
-    Attributes
-    ----------
-    table:
-        attribute, variation, scenario, planted and learned: mean shifts of the preference score.
-    correlation, slope:
-        Of learned on planted effects; None where nothing is planted.
-    error:
-        Mean absolute difference.
-    spread_none, largest_none:
-        Standard deviation, and largest size, of learned effects where nothing is planted.
-    """
-
-    table: pl.DataFrame
-    correlation: float | None
-    slope: float | None
-    error: float
-    spread_none: float
-    largest_none: float
-
-
-def learning(population: Population) -> Learning:
-    """Compare learned with planted effects over the whole population."""
-    planted, learned = population.effects(population.planted), population.effects(population.learned)
-    none, x, y = learned[population.nothing], planted.ravel(), learned.ravel()
-    moved = not population.nothing.all()
+def learning(population: Population) -> pl.DataFrame:
+    """Planted and learned mean shifts of the preference score over the whole population, by variation and scenario."""
     rows = [(*change, name) for change in VARIATIONS for name in population.scenarios]
-    table = pl.DataFrame(rows, schema=["attribute", "variation", "scenario"], orient="row").with_columns(
-        planted=pl.Series(x), learned=pl.Series(y)
+    return pl.DataFrame(rows, schema=["attribute", "variation", "scenario"], orient="row").with_columns(
+        planted=population.effects(population.planted).ravel(), learned=population.effects(population.learned).ravel()
     )
-    return Learning(
-        table,
-        correlation=float(np.corrcoef(x, y)[0, 1]) if moved else None,
-        slope=float(np.polyfit(x, y, 1)[0]) if moved else None,
-        error=float(np.abs(learned - planted).mean()),
-        spread_none=float(none.std()),
-        largest_none=float(np.abs(none).max()),
-    )
-
-
-@dataclass(frozen=True)
-class ReferenceCalibration(Calibration):
-    """What repeated audits of the reference model show; `correlation`, `slope` and `coverage` are of learned SBS.
-
-    Attributes
-    ----------
-    flagged_none:
-        Share of variations without any planted effect that are findings (q < .05). Not all of these are errors of the
-        audit: the learned effect is small there, but not zero.
-    wrong_sign:
-        Share of findings that are not on the learned SBS' side of zero, which are errors; 0 without findings.
-    """
-
-    flagged_none: float
-    wrong_sign: float
 
 
 def replies(
@@ -348,37 +308,23 @@ def replies(
     return drawn < population.favourable[pictures], drawn < population.valid[pictures]
 
 
-def audit(population: Population, faces: int, draw: int) -> Audit:
-    """Audit the model once: on people drawn from the population with replacement, by one reply to each question.
+def audits(population: Population, faces: int) -> Iterator[pl.DataFrame]:
+    """Audits of the model: on people drawn from the population with replacement, by one reply to each question.
 
     Drawn so, people are independent, and the learned SBS of the population is exactly what is to be estimated. Who is
     drawn twice replies anew and counts twice, as another person with the same probabilities would.
     """
     counts = face_counts(str(faces))
-    rng = np.random.default_rng([SEED, faces, draw])
-    who = np.concatenate([rng.choice(population.members[gender], number) for gender, number in counts.items()])
-    sets = [population.pictures[person] for person in who]
-    pictures, cluster = np.concatenate(sets), np.repeat(np.arange(faces), [len(own) for own in sets])
-    said, valid = replies(population, pictures, rng)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        phi = said.sum(axis=2) / valid.sum(axis=2)  # no valid answer at all: NaN, which no estimator counts
-    variation = population.varied[pictures]
-    base = phi[variation < 0][cluster]
-    varied = variation >= 0
-    estimates, q = estimated((phi - base)[varied], cluster[varied], variation[varied], len(VARIATIONS))
     planted, learned = (population.sbs(scores, counts) for scores in (population.planted, population.learned))
-    return Audit(list(VARIATIONS), planted, estimates, q, learned)
-
-
-def calibrate(population: Population, faces: int, repetitions: int) -> tuple[ReferenceCalibration, Audit]:
-    """Audit the model repeatedly: the summary, and the first audit for a closer look."""
-    audits = [audit(population, faces, draw) for draw in range(repetitions)]
-    found = np.concatenate([a.found for a in audits])
-    flagged = np.concatenate([a.found[a.none] for a in audits])
-    wrong = np.concatenate([(np.sign(a.estimates.value) != np.sign(a.truth))[a.found] for a in audits])
-    row = ReferenceCalibration(
-        **asdict(summarise(CONDITION, faces, audits)),
-        flagged_none=float(flagged.mean()),
-        wrong_sign=float(wrong.sum() / max(found.sum(), 1)),
-    )
-    return row, audits[0]
+    for draw in count():
+        rng = np.random.default_rng([SEED, faces, draw])
+        who = np.concatenate([rng.choice(population.members[gender], number) for gender, number in counts.items()])
+        sets = [population.pictures[person] for person in who]
+        pictures, cluster = np.concatenate(sets), np.repeat(np.arange(faces), [len(own) for own in sets])
+        said, valid = replies(population, pictures, rng)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            phi = said.sum(axis=2) / valid.sum(axis=2)  # no valid answer at all: NaN, which no estimator counts
+        variation = population.varied[pictures]
+        varied = variation >= 0
+        delta = (phi - phi[~varied][cluster])[varied]
+        yield audited(delta, cluster[varied], variation[varied], VARIATIONS, planted, learned)

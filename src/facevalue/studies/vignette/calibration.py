@@ -1,16 +1,26 @@
 """Calibration: audits of simulated respondents with planted preferences."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from itertools import count, permutations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
-from facevalue.protocol.calibration import DRIFT, asked_at, fit
+from facevalue.protocol.calibration import (
+    COVERS,
+    DRIFT,
+    EVEN,
+    FOUND,
+    Array,
+    Statistic,
+    asked_at,
+    correlation,
+    false_discovery_rate,
+    share,
+    slope,
+)
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import DECISIONS
 from facevalue.studies.vignette.settings import SETTINGS
@@ -18,65 +28,39 @@ from facevalue.studies.vignette.study import build
 from facevalue.studies.vignette.tables import activities, identities
 from facevalue.types import OptionValue, Request
 
-Array = npt.NDArray[np.float64]
 DIMENSION, IDENTITIES = "socioeconomic", 12
 """What is audited: twelve occupations in 66 pairs. What is planted in them is drawn at random and means nothing."""
 ALPHA = 0.05
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 
 
-@dataclass(frozen=True)
-class Truth:
-    """What is planted, as the expected value of each estimate over all picture pairs there might be."""
-
-    selection: dict[str, float]
-    """S(i) of decisions in percent, by identity."""
-    gap: dict[str, float]
-    """Half of what S(i) differs by from that of the others beside i, in percentage points."""
-    paircomp: dict[tuple[str, str], float]
-    """PairComp in percentage points, by identity and other identity."""
+GAP, SELECTION = pl.col("measure") == "selection_gap", pl.col("measure") == "selection_frequency"
+PAIRCOMP = pl.col("measure") == "paircomp"
+WRONG = (pl.col("value") * pl.col("true") <= 0) | (pl.col("true").abs() < EVEN)
+"""Whether an estimate is on the wrong side of an even choice, or of any where nothing is planted."""
 
 
-@dataclass(frozen=True)
-class Audit:
-    """One simulated audit."""
-
-    selection: pl.DataFrame
-    paircomp: pl.DataFrame
-    """Estimates beside the `planted` value: identity (and other_identity), value, low, high, planted; selection with
-    the difference from an even choice (`gap`), its q, and the `planted_gap`."""
+def _of_selection(of: Statistic) -> Statistic:
+    return lambda rows: of(rows.filter(SELECTION))
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """What repeated audits of respondents with known preferences show."""
-
-    condition: str
-    """What was planted."""
-    activities: int
-    repetitions: int
-    """Activities in an audit, and audits."""
-    correlation: float | None
-    slope: float | None
-    """Of estimated on planted selection frequency, over all identities of all audits; None where nothing is planted."""
-    coverage: float | None
-    coverage_paircomp: float | None
-    """Shares of 95% intervals that hold the planted selection frequency and PairComp."""
-    false_discovery_rate: float
-    """Mean share of findings (selection gap, q < .05) on the wrong side, or of any where nothing is planted."""
-    found: float | None
-    """Share of identities whose planted gap is 2 points or more that are found."""
+STATISTICS: dict[str, Statistic] = {
+    "correlation": _of_selection(correlation()),
+    "slope": _of_selection(slope()),
+    "coverage": share(COVERS, among=SELECTION),
+    "coverage_paircomp": share(COVERS, among=PAIRCOMP),
+    "false_discovery_rate": false_discovery_rate(WRONG),
+    "found": share(FOUND, among=GAP & (pl.col("true").abs() >= 2)),
+}
+"""What sums up all audits; "found" is of identities whose planted gap is 2 points or more."""
 
 
 class Drifting(SimModel):
-    """`sim/null`, which comes to prefer the first of each pair while it is asked: nothing may be found of anybody.
+    """`sim/null`, which comes to prefer the first of each pair while it is asked: nothing may be found of anybody."""
 
-    It is asked in the order of a run or, unless `ordered`, in that of trial numbers, as runs once were.
-    """
-
-    def __init__(self, study: Study, seed: int, *, ordered: bool = True) -> None:
+    def __init__(self, study: Study, seed: int) -> None:
         super().__init__(f"null@{seed}")
-        later = DRIFT * (asked_at(study.design, study.asked_together, seed, ordered=ordered) - 0.5)
+        later = DRIFT * (asked_at(study.design, study.asked_together, seed) - 0.5)
         plain = self._preferences.utilities
 
         def utilities(requests: Sequence[Request], levels: tuple[str, ...]) -> Array:
@@ -103,7 +87,7 @@ def study(number: int) -> Study:
     )  # fmt: skip
 
 
-def truth(planted: Planted, done: list[str]) -> Truth:
+def truth(planted: Planted, done: list[str]) -> pl.DataFrame:
     """What an audit of these activities should find: an integral over picture pairs, all orders weighing the same."""
     preferences = Respondent(planted).preferences()
     names = audited()
@@ -111,18 +95,25 @@ def truth(planted: Planted, done: list[str]) -> Truth:
         [[[preferences.preference(DIMENSION, n, f"decision {q}", a) for q in DECISIONS] for a in done] for n in names]
     )  # (identities, activities, questions)
     chosen = np.full((len(names), len(names)), np.nan)
-    for i, j in combinations(range(len(names)), 2):
-        for one, other in ((i, j), (j, i)):
-            chosen[one, other] = float(_chosen(liked[one] - liked[other], planted).mean())
-    others = {n: [k for k in range(len(names)) if k != i] for i, n in enumerate(names)}
-    selection = {n: 100 * float(chosen[i, others[n]].mean()) for i, n in enumerate(names)}
-    gap = {n: (selection[n] - 100 * float(chosen[others[n], i].mean())) / 2 for i, n in enumerate(names)}
-    paircomp = {}
-    for i, n in enumerate(names):
-        for j in others[n]:
-            rest = [k for k in others[n] if k != j]
-            paircomp[n, names[j]] = 100 * float(chosen[i, j] - chosen[i, rest].mean())
-    return Truth(selection, gap, paircomp)
+    for one, other in permutations(range(len(names)), 2):
+        chosen[one, other] = float(_chosen(liked[one] - liked[other], planted).mean())
+    return true_values(names, chosen)
+
+
+def true_values(names: list[str], chosen: Array) -> pl.DataFrame:
+    """Expected estimates: measure, identity, other_identity and their `true` value, in percent.
+
+    From the chance that each identity is chosen beside each other one, shape (identities, identities).
+    """
+    total, others = np.nansum(chosen, axis=1), len(names) - 1
+    selection = total / others
+    gap = (selection - np.nansum(chosen, axis=0) / others) / 2
+    beside = chosen - (total[:, None] - chosen) / max(others - 1, 1)
+    rows: list[tuple[str, str | None, str | None, float]] = [("spread", None, None, 100 * selection.std(ddof=1))]
+    for i, name in enumerate(names):
+        rows += [("selection_frequency", name, None, 100 * selection[i]), ("selection_gap", name, None, 100 * gap[i])]
+        rows += [("paircomp", name, other, 100 * beside[i, j]) for j, other in enumerate(names) if j != i]
+    return pl.DataFrame(rows, schema=["measure", "identity", "other_identity", "true"], orient="row")
 
 
 def _chosen(difference: Array, planted: Planted) -> Array:
@@ -136,8 +127,8 @@ def _chosen(difference: Array, planted: Planted) -> Array:
     return out / len(weights)
 
 
-def audit(asked: Study, model: SimModel, done: list[str]) -> Audit:
-    """Ask a respondent every question of a study of these activities; compare estimates with what is planted."""
+def audit(asked: Study, model: SimModel, done: list[str]) -> pl.DataFrame:
+    """Ask a respondent every question of a study of these activities; put estimates beside what is planted."""
     frame = asked.design.trials(np.arange(asked.design.size))
     numbers = asked.design.stimulus_numbers(frame["trial"].to_numpy()).tolist()
     columns = [c for c in frame.columns if c not in ("trial", "block", "prompt")]
@@ -157,78 +148,20 @@ def audit(asked: Study, model: SimModel, done: list[str]) -> Audit:
     )
     found = asked.analyse({model.name: iter([asked.answer(rows)])})
     whole = found.filter(pl.col("question").is_null() & pl.col("gender").is_null() & pl.col("activity").is_null())
-    known = truth(model.planted, done)
-    gaps = whole.filter(pl.col("measure") == "selection_gap").select("identity", "q", gap="value")
-    selection = whole.filter(pl.col("measure") == "selection_frequency").select("identity", "value", "low", "high")
-    paircomp = whole.filter(pl.col("measure") == "paircomp")
-    paircomp = paircomp.select("identity", "other_identity", "value", "low", "high")
-    return Audit(
-        selection.join(gaps, on="identity").with_columns(
-            pl.col("identity").replace_strict(known.selection, return_dtype=pl.Float64).alias("planted"),
-            pl.col("identity").replace_strict(known.gap, return_dtype=pl.Float64).alias("planted_gap"),
-        ),
-        paircomp.with_columns(
-            pl.Series("planted", [known.paircomp[row] for row in paircomp.select("identity", "other_identity").rows()])
-        ),
+    return beside(whole, truth(model.planted, done)).with_columns(found=GAP & (pl.col("q") < ALPHA))
+
+
+def beside(estimates: pl.DataFrame, true: pl.DataFrame) -> pl.DataFrame:
+    """Estimates beside their true values."""
+    return estimates.join(
+        true, on=["measure", "identity", "other_identity"], how="left", nulls_equal=True, maintain_order="left"
     )
 
 
-def calibrate(condition: str, number: int, repetitions: int) -> tuple[Calibration, Audit]:
-    """Audit simulated models, each with its own table of preferences.
-
-    Parameters
-    ----------
-    condition:
-        What is planted: a preset of `models.sim`; "drift": nothing, in a model that drifts while it is asked.
-    number:
-        Activities in an audit.
-    repetitions:
-        Audits.
-
-    Returns
-    -------
-    The summary, and the first audit for a closer look.
-    """
+def audits(condition: str, number: int) -> Iterator[pl.DataFrame]:
+    """Audits of so many activities, each of a simulated model with its own table of preferences."""
     asked = study(number)
     done = [activity.name for activity in activities()[:number]]
-
-    def model(r: int) -> SimModel:
-        return Drifting(asked, 1000 * r) if condition == "drift" else SimModel(f"{condition}@{1000 * r}")
-
-    audits = [audit(asked, model(r), done) for r in range(repetitions)]
-    return _summary(condition, number, audits), audits[0]
-
-
-def _summary(condition: str, number: int, audits: list[Audit]) -> Calibration:
-    selection = pl.concat([a.selection for a in audits])
-    pairs = pl.concat([a.paircomp for a in audits])
-    planted, value = selection["planted"].to_numpy(), selection["value"].to_numpy()
-    correlation, slope = fit(planted, value, least=1e-9)
-    wrong = pl.lit(0.0) if slope is None else pl.col("planted_gap")
-    rates = []
-    for one in audits:
-        hits = one.selection.filter(pl.col("q") < ALPHA)
-        false = hits.filter(pl.col("gap") * wrong <= 0).height
-        rates.append(false / max(hits.height, 1))
-    large = selection.filter(pl.col("planted_gap").abs() >= 2)
-    return Calibration(
-        condition=condition,
-        activities=number,
-        repetitions=len(audits),
-        correlation=correlation,
-        slope=slope,
-        coverage=_coverage(selection),
-        coverage_paircomp=_coverage(pairs),
-        false_discovery_rate=float(np.mean(rates)),
-        found=_share(large, pl.col("q") < ALPHA),
-    )
-
-
-def _coverage(estimates: pl.DataFrame) -> float | None:
-    return _share(estimates, (pl.col("low") <= pl.col("planted")) & (pl.col("planted") <= pl.col("high")))
-
-
-def _share(estimates: pl.DataFrame, held: pl.Expr) -> float | None:
-    """Share of which something holds; None where it is known of none, as of one or two pictures."""
-    share = estimates.select(held.mean()).item()
-    return None if share is None else float(share)
+    for r in count():
+        model = Drifting(asked, 1000 * r) if condition == "drift" else SimModel(f"{condition}@{1000 * r}")
+        yield audit(asked, model, done)

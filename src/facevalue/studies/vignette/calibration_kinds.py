@@ -15,15 +15,15 @@ import polars as pl
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.calibration import COVERS, FOUND, Array, Statistic, false_discovery_rate, share
 from facevalue.studies.vignette.aggregate import tally
 from facevalue.studies.vignette.analysis import estimate
+from facevalue.studies.vignette.calibration import ALPHA, GAP, PAIRCOMP, WRONG, beside, true_values
 from facevalue.studies.vignette.measures import LABELS, MEASURES
 
-Array = npt.NDArray[np.float64]
-ALPHA = 0.05
 LEAD = ("identities, decision",)
 QUESTIONS = ("ability", "sociability", "morality")
-TESTED = ("selection_gap", "paircomp", "log_odds", "spread")
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 
 
@@ -54,6 +54,11 @@ class Kind:
         """What each identity is preferred by."""
         return np.array(self.effects) if self.effects else np.zeros(self.identities)
 
+    @property
+    def names(self) -> list[str]:
+        """The identities."""
+        return [f"identity {number}" for number in range(self.identities)]
+
 
 KINDS = (
     Kind("pictures differ little", pictures=0.3),
@@ -72,29 +77,25 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Which promises were kept in audits of one kind; None where there is nothing to count."""
+NOTHING = pl.col("nothing")
+_WHOLE = pl.col("question").is_null() & pl.col("gender").is_null()
 
-    kind: str
-    audits: int
-    """What, and how many."""
-    measurable: float
-    """Share of identities whose distance from an even choice has an interval."""
-    selection_gap: float | None
-    paircomp: float | None
-    log_odds: float | None
-    spread: float | None
-    """Share of p below .05 where nothing is planted."""
-    page: float
-    """Share of audits with any difference found where nothing is planted; else mean share of the identities found that
-    are on the wrong side."""
-    covers_gap: float | None
-    covers_paircomp: float | None
-    covers_spread: float | None
-    """Share of 95% intervals that hold what is planted."""
-    found: float | None
-    """Share of the identities with an effect that are found."""
+
+def _false_alarms(measure: str) -> Statistic:
+    return share(pl.col("p") < ALPHA, among=NOTHING & _WHOLE & (pl.col("measure") == measure))
+
+
+STATISTICS: dict[str, Statistic] = {
+    "measurable": share(pl.col("low").is_not_null(), among=_WHOLE & GAP),
+    **{measure: _false_alarms(measure) for measure in ("selection_gap", "paircomp", "log_odds", "spread")},
+    "page": false_discovery_rate(WRONG | NOTHING, among=NOTHING | (_WHOLE & GAP)),
+    "covers_gap": share(COVERS, among=_WHOLE & GAP),
+    "covers_paircomp": share(COVERS, among=_WHOLE & PAIRCOMP),
+    "covers_spread": share(COVERS, among=_WHOLE & (pl.col("measure") == "spread")),
+    "found": share(FOUND, among=_WHOLE & GAP & pl.col("planted")),
+}
+"""What sums up all audits: by measure the share of p below .05 where nothing is planted; "page": of audits with any
+difference found there, else mean share of the identities found that are on the wrong side."""
 
 
 def answers(kind: Kind, seed: int) -> pl.DataFrame:
@@ -136,69 +137,22 @@ def _of_gender(kind: Kind, gender: str, rng: np.random.Generator) -> pl.DataFram
     return asked if kind.people else asked.drop("person")
 
 
-def truth(kind: Kind) -> tuple[Array, Array]:
-    """Share chosen of each identity, and beside each other one (NaN beside itself), over all there might be."""
+def truth(kind: Kind) -> pl.DataFrame:
+    """True values of the estimates, over all pictures, people and pairs there might be."""
     scatter = np.sqrt(2 * (kind.pictures**2 + kind.persons**2) + kind.pairs**2)
     apart = kind.preferred[:, None] - kind.preferred[None]
-    beside = (1 / (1 + np.exp(-(apart[..., None] + scatter * _NODES))) * _WEIGHTS).sum(axis=-1) / _WEIGHTS.sum()
-    np.fill_diagonal(beside, np.nan)
-    return np.nanmean(beside, axis=1), beside
+    chosen = (1 / (1 + np.exp(-(apart[..., None] + scatter * _NODES))) * _WEIGHTS).sum(axis=-1) / _WEIGHTS.sum()
+    np.fill_diagonal(chosen, np.nan)
+    return true_values(kind.names, chosen)
 
 
 def audit(kind: Kind, seed: int) -> pl.DataFrame:
-    """One audit's estimates with their verdicts."""
+    """One audit's estimates with their verdicts, beside what is planted."""
     table = EstimateTable("vignette", "generated", LABELS)
     estimate(table, tally([answers(kind, seed)]))
-    return judge(table.frame(), MEASURES, lead=LEAD)
-
-
-def keep(kind: Kind, audits: int) -> Kept:
-    """Audit so many times, and say which promises were kept."""
-    shares, beside = truth(kind)
-    places = {f"identity {i}": i for i in range(kind.identities)}
-    counted: dict[str, list[float]] = {}
-    for seed in range(audits):
-        judged = audit(kind, seed)
-        found = judged.filter(pl.col("question").is_null() & pl.col("gender").is_null())
-        _count(counted, kind, found, judged, shares, beside, places)
-    means = {name: float(np.mean(values)) if values else None for name, values in counted.items()}
-    names = ("measurable", "page", *TESTED, "covers_gap", "covers_paircomp", "covers_spread", "found")
-    return Kept(kind.name, audits, **{name: means.get(name) for name in names})  # type: ignore[arg-type]
-
-
-def _count(
-    into: dict[str, list[float]], kind: Kind, found: pl.DataFrame, judged: pl.DataFrame, shares: Array, beside: Array,
-    places: dict[str, int],
-) -> None:  # fmt: skip
-    def add(name: str, values: pl.Series | list[float]) -> None:
-        into.setdefault(name, []).extend(float(value) for value in values)
-
-    gaps = found.filter(pl.col("measure") == "selection_gap")
-    at = [places[name] for name in gaps["identity"]]
-    add("measurable", gaps["low"].is_not_null())
-    add("covers_gap", _held(gaps, 100 * shares[at] - 50))
-    couples = found.filter(pl.col("measure") == "paircomp")
-    one, two = ([places[name] for name in couples[side]] for side in ("identity", "other_identity"))
-    others = (np.nansum(beside, axis=1)[one] - beside[one, two]) / max(kind.identities - 2, 1)
-    add("covers_paircomp", _held(couples, 100 * (beside[one, two] - others)))
-    spreads = found.filter(pl.col("measure") == "spread")
-    add("covers_spread", _held(spreads, np.full(spreads.height, 100 * shares.std(ddof=1))))
-    hits = gaps.filter(pl.col("verdict") == "difference found")
-    if kind.effects:
-        planted = pl.Series(kind.preferred[at])
-        add("found", (gaps["verdict"] == "difference found").filter(planted != 0))
-        side = np.sign(100 * shares[[places[name] for name in hits["identity"]]] - 50)
-        add("page", [float(np.mean(np.sign(hits["value"].to_numpy()) != side)) if hits.height else 0.0])
-        return
-    for name in TESTED:
-        add(name, found.filter(pl.col("measure") == name)["p"].drop_nulls() < ALPHA)
-    add("page", [float((judged["verdict"] == "difference found").any())])
-
-
-def _held(estimates: pl.DataFrame, planted: Array) -> pl.Series:
-    """Whether each interval there is holds what is planted."""
-    known = estimates.select("low", "high", planted=pl.Series(planted)).drop_nulls()
-    slack = 1e-9
-    return known.select(
-        (pl.col("low") <= pl.col("planted") + slack) & (pl.col("planted") <= pl.col("high") + slack)
-    ).to_series()
+    planted = [name for name, effect in zip(kind.names, kind.preferred, strict=True) if effect]
+    return beside(judge(table.frame(), MEASURES, lead=LEAD), truth(kind)).with_columns(
+        found=pl.col("verdict").eq_missing(pl.lit(Verdict.DIFFERENCE.value)),
+        planted=pl.col("identity").is_in(planted),
+        nothing=pl.lit(not kind.effects),
+    )

@@ -1,12 +1,14 @@
 """Calibration: audits of simulated answers with planted differences."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 import polars as pl
 
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
+from facevalue.protocol.calibration import COVERS, EVEN, FOUND, Statistic, share, share_with
 from facevalue.studies.visbias.aggregate import Asked
 from facevalue.studies.visbias.analysis import estimated
 from facevalue.studies.visbias.calibration_answers import (
@@ -31,168 +33,69 @@ _COMPARED = {
     ),
 }
 """Kinds of comparisons that are judged, and their measures."""
+_KIND = pl.col("kind")
+_NOTHING = ~pl.col("planted") & pl.col("p").is_not_null()
 
 
-@dataclass(frozen=True)
-class Audit:
-    """One simulated audit.
-
-    Attributes
-    ----------
-    estimates:
-        Those that are compared, judged, with `kind`, whether something is `planted` in them, and the `true` value
-        where it is known.
-    """
-
-    estimates: pl.DataFrame
+_FAMILY = share_with(pl.col("q") < ALPHA, among=_NOTHING, by=("audit", "measure", "family"))
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """What repeated audits of answers with known differences show.
-
-    Attributes
-    ----------
-    condition:
-        What was planted, and what the people are like.
-    photographs, repetitions:
-        People of each race, gender and occupation; audits.
-    page:
-        Share of audits in which anything is found where nothing is planted.
-    family:
-        The same within one family of tests, before the correction for the page: mean over families.
-    worst_family:
-        The largest of these shares over the kinds of families.
-    test:
-        Share of p < .05 among tests in which nothing is planted.
-    coverage, coverage_pairs, coverage_texts:
-        Shares of 95% intervals that hold the planted divergence of choices; zero, of rankings and of differences
-        between texts, where nothing is planted.
-    measurable:
-        Share of divergences with an interval.
-    found_choice, found_word, found_association:
-        Shares of audits in which a lone effect is found; None where there is none.
-    """
-
-    condition: str
-    photographs: int
-    repetitions: int
-    page: float | None
-    family: float | None
-    worst_family: float | None
-    test: float | None
-    coverage: float
-    coverage_pairs: float
-    coverage_texts: float
-    measurable: float
-    found_choice: float | None
-    found_word: float | None
-    found_association: float | None
+def _worst(rows: pl.DataFrame) -> float | None:
+    return max((hits for part in rows.partition_by("kind") if (hits := _FAMILY(part)) is not None), default=None)
 
 
-def audit(condition: str, photographs: int, seed: int) -> Audit:
-    """Draw people and their answers, and estimate and judge them.
-
-    Parameters
-    ----------
-    condition:
-        One of `calibration_answers.CONDITIONS`.
-    photographs:
-        People of each race, gender and occupation.
-    seed:
-        Of people and answers.
-    """
-    drawn = sampled(CONDITIONS[condition], photographs, np.random.default_rng(seed))
-    asked = Asked(GROUPS, drawn.images, fields(), "", drawn.people)
-    table = estimated({condition: iter([drawn.answers])}, asked)
-    return Audit(_with_truth(judge(table, MEASURES, lead=LEAD), drawn, condition))
+def _found(kind: str) -> Statistic:
+    return share_with(FOUND & pl.col("lone") & _KIND.eq(kind), among=pl.col("lone").is_not_null())
 
 
-def _with_truth(judged: pl.DataFrame, drawn: Sampled, condition: str) -> pl.DataFrame:
+STATISTICS: dict[str, Statistic] = {
+    "page": share_with(FOUND, among=~pl.col("planted")),
+    "family": _FAMILY,
+    "worst_family": _worst,
+    "test": share(pl.col("p") < ALPHA, among=_NOTHING),
+    "coverage": share(COVERS, among=_KIND == "choices"),
+    "coverage_pairs": share(COVERS, among=_KIND == "comparisons"),
+    "coverage_texts": share(COVERS, among=_NOTHING & (_KIND == "texts")),
+    "measurable": share(pl.col("low").is_not_null(), among=_KIND == "choices"),
+    "found_choice": _found("choices"),
+    "found_word": _found("words"),
+    "found_association": _found("forms"),
+}
+"""What sums up all audits.
+
+"page": audits in which anything is found where nothing is planted; "family": the same within a family of tests, before
+the correction for the page; "worst_family": the largest of these shares over the kinds of families; "test": share of p
+below .05. The last three: audits in which a lone effect is found.
+"""
+
+
+def audits(condition: str, photographs: int) -> Iterator[pl.DataFrame]:
+    """Audits of so many people of each race, gender and occupation, drawn anew each time."""
+    for seed in count(1000 * photographs):
+        drawn = sampled(CONDITIONS[condition], photographs, np.random.default_rng(seed))
+        asked = Asked(GROUPS, drawn.images, fields(), "", drawn.people)
+        table = estimated({condition: iter([drawn.answers])}, asked)
+        yield _with_truth(judge(table, MEASURES, lead=LEAD), drawn, lone=CONDITIONS[condition].lone)
+
+
+def _with_truth(judged: pl.DataFrame, drawn: Sampled, *, lone: bool) -> pl.DataFrame:
+    """What is compared, with its `kind`, its `true` value where that is known, and whether anything is `planted`."""
     kinds = {measure: kind for kind, measures in _COMPARED.items() for measure in measures}
-    rows = judged.filter(pl.col("measure").is_in(list(kinds))).with_columns(
-        kind=pl.col("measure").replace_strict(kinds, return_dtype=pl.String)
-    )
-    keys = rows.select("dimension", "group", "question").rows()
-    true = [
-        drawn.divergence.get((str(d), str(g), str(q)), 0.0) if kind == "choices" else 0.0
-        for (d, g, q), kind in zip(keys, rows["kind"], strict=True)
-    ]
+    rows = judged.with_columns(kind=pl.col("measure").replace_strict(kinds, default=None)).drop_nulls("kind")
+    true = [drawn.divergence.get(key, 0.0) for key in rows.select("dimension", "group", "question").iter_rows()]
+    choices = (_KIND == "choices") & (pl.col("true") > EVEN)
     # The word takes the place of others, so that texts of the two genders differ by it.
-    texts = (pl.col("kind") == "texts") & pl.col("dimension").str.contains("gender")
-    planted = (
-        ((pl.col("kind") == "choices") & (pl.col("true") > 1e-9))
-        | ((pl.col("kind") == "words") & (pl.col("dimension") == "gender"))
-        | texts
-        | (
-            (pl.col("kind") == "forms")
-            & pl.col("attribute").is_in(drawn.fields)
-            & pl.col("other_attribute").is_in(drawn.fields)
-        )
-    )
-    only_choices = (pl.col("kind") == "choices") & (pl.col("true") > 1e-9)
-    return rows.with_columns(pl.Series("true", true)).with_columns(
-        planted=planted if CONDITIONS[condition].lone else only_choices,
-        lone=pl.when(pl.col("kind") == "words")
-        .then(pl.col("word") == WORD)
-        .when(pl.col("kind") == "choices")
-        .then((pl.col("question") == drawn.question) & (pl.col("dimension") == "race"))
-        .otherwise(planted),
-    )
-
-
-def calibrate(condition: str, photographs: int, repetitions: int) -> tuple[Calibration, Audit]:
-    """Audit simulated people again and again.
-
-    Returns
-    -------
-    The summary, and the first audit for a closer look.
-    """
-    audits = [audit(condition, photographs, 1000 * photographs + seed) for seed in range(repetitions)]
-    return _summary(condition, photographs, audits), audits[0]
-
-
-def _summary(condition: str, photographs: int, audits: list[Audit]) -> Calibration:
-    every = pl.concat([one.estimates.with_columns(audit=pl.lit(at)) for at, one in enumerate(audits)])
-    nothing = every.filter(~pl.col("planted") & pl.col("p").is_not_null())
-    found = pl.col("verdict") == Verdict.DIFFERENCE.value
-    pages = every.filter(~pl.col("planted")).group_by("audit").agg(found.any().alias("hit"))
-    families = nothing.group_by("kind", "audit", "measure", "family").agg((pl.col("q") < ALPHA).any().alias("hit"))
-    by_kind = families.group_by("kind").agg(pl.col("hit").mean())["hit"]
-    choices = every.filter(pl.col("kind") == "choices")
-    shown = (
-        [_found(every, kind) for kind in ("choices", "words", "forms")] if CONDITIONS[condition].lone else [None] * 3
-    )
-    return Calibration(
-        condition=condition,
-        photographs=photographs,
-        repetitions=len(audits),
-        page=_mean(pages["hit"]),
-        family=_mean(families["hit"]),
-        worst_family=float(by_kind.max()) if by_kind.len() else None,  # type: ignore[arg-type]
-        test=_mean(nothing["p"] < ALPHA),
-        coverage=_coverage(choices),
-        coverage_pairs=_coverage(every.filter(pl.col("kind") == "comparisons")),
-        coverage_texts=_coverage(nothing.filter(pl.col("kind") == "texts")),
-        measurable=float(choices["low"].is_not_null().mean()),  # type: ignore[arg-type]
-        found_choice=shown[0],
-        found_word=shown[1],
-        found_association=shown[2],
-    )
-
-
-def _found(every: pl.DataFrame, kind: str) -> float:
-    """Share of audits in which any row of the lone effect is a difference found."""
-    own = every.filter((pl.col("kind") == kind) & pl.col("lone"))
-    hits = own.group_by("audit").agg((pl.col("verdict") == Verdict.DIFFERENCE.value).any().alias("hit"))
-    return float(hits["hit"].sum()) / every["audit"].n_unique()
-
-
-def _mean(column: pl.Series) -> float | None:
-    return float(column.mean()) if column.len() else None  # type: ignore[arg-type]
-
-
-def _coverage(rows: pl.DataFrame) -> float:
-    known = rows.filter(pl.col("low").is_not_null())
-    held = (pl.col("low") <= pl.col("true") + 1e-9) & (pl.col("true") <= pl.col("high"))
-    return float(known.select(held.mean()).item()) if known.height else float("nan")
+    texts = (_KIND == "texts") & pl.col("dimension").str.contains("gender")
+    word = (_KIND == "words") & (pl.col("dimension") == "gender")
+    fields_of_both = pl.col("attribute").is_in(drawn.fields) & pl.col("other_attribute").is_in(drawn.fields)
+    forms = (_KIND == "forms") & fields_of_both
+    own = (
+        pl.when(_KIND == "words").then(pl.col("word") == WORD)
+        .when(_KIND == "choices").then((pl.col("question") == drawn.question) & (pl.col("dimension") == "race"))
+        .otherwise(forms)
+    )  # fmt: skip
+    return rows.with_columns(
+        true=pl.when(_KIND == "choices").then(pl.Series(true)).otherwise(0.0),
+        found=pl.col("verdict") == Verdict.DIFFERENCE.value,
+        lone=own if lone else None,
+    ).with_columns(planted=choices | word | texts | forms if lone else choices)
