@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,6 +17,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Row = tuple[str, ...]
+
+
+class Later:
+    """A module of a package that is imported when one of its functions is called.
+
+    A declaration imports what it offers for type checkers alone, and makes it one of these at run time.
+    """
+
+    def __init__(self, package: str, module: str) -> None:
+        self._name = f"{package}.{module}"
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Stand in for a function."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return getattr(import_module(self._name), name)(*args, **kwargs)
+
+        return call
 
 
 @dataclass(frozen=True, slots=True)

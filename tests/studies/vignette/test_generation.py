@@ -10,8 +10,8 @@ from facevalue.studies.vignette.prompts import roles
 
 
 def test_there_are_24675_pictures_with_an_activity_and_329_portraits() -> None:
-    assert generation_prompts("male").height == 12_525
-    assert generation_prompts("female").height == 12_150
+    assert generation_prompts(gender="male").height == 12_525
+    assert generation_prompts(gender="female").height == 12_150
     assert generation_prompts().height == 24_675
     portraits = generation_prompts(portraits=True)
     assert dict(portraits.group_by("gender").len().iter_rows()) == {"male": 167, "female": 162}
@@ -27,7 +27,7 @@ def test_each_picture_is_listed_once_with_all_columns(portraits: bool) -> None:
 
 def test_prompts_are_the_papers_with_the_right_article() -> None:
     def prompt(identity: str, activity: str | None, gender: str) -> str:
-        frame = generation_prompts(gender, portraits=activity is None)
+        frame = generation_prompts(gender=gender, portraits=activity is None)
         return frame.row(by_predicate=(pl.col("identity") == identity) & pl.col("activity").eq_missing(activity))[-1]
 
     assert prompt("old", "cooking", "male") == "An old man engaged in cooking, with their face visible."
@@ -41,7 +41,7 @@ def test_prompts_are_the_papers_with_the_right_article() -> None:
 
 def test_an_unknown_gender_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="gender 'femal'"):
-        generation_prompts("femal")
+        generation_prompts(gender="femal")
 
 
 def test_roles_with_vowel_sounds_have_their_article() -> None:

@@ -24,18 +24,18 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.slicing import Slicing
 from facevalue.models.base import Model
-from facevalue.models.reference.truth import LETTER, POSITION, TRAITS, Truth, people
+from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Truth, people
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.calibration import FOUND, Array, Statistic, correlation, share, slope, statistic
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import Study
-from facevalue.stimuli.drawn import default_cache
+from facevalue.stimuli.drawn import CONTROL, default_cache
 from facevalue.store.files import make_folder, write_whole
 from facevalue.studies.stylisticbias import calibration
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.calibration import EXACT, NONE, audited
 from facevalue.studies.stylisticbias.study import LEVELS, SETTINGS, build
-from facevalue.studies.stylisticbias.tables import whitelist
+from facevalue.studies.stylisticbias.tables import attribute_titles, grid, whitelist
 from facevalue.types import OptionValue, Request, Stimulus
 
 FACES = "100M,100F"
@@ -46,6 +46,7 @@ sixty found where nothing is planted what was true of these sixty and not of peo
 """
 PUBLISHED = Truth()
 """What is planted in the model that comes with FaceValue."""
+CUE = ("attribute", "variation")
 VARIATIONS = [(v.attribute, v.name) for v in whitelist(None)]
 """The 34 variations that the paper keeps."""
 SEED = 7301
@@ -286,6 +287,18 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float,
         first, lettered = 1 if place == 0 else -1, 1 if shown[place].label == "(a)" else -1
         out += 1 / (1 + np.exp(-(standing + first * POSITION + lettered * LETTER) / temperature))
     return out / len(ORDERINGS)
+
+
+def planted_cues(study: Study) -> pl.DataFrame:
+    """What each cue moves the preference score by, as planted: attribute, variation, title, planted."""
+    phi = planted_scores(study.manifest, list(SCENARIOS), study.sampling.temperature).mean(axis=1)
+    frame = study.manifest.select("identity", *CUE).with_columns(phi=pl.Series(phi))
+    base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
+    changed = frame.filter(pl.col("attribute") != CONTROL[0]).join(base, on="identity")
+    means = changed.group_by(CUE).agg(planted=(pl.col("phi") - pl.col("base")).mean())
+    attributes, names = attribute_titles(), {(v.attribute, v.name): v.title for v in grid()}
+    titles = [f"{names[cue].lower()} ({attributes[cue[0]].lower()})" for cue in means.select(CUE).iter_rows()]
+    return means.with_columns(title=pl.Series(titles))
 
 
 def _digest(data: bytes) -> str:

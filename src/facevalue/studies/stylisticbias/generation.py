@@ -20,7 +20,7 @@ ETHNICITIES = ("Asian", "African", "European", "Middle Eastern", "Latino")
 BUILDS = ("thin", "normal", "obese")
 
 
-def published_prompts(*, portraits: bool = False) -> pl.DataFrame:
+def published_prompts(portraits: bool = False) -> pl.DataFrame:
     """Image prompts for one face of each of the 90 configurations of Table 9, base faces first.
 
     The paper draws its 500 faces from these configurations; how many from each is not published.

@@ -4,6 +4,7 @@ Answers are not released; what can be recomputed are the counts, and tables that
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ _NOT_ONE_MEAN = (
 Array = npt.NDArray[np.float64]
 
 
-def reproduce() -> Reproduction:
+def reproduce(_: Path | None = None) -> Reproduction:
     """Recompute what follows from the paper's own tables and from the design."""
     cells = (*_counts(), *_averages(), *_summaries(), *_turned(), *_pooled())
     order = list(TITLES)

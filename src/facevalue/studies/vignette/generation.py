@@ -18,7 +18,7 @@ def _opening(identity: Identity, gender: str) -> str:
     return phrase[0].upper() + phrase[1:]
 
 
-def generation_prompts(gender: str | None = None, *, portraits: bool = False) -> pl.DataFrame:
+def generation_prompts(portraits: bool = False, gender: str | None = None) -> pl.DataFrame:
     """The prompt for every picture of one person (section 3).
 
     Parameters
@@ -41,9 +41,9 @@ def generation_prompts(gender: str | None = None, *, portraits: bool = False) ->
 
     Examples
     --------
-    >>> generation_prompts("male").height, generation_prompts("female").height
+    >>> generation_prompts(gender="male").height, generation_prompts(gender="female").height
     (12525, 12150)
-    >>> generation_prompts("male", portraits=True)["prompt"][2]
+    >>> generation_prompts(portraits=True, gender="male")["prompt"][2]
     'A healthy man, with their face visible.'
     """
     if gender is not None and gender not in GENDERS:

@@ -7,6 +7,7 @@ and the summaries of other printed tables (Tables 11 to 13).
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
+from pathlib import Path
 
 import polars as pl
 
@@ -42,7 +43,7 @@ _OPTIONS = "A.3 offers both and none beside the two people, 4.2 the two alone; `
 _KEYS = ["model", "identity", "activity"]
 
 
-def reproduce() -> Reproduction:
+def reproduce(_: Path | None = None) -> Reproduction:
     """Recompute what follows from the paper's own tables and from the design."""
     cells = (*_counts(), *_pictures(), *_wordings(), *_real_against_synthetic())
     order = list(TITLES)

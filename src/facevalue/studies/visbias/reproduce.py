@@ -61,7 +61,7 @@ _RELEASED_NAMES = {"hispanic": "latino", "middle eastern": "ME"}  # of groups, i
 T = TypeVar("T")
 
 
-def reproduce(folder: Path) -> Reproduction:
+def reproduce(folder: Path | None) -> Reproduction:
     """Recompute the published tables from released answers: whatever of them a folder holds (`released_answers`).
 
     Raises
@@ -71,7 +71,7 @@ def reproduce(folder: Path) -> Reproduction:
     UnknownNameError
         A file lacks a column, or names a group that the paper doesn't have.
     """
-    if not folder.is_dir():
+    if folder is None or not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
     made = _Reproducer(folder)
     cells = tuple(made.cells())
