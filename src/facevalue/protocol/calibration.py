@@ -39,6 +39,20 @@ class Case:
     audits: Iterator[pl.DataFrame]
 
 
+def sized(
+    asked: CalibrationRequest,
+    counted: str,
+    conditions: Iterable[str],
+    audits: Callable[[str, int], Iterator[pl.DataFrame]],
+) -> list[Case]:
+    """Each condition in each size."""
+    return [
+        Case({"condition": name, counted: size, "repetitions": asked.repetitions}, audits(name, size))
+        for name in conditions
+        for size in asked.sizes
+    ]
+
+
 def repeated(
     asked: CalibrationRequest, cases: Sequence[Case], statistics: Mapping[str, Statistic], what: str = "Auditing"
 ) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -4,7 +4,7 @@ import polars as pl
 
 from facevalue.models.reference import adapter
 from facevalue.models.reference.truth import Truth
-from facevalue.protocol.calibration import CONDITIONS, Case, named, repeated, told
+from facevalue.protocol.calibration import CONDITIONS, Case, named, repeated, sized, told
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table, cell
 from facevalue.stimuli import drawn
 from facevalue.studies.stylisticbias import calibration
@@ -20,11 +20,7 @@ def audited(asked: CalibrationRequest) -> Calibrated:
 
 
 def _simulated(asked: CalibrationRequest) -> Calibrated:
-    cases = [
-        Case({"condition": name, "faces": size, "repetitions": asked.repetitions}, calibration.audits(name, size))
-        for name in CONDITIONS
-        for size in asked.sizes
-    ]
+    cases = sized(asked, "faces", CONDITIONS, calibration.audits)
     all_audits, first = repeated(asked, cases, calibration.STATISTICS)
     hard = [
         Case({"condition": one.name, "faces": size, "repetitions": asked.repetitions}, conditions.audits(one, size))
@@ -66,13 +62,7 @@ def _simulated(asked: CalibrationRequest) -> Calibrated:
 
 def _reference(asked: CalibrationRequest) -> Calibrated:
     population = _population(asked)
-    cases = [
-        Case(
-            {"condition": "reference", "faces": size, "repetitions": asked.repetitions},
-            reference.audits(population, size),
-        )
-        for size in asked.sizes
-    ]
+    cases = sized(asked, "faces", ("reference",), lambda _, size: reference.audits(population, size))
     all_audits, first = repeated(asked, cases, reference.STATISTICS)
     effects = reference.learning(population)
     summary = Table.of(

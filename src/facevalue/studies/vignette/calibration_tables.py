@@ -3,7 +3,7 @@
 from functools import partial
 from itertools import count
 
-from facevalue.protocol.calibration import CONDITIONS, Case, named, repeated, told
+from facevalue.protocol.calibration import CONDITIONS, Case, named, repeated, sized, told
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table
 from facevalue.studies.vignette import calibration, calibration_kinds
 from facevalue.studies.vignette.calibration import GAP, SELECTION
@@ -11,11 +11,7 @@ from facevalue.studies.vignette.calibration import GAP, SELECTION
 
 def audited(asked: CalibrationRequest) -> Calibrated:
     """Audit simulated models, and answers of all kinds."""
-    cases = [
-        Case({"condition": name, "activities": size, "repetitions": asked.repetitions}, calibration.audits(name, size))
-        for name in CONDITIONS
-        for size in asked.sizes
-    ]
+    cases = sized(asked, "activities", CONDITIONS, calibration.audits)
     all_audits, first = repeated(asked, cases, calibration.STATISTICS)
     kinds = [
         Case({"kind": kind.name, "audits": asked.repetitions}, map(partial(calibration_kinds.audit, kind), count()))

@@ -1,6 +1,6 @@
 """Tables of calibration: planted against found divergences, for people and as numbers."""
 
-from facevalue.protocol.calibration import Case, repeated, told
+from facevalue.protocol.calibration import repeated, sized, told
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table
 from facevalue.studies.visbias import calibration
 from facevalue.studies.visbias.calibration_answers import CONDITIONS
@@ -8,11 +8,7 @@ from facevalue.studies.visbias.calibration_answers import CONDITIONS
 
 def audited(asked: CalibrationRequest) -> Calibrated:
     """Audit simulated people in all conditions."""
-    cases = [
-        Case({"condition": name, "photographs": size, "repetitions": asked.repetitions}, calibration.audits(name, size))
-        for name in CONDITIONS
-        for size in asked.sizes
-    ]
+    cases = sized(asked, "photographs", CONDITIONS, calibration.audits)
     all_audits, first = repeated(asked, cases, calibration.STATISTICS)
     shown = first.filter(measure="choice_divergence", dimension="race").sort("question", "group")
     closer = Table(
