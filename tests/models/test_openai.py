@@ -1130,7 +1130,7 @@ def test_thinking_is_switched_off_in_chat_templates(server: Misbehaving, make: M
         ("<think>(a), as", {}, "<think>(a), as"),
         ("", {"reasoning_content": "(a), as"}, ""),
         (None, {"reasoning": "(a), as"}, ""),
-        ("So (a), as", {}, None),
+        ("So (a), as", {}, ""),
     ],
 )
 def test_a_reply_cut_off_while_thinking_is_no_answer(

@@ -221,6 +221,17 @@ def test_a_request_that_vllm_does_not_take_fails_alone(make: Make) -> None:
     assert "maximum model length" in str(responses[5].error)
 
 
+def test_twenty_failures_in_a_row_end_the_run(make: Make) -> None:
+    def behave(messages: Asked, params: SamplingParams) -> stand_in.RequestOutput:
+        raise ValueError("The prompt is longer than the maximum model length of 4096.")
+
+    model, _ = make(behave)
+    responses = model.respond(map(ask, range(40)))
+    assert [next(responses).status for _ in range(19)] == [Status.ERROR] * 19
+    with pytest.raises(ModelError, match=r"20 requests in a row failed for good.*maximum model length"):
+        next(responses)
+
+
 def test_more_images_than_allowed_fail_alone(make: Make) -> None:
     model, _ = make()
     responses = sorted(model.respond([ask(0, shown=stimulus("three", 3)), ask(1)]))

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,19 +14,16 @@ from facevalue.models._budget import Budget
 from facevalue.models._chat import CUT_THINKING, Dialect, Part, Reply, body, image_parts, read, white_squares
 from facevalue.models._fallback import exact, instead, response_of
 from facevalue.models._http import Failure, Server, Waits
+from facevalue.models._outage import Outage
 from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
 from facevalue.models._target import target_of
 from facevalue.models.base import Capabilities, ModelOptions
-from facevalue.thinking import THOUGHT
+from facevalue.thinking import THOUGHT, after_thinking
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus
 
 _LOG = logging.getLogger(__name__)
 _PATH = "/chat/completions"
-_OUTAGE = 20
-"""So many requests failing for good in a row are an outage, which ends the run so that it can be resumed."""
-_MANY, _WINDOW = 90, 100
-"""So many of so many requests failing for good are one, too."""
 _STIMULI_KEPT = 4
 """Requests about one stimulus are neighbours, so few encoded stimuli are worth keeping."""
 _INABILITY = frozenset({200, 500, 501})
@@ -84,8 +81,7 @@ class OpenAIModel:
         self._knows_way = False
         self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
         self._reached = self._worked = False
-        self._failures = 0
-        self._lately: deque[bool] = deque(maxlen=_WINDOW)
+        self._outage = Outage()
         self._served_by: dict[str, None] = {}
 
     def __repr__(self) -> str:
@@ -204,12 +200,12 @@ class OpenAIModel:
             response = await self._respond(client, prepared)
         except Failure as failure:
             if failure.code in _WITHHELD:
-                self._failures = 0
-                return Response(request.trial, request.repeat, Status.REFUSED, error=failure.text)
-            if not self._worked:
-                await self._explain(client, failure)
-            response = Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
-        self._weigh(response)
+                response = Response(request.trial, request.repeat, Status.REFUSED, error=failure.text)
+            else:
+                if not self._worked:
+                    await self._explain(client, failure)
+                response = Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
+        self._outage.weigh(response)
         return response
 
     async def _respond(self, client: httpx.AsyncClient, prepared: "_Prepared") -> Response:
@@ -296,20 +292,8 @@ class OpenAIModel:
             and THOUGHT not in (reply.text or "")
         ):
             # Many templates open the thinking themselves: what was said so far can't be told from it.
-            return replace(reply, text=None, note=CUT_THINKING)
+            return replace(reply, text="", note=CUT_THINKING)
         return reply
-
-    def _weigh(self, response: Response) -> None:
-        """Raise `ModelError` if so many requests failed in a row, for whatever reason, that the others will, too."""
-        failed = response.status is Status.ERROR
-        self._failures = self._failures + 1 if failed else 0
-        self._lately.append(failed)
-        if self._failures >= _OUTAGE or sum(self._lately) >= _MANY:
-            many = f"{_OUTAGE} requests in a row" if self._failures >= _OUTAGE else f"{_MANY} of {_WINDOW} requests"
-            raise ModelError(
-                f"{many} failed for good, the last with: {(response.error or 'no reason').rstrip('.')}. "
-                "What was answered is kept; run the same command again to go on."
-            )
 
     def _note_server(self, name: str) -> None:
         """Remember who says that it answered, in the order of first replies."""
@@ -394,7 +378,7 @@ class OpenAIModel:
                         f"{failure.text}"
                     ) from None
                 return False
-            if said(way, reply.text or "") not in texts:
+            if said(way, after_thinking(reply.text or "")) not in texts:
                 return False
         return True
 

@@ -11,6 +11,7 @@ from typing import Any
 from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.models._chat import SEED_BITS, Part, Reply, conversation, image_parts, white_squares
 from facevalue.models._fallback import exact, instead, response_of
+from facevalue.models._outage import Outage
 from facevalue.models._structured import wanted
 from facevalue.models._toplogprobs import Position, log_probability
 from facevalue.models.base import Capabilities, ModelOptions
@@ -59,6 +60,7 @@ class VLLMModel:
         self._engine: Any = None
         self._capabilities: Capabilities | None = None
         self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
+        self._outage = Outage()
 
     def __repr__(self) -> str:
         return f"VLLMModel({self._name!r})"
@@ -104,11 +106,13 @@ class VLLMModel:
         Raises
         ------
         ModelError
-            The engine does not start, or stops.
+            The engine does not start, or stops; or too many requests failed for good.
         """
         source = iter(requests)
         while batch := list(islice(source, _BATCH)):
-            yield from self._answer(batch)
+            for response in self._answer(batch):
+                self._outage.weigh(response)
+                yield response
 
     def close(self) -> None:
         """Let go of the engine and its memory."""

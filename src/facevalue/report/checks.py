@@ -165,7 +165,7 @@ def failed(runs: Sequence[RunFacts]) -> list[Card]:
     note = f"Most often with {most.failure}. " if most.failure and not many else ""
     note += (
         "They have no reply: not refusals or missing answers, but questions not asked yet, in no rate and in no worst "
-        "case. The same `facevalue run` command asks them again."
+        "case. The run's command, given again, asks them again."
     )
     grave = (most.errors or 0) / (most.asked or 1) >= _MANY_FAILED
     value = text(most) + (" at worst" if many else "")
