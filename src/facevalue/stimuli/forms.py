@@ -18,6 +18,7 @@ import resvg_py
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, factors_of
 from facevalue.stimuli.forms_lettering import Lettering, fitted, source, tidy, width
+from facevalue.stimuli.noto.backdrops import rect
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.types import Image, Stimulus
 
@@ -143,7 +144,7 @@ def form_svg(form: Form) -> str:
         f'<rect width="{WIDTH}" height="{_height(form)}" fill="#ffffff"/>',
         pen.write(TITLE, (WIDTH - width(TITLE, "title", size)) / 2, 86, "title", size, _INK),
         pen.write(NOTE, (WIDTH - width(NOTE, "label", 23.0)) / 2, 128, "label", 23.0, _INK),
-        _rect(_MARGIN, _TOP, _SPLIT - _MARGIN, bottom - _TOP, _SHADE),
+        rect(_MARGIN, _TOP, _SPLIT - _MARGIN, bottom - _TOP, _SHADE),
     ]
     for at, label in enumerate(form.order):
         base = _TOP + _ROW * at + 34
@@ -223,10 +224,6 @@ class FormSource:
 
 def _height(form: Form) -> int:
     return _TOP + _ROW * len(form.order) + _BELOW
-
-
-def _rect(x: float, y: float, wide: float, high: float, fill: str) -> str:
-    return f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" fill="{fill}"/>'
 
 
 def _word(*parts: int | str) -> int:

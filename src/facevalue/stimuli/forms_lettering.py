@@ -20,21 +20,17 @@ class _Style(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _source() -> str:
+def source() -> str:
+    """Return the file with the letters: pictures that are kept under a hash depend on it."""
     return files("facevalue.stimuli").joinpath("forms_letters.json").read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=len(STYLES))
 def _style(name: str) -> _Style:
-    found = json.loads(_source())["styles"][name]
+    found = json.loads(source())["styles"][name]
     letters = {letter: kept.split(" ", 1) for letter, kept in found["letters"].items()}
     widths = {letter: int(width) for letter, (width, _) in letters.items()}
     return _Style(found["units"], MappingProxyType(widths), MappingProxyType({a: b for a, (_, b) in letters.items()}))
-
-
-def source() -> str:
-    """Return the file with the letters: pictures that are kept under a hash depend on it."""
-    return _source()
 
 
 def tidy(text: str, style: str) -> str:

@@ -1,13 +1,22 @@
 """Stimuli of several tasks: one image, two of them, a form, or nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+
+import numpy as np
 
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind, Source, factors_of
 from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.forms import FormSource
-from facevalue.stimuli.two_images import two_images
-from facevalue.types import Stimulus
+from facevalue.stimuli.individuals import decode
+from facevalue.stimuli.pairs import COMPOSER, compose, encode
+from facevalue.types import Image, Stimulus
+
+_TOGETHER = "two images"
+Load = Callable[[], tuple[Image, ...]]
+Named = tuple[str, Stimulus]
 
 
 class MixedSource:
@@ -43,7 +52,7 @@ class MixedSource:
             if levels["order"] == self._swapped:
                 names.reverse()
             first, second = ((name, self._source(name).stimulus(number, {"image": name})) for name in names)
-            return two_images(number, factors_of(levels), first, second, composite=self._composite)
+            return _two(number, factors_of(levels), first, second, composite=self._composite)
         return self._source(levels.get("image")).stimulus(number, levels)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
@@ -70,3 +79,22 @@ class MixedSource:
         if self._forms is None:
             raise DataError("The study has no forms.")
         return self._forms
+
+
+def _two(number: int, factors: Mapping[str, str | None], first: Named, second: Named, *, composite: bool) -> Stimulus:
+    """Show two named images, the first first; or as one composite for models that take one, the first on the left."""
+    shown = [first[1], second[1]]
+    made = [COMPOSER if composite else _TOGETHER, *(one.digest for one in shown)]
+    digest = hashlib.blake2b("\n".join(made).encode(), digest_size=16).hexdigest()
+    loads = [one.load for one in shown]
+    load = partial(_composed, loads, [first[0], second[0]]) if composite else partial(_both, loads)
+    return Stimulus(str(number), digest, factors, load)
+
+
+def _both(loads: list[Load]) -> tuple[Image, ...]:
+    return tuple(image for load in loads for image in load())
+
+
+def _composed(loads: list[Load], names: list[str]) -> tuple[Image, ...]:
+    left, right = (decode(image.data, name) for load, name in zip(loads, names, strict=True) for image in load())
+    return (Image(encode(compose(np.asarray(left), np.asarray(right))), "image/jpeg"),)

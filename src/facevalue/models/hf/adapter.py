@@ -62,7 +62,7 @@ class HFModel:
         if self._settings is None:
             loaded = self.engine.loaded
             self._settings = {
-                "dtype": str(loaded.dtype).removeprefix("torch."),
+                "dtype": loaded.numbers,
                 "device": loaded.device.type,
                 "compile": self._compiled,
                 "weights": fingerprint(_folder(self._path)),

@@ -13,6 +13,7 @@ from facevalue.models.hf.chat import Group
 from facevalue.models.hf.decoding import leaves, spoken
 from facevalue.models.hf.led import said
 from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.processors import first_line
 from facevalue.models.hf.reference_pass import forward, plain_logits
 from facevalue.models.hf.scoring import Evidence
 from facevalue.models.hf.token_sampling import log_probabilities
@@ -83,7 +84,7 @@ class SelfCheck:
         except Exception as error:
             if not (isinstance(error, FaceValueError) or is_memory(error)):
                 raise
-            said = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+            said = first_line(error)[:300]
             raise ModelError(f"Self-check: {_name(loaded)} fails where it is asked in the plain way: {said}") from error
 
     def _compare(self, loaded: Loaded, group: Group, member: int, evidence: Sequence[Evidence]) -> None:
@@ -110,7 +111,7 @@ class SelfCheck:
             ways = shared if group.inputs is not None else "by the plain way differs from what the model says"
             raise ModelError(
                 f"Self-check: a probability of {_name(loaded)} read {ways} by {self.difference:.2g}; rounding in "
-                f"{_dtype(loaded)} explains at most {self.tolerance:.2g}. Try --dtype float32. If it stays, please "
+                f"{loaded.numbers} explains at most {self.tolerance:.2g}. Try --dtype float32. If it stays, please "
                 "report it with the model's name."
             )
 
@@ -141,7 +142,3 @@ class SelfCheck:
 
 def _name(loaded: Loaded) -> str:
     return str(loaded.model.config.model_type)
-
-
-def _dtype(loaded: Loaded) -> str:
-    return str(loaded.dtype).removeprefix("torch.")

@@ -46,7 +46,12 @@ class Loaded:
     @property
     def tolerance(self) -> float:
         """Largest difference of a probability that rounding explains."""
-        return TOLERANCES.get(str(self.dtype).removeprefix("torch."), TOLERANCES["bfloat16"])
+        return TOLERANCES.get(self.numbers, TOLERANCES["bfloat16"])
+
+    @property
+    def numbers(self) -> str:
+        """Name of the number format: "float32"."""
+        return str(self.dtype).removeprefix("torch.")
 
 
 def load_model(

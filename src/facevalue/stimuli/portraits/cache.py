@@ -4,8 +4,8 @@ import os
 import struct
 import tempfile
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 
 from facevalue.errors import DataError
@@ -48,8 +48,7 @@ class PortraitCache:
             raise DataError(f"A picture's size must be at least 1 pixel, not {size}.")
         self.folder = None if folder is None else Path(folder)
         self.size = size
-        self._keep = keep
-        self._memory: OrderedDict[str, bytes] = OrderedDict()
+        self._remembered = lru_cache(maxsize=keep)(self._drawn)
         if self.folder is not None:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -61,28 +60,17 @@ class PortraitCache:
         why = error.strerror or str(error)
         return DataError(f"Portraits cannot be kept in {path}: {why}. Choose another folder or make room.")
 
-    def path(
-        self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None
-    ) -> Path | None:
-        """Return where a picture is or would be kept; None without a folder."""
-        if self.folder is None:
-            return None
-        return self._path(self.folder, key(identity, change, framing, self.size))
-
-    @staticmethod
-    def _path(folder: Path, name: str) -> Path:
-        return folder / name[:2] / f"{name}.png"
-
     def get(self, identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> bytes:
         """Return a portrait as PNG, drawing it if it is not there whole."""
-        name = key(identity, change, framing, self.size)
-        return self.picture(name, lambda: png(svg(identity, change, framing), self.size))
+        if self.folder is None:
+            return self._remembered(identity, change, framing)
+        return self.picture(key(identity, change, framing, self.size), partial(self._drawn, identity, change, framing))
 
     def picture(self, name: str, draw: Callable[[], bytes]) -> bytes:
         """Return the PNG of any picture that is named by all it depends on, drawing it if it is not there whole."""
         if self.folder is None:
-            return self._remembered(name, draw)
-        path = self._path(self.folder, name)
+            return draw()
+        path = self.folder / name[:2] / f"{name}.png"
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -94,13 +82,8 @@ class PortraitCache:
             self._write(path, data)
         return data
 
-    def _remembered(self, name: str, draw: Callable[[], bytes]) -> bytes:
-        if name not in self._memory:
-            self._memory[name] = draw()
-            while len(self._memory) > max(1, self._keep):
-                self._memory.popitem(last=False)
-        self._memory.move_to_end(name)
-        return self._memory[name]
+    def _drawn(self, identity: Identity, change: tuple[str, str] | None, framing: str | None) -> bytes:
+        return png(svg(identity, change, framing), self.size)
 
     def _write(self, path: Path, data: bytes) -> None:
         aside: Path | None = None
