@@ -199,14 +199,6 @@ def test_no_path_leaves_the_root(tmp_path_factory: pytest.TempPathFactory, stem:
     assert (root / found).resolve().is_relative_to(root.resolve())
 
 
-def test_the_worked_example_of_the_docs(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2].joinpath("docs/manifests.md").read_text(encoding="utf-8")
-    (tmp_path / "faces.csv").write_text(page.split("```csv\n")[1].split("```")[0])
-    found = read_manifest(tmp_path / "faces.csv", required=["gender"])
-    assert found.columns == ["image", "path", "identity", "set", "gender", "eyewear"]
-    assert found["eyewear"].to_list() == [None, "thick-rimmed", None, "thick-rimmed"]
-
-
 def test_a_small_dictionary_that_unpacks_to_gigabytes_is_refused_before_it_does(tmp_path: Path) -> None:
     """One text of a megabyte, named two thousand times: kilobytes on the disk, gigabytes in memory."""
     long = pa.DictionaryArray.from_arrays(np.zeros(2_000, np.int32), pa.array(["x" * 2**20]))

@@ -1,0 +1,126 @@
+"""What the pages on one's own pictures show is run: folders are drawn, files written, commands asked, lines found."""
+
+import re
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from facevalue import studies
+from facevalue.models.registry import load
+from facevalue.models.sim import PRESETS
+from facevalue.stimuli.columns import FORM
+from facevalue.stimuli.drawn import default_cache
+from tests.cli.conftest import Command
+from tests.cli.test_manifest import draw
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = (*sorted(page.name for page in DOCS.glob("own-pictures-*.md")), "manifests.md", "preregistration.md")
+BLOCK = re.compile(r"```(\w+)(?: ([\w./-]+))?\n(.*?)```", re.DOTALL)
+
+
+def spelled_out(text: str) -> list[str]:
+    """What braces stand for, as in a shell."""
+    found = re.search(r"\{([^{}]*)\}", text)
+    if found is None:
+        return [text]
+    return [
+        path for one in found[1].split(",") for path in spelled_out(text[: found.start()] + one + text[found.end() :])
+    ]
+
+
+def follow(page: str, facevalue: Command) -> int:
+    """Do what a page shows; how many commands were asked."""
+    asked = 0
+    for kind, name, text in BLOCK.findall(page):
+        if name == "files":
+            for path in (path for line in text.split() for path in spelled_out(line)):
+                draw(path)
+        elif name and Path(name).exists():
+            lines = Path(name).read_text(encoding="utf-8").splitlines()
+            assert set(text.splitlines()) <= set(lines)
+        elif name:
+            Path(name).write_text(text, encoding="utf-8")
+        elif kind == "console" and asked == 0 and "#" in text:
+            continue  # an overview of what follows
+        elif kind == "console":
+            said = ""
+            for line in text.splitlines():
+                if line.startswith("$ facevalue "):
+                    done = facevalue(*shlex.split(line)[2:])
+                    said = " ".join((done.out + done.err).split())
+                    assert done.status == 0, done.err
+                    asked += 1
+                else:
+                    assert " ".join(line.split()) in said, line
+    return asked
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_can_be_followed_from_its_first_line_to_its_last(
+    name: str, facevalue: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    assert follow((DOCS / name).read_text(encoding="utf-8"), facevalue) >= 2
+
+
+def test_the_python_of_the_page_on_manifests_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (DOCS / "manifests.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for kind, name, text in BLOCK.findall(page):
+        if name == "files":
+            for path in spelled_out(text.strip()):
+                draw(path)
+        elif name:
+            Path(name).write_text(text, encoding="utf-8")
+        elif kind == "python" and "audit" in text:
+            compiled = compile(text, "manifests.md", "exec")
+            exec(compiled, {})
+    assert Path("audit/faces.parquet").exists()
+
+
+def test_each_column_that_a_study_reads_is_explained() -> None:
+    page = (DOCS / "manifests.md").read_text(encoding="utf-8")
+    table = page.split("## Columns by study")[1].split("\n## ")[0]
+    for name, study in studies.STUDIES.items():
+        if study.columns:
+            of = table.split(f"| `{name}` |")[1].split("\n| `")[0]
+            for column in study.columns:
+                assert f"`{column.name}`" in of
+                row = next(line for line in of.splitlines() if f"`{column.name}`" in line)
+                assert ("**needed**" in row) is column.needed
+                assert not column.filled or column.name in FORM
+
+
+def test_each_simulated_model_is_documented_with_what_is_planted() -> None:
+    page = (DOCS / "simulated-models.md").read_text(encoding="utf-8")
+    head, *rows = [
+        [cell.strip(" `") for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")
+    ]
+    named = {row[0]: row for row in rows if row[0].startswith("sim/")}
+    assert {name.removeprefix("sim/") for name in named} == set(PRESETS)
+    for name, row in named.items():
+        planted = asdict(PRESETS[name.removeprefix("sim/")])
+        assert load(name).name == name
+        assert [float(cell) for cell in row[2:]] == [planted[key] for key in head[2:]]
+    explained = " ".join(row[0] for row in rows if not row[0].startswith("sim/"))
+    for parameter, value in asdict(PRESETS["default"]).items():
+        assert parameter in explained
+        if parameter not in head and parameter != "seed":
+            assert f"{parameter}`" in page
+            assert f": {value}" in next(line for line in page.splitlines() if line.startswith(f"| `{parameter}`"))
+    assert load("sim/strong@7").settings()["seed"] == 7
+
+
+def test_the_cache_is_where_its_page_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = re.findall(r"^\| `?([\w ]+)`? \| (.+) \|$", (DOCS / "cache.md").read_text(), re.MULTILINE)
+    assert [row[0] for row in rows[1:]] == ["FACEVALUE_CACHE", "XDG_CACHE_HOME", "neither"]
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "own"))
+    assert default_cache() == tmp_path / "own/facevalue/portraits"
+    monkeypatch.delenv("FACEVALUE_CACHE")
+    assert default_cache() == tmp_path / "xdg/facevalue/portraits"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert default_cache() == tmp_path / "home/.cache/facevalue/portraits"
