@@ -48,6 +48,8 @@ def to_text(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise DataError(f"{name} is UTF-16. Save the file as UTF-8 (in a spreadsheet: CSV UTF-8).") from None
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}: line {line} is not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
 

@@ -271,6 +271,32 @@ def test_spreadsheets_of_all_sorts_are_read(facevalue: Command) -> None:
     assert (done.status, "line 2 is not UTF-8" in done.out) == (1, True)
 
 
+def test_what_spreadsheets_put_before_and_into_a_file(facevalue: Command) -> None:
+    draw("a.png")
+    Path("m.csv").write_text("sep=;\npath;gender\na.png;male\n")
+    assert "1 picture of 1 identity; factors: gender" in facevalue("manifest", "check", "m.csv").out
+    Path("m.csv").write_bytes("path;gender\na.png;male\n".encode("utf-16"))
+    assert "is UTF-16. Save the file as UTF-8" in facevalue("manifest", "check", "m.csv").out
+
+
+def test_a_list_without_anything_to_compare_is_a_warning(facevalue: Command) -> None:
+    draw("a.png")
+    draw("b.png")
+    Path("m.csv").write_text("path\na.png\nb.png\n")
+    done = facevalue("manifest", "check", "m.csv", "--for", "visbias")
+    assert (done.status, "The study knows occupation, race, gender, skin_tone" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize(("count", "says"), [(1, "has one picture of an activity"), (3, "has several pictures of an")])
+def test_a_plan_says_how_many_pictures_each_identity_has(facevalue: Command, count: int, says: str) -> None:
+    for number in range(count):
+        for who in ("old", "young"):
+            draw(f"p/male/{who}_cooking_{number}.png")
+    assert facevalue("manifest", "init", "p", "--for", "vignette").status == 0
+    plan = ("plan", "vignette", "--manifest", "p/manifest.csv", "--paradigm", "decision", "--detect", "0.1")
+    assert says in " ".join(facevalue(*plan).out.split())
+
+
 def test_pictures_that_the_usual_settings_leave_out_are_no_reason_to_refuse(facevalue: Command) -> None:
     for name in ("a0.png", "a1.png"):
         draw(name)

@@ -81,8 +81,9 @@ def check(file: Path, study: str | None, root: Path | None) -> int:
     protocol = None if study is None else _takes(study)
     found = check_manifest(file, protocol, root)
     if found.pictures:
+        pictures = f"{found.pictures:,} {'picture' if found.pictures == 1 else 'pictures'}"
         people = f"{found.identities:,} {'identity' if found.identities == 1 else 'identities'}"
-        say(f"{file}: {found.pictures:,} pictures of {people}; factors: {', '.join(found.columns) or 'none'}")
+        say(f"{file}: {pictures} of {people}; factors: {', '.join(found.columns) or 'none'}")
     if found.faults:
         say("A run would refuse it:")
         _list(found.faults)

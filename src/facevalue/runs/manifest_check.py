@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.errors import DataError, FaceValueError
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.checks import check_pictures
-from facevalue.stimuli.columns import Column, misspelled
+from facevalue.stimuli.columns import FORM, Column, misspelled
 from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
 from facevalue.stimuli.images import FileSource, ImageFiles, content_hash, read_header
 from facevalue.stimuli.manifest import read_manifest
@@ -91,6 +91,9 @@ def _by_row(problems: Mapping[str, str], frame: pl.DataFrame) -> list[Fault]:
 def _columns(frame: pl.DataFrame, columns: tuple[Column, ...]) -> Iterator[Fault]:
     for name, meant in misspelled(columns, frame.columns).items():
         yield Fault(f"the column {name!r} is read as a factor of its own; is {meant!r} meant?")
+    if columns and not frame.columns[4:]:
+        names = ", ".join(column.name for column in columns if column.name not in FORM)
+        yield Fault(f"no factors: pictures cannot be compared by anything. The study knows {names}")
 
 
 def _spellings(frame: pl.DataFrame) -> Iterator[Fault]:

@@ -37,15 +37,7 @@ _AT_ONCE = 4096
 
 
 class Header(NamedTuple):
-    """What an image file says of itself.
-
-    Attributes
-    ----------
-    media_type:
-        MIME type.
-    width, height:
-        In pixels.
-    """
+    """What an image file says of itself; sizes are in pixels."""
 
     media_type: str
     width: int
@@ -53,20 +45,7 @@ class Header(NamedTuple):
 
 
 def read_header(data: bytes, name: str) -> Header:
-    """Return what an image is, told from its content, and check what can be checked without decoding it.
-
-    Parameters
-    ----------
-    data:
-        The file's bytes.
-    name:
-        What to call it in errors.
-
-    Raises
-    ------
-    DataError
-        Not a PNG, JPEG, WebP or GIF image, a damaged or truncated one, or more than `MAX_PIXELS`.
-    """
+    """Return what an image is, told from its content; a `DataError` if it is none, truncated or too large."""
     try:
         with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
             width, height = image.size
@@ -112,17 +91,7 @@ def content_hash(data: bytes) -> str:
 class ImageFiles:
     """The files that a manifest lists: found by image id, never outside their root, never larger than `MAX_BYTES`.
 
-    Parameters
-    ----------
-    manifest:
-        A frame with the columns `image` (unique id) and `path` (relative to `root`).
-    root:
-        The folder that holds the images. No path, and no link on it, may lead out of it.
-
-    Raises
-    ------
-    DataError
-        The manifest lacks a column.
+    The manifest has the columns `image` (unique id) and `path` (relative to `root`).
     """
 
     def __init__(self, manifest: pl.DataFrame, root: Path) -> None:
@@ -135,25 +104,13 @@ class ImageFiles:
         self._digests: dict[tuple[str, int, int], str] = {}
 
     def name(self, image: str | None) -> str:
-        """Return the path of an image as the manifest has it.
-
-        Raises
-        ------
-        UnknownNameError
-            No such image in the manifest.
-        """
+        """Return the path of an image as the manifest has it."""
         if image is None or image not in self._paths:
             raise UnknownNameError("image", str(image), self._paths)
         return self._paths[image]
 
     def resolve(self, name: str) -> Path:
-        """Return where a path of the manifest leads.
-
-        Raises
-        ------
-        DataError
-            It leads out of the root, or the root is no folder.
-        """
+        """Return where a path of the manifest leads."""
         if not self._root.is_dir():
             msg = f"{self._root}: is not a folder with images."
             raise DataError(msg)
@@ -168,13 +125,7 @@ class ImageFiles:
         return path
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of the file at a path of the manifest.
-
-        Raises
-        ------
-        DataError
-            It is missing, too large, or outside the root.
-        """
+        """Return the bytes of the file at a path of the manifest."""
         path, _, _ = self._stat(name)
         try:
             with path.open("rb") as file:
@@ -195,13 +146,7 @@ class ImageFiles:
         return self._digests[key]
 
     def unchanged(self, name: str, digest: str) -> bytes:
-        """Return the bytes of a file that was known by this digest.
-
-        Raises
-        ------
-        DataError
-            It has another content now, or cannot be read.
-        """
+        """Return the bytes of a file that was known by this digest."""
         data = self.read(name)
         if content_hash(data) != digest:
             msg = f"{name}: was changed while the run was going on. Start the command again."

@@ -119,7 +119,7 @@ def write_manifest(frame: pl.DataFrame, path: Path) -> None:
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
-    text = read_text(path, MAX_BYTES, "a manifest")
+    text = re.sub(r"\Asep=.\r?\n", "", read_text(path, MAX_BYTES, "a manifest"), flags=re.IGNORECASE)
     header = text[: text.find("\n")] if "\n" in text else text
     separator = next((mark for mark in ",;\t" if mark in header), ",")
     reader = csv.reader((line[0] for line in _LINE.finditer(text) if line[0]), delimiter=separator, strict=True)

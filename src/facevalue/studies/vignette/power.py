@@ -57,7 +57,7 @@ def precision(design: Design) -> Precision | None:
         units=lambda numbers: _units(design, numbers, paradigm),
         spread=lambda chunks, source: pilot_spread(chunks, paradigm, source),
         default=DEFAULT,
-        advice=lambda found: _advice(found, identities * activities, personal),
+        advice=lambda found: _advice(found, identities * activities, personal, per_identity > genders * activities),
     )
 
 
@@ -125,7 +125,7 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     return Spread(mean, float(whole["within"]), float(whole["items"]), source)
 
 
-def _advice(spread: Spread, cells: int, personal: bool) -> str:
+def _advice(spread: Spread, cells: int, personal: bool, several: bool) -> str:
     """What several pictures of each identity in each activity would make possible, and how many."""
     from facevalue.measures.multiple_testing import ALPHA  # noqa: PLC0415 - slow to import
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415
@@ -138,6 +138,8 @@ def _advice(spread: Spread, cells: int, personal: bool) -> str:
     start = (
         "The people drawn are the unit: more activities of the same people do not replace people."
         if personal
+        else "Each identity has several pictures of an activity."
+        if several
         else "Each identity has one picture of an activity: within it, picture and identity cannot be told apart."
     )
     what = "people" if personal else "pictures of each identity in each activity (a manifest with several, --people)"
