@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import facevalue as fv
 from facevalue.runs.failures import failures, quoted
 from facevalue.runs.stored import StoredRun, Tally, answers
 from facevalue.store import scan_responses
@@ -62,8 +63,10 @@ def test_failures_are_no_answers_of_the_model(facevalue: Command, server: Misbeh
         assert "no such field: <b>images</b>" in card["note"]
         assert "no such field: &lt;b&gt;images" in Path("run/report.html").read_text()
 
+        assert not fv.open_run("run").complete
         server.otherwise = lambda exchange: exchange.say("(a)")
         assert run(facevalue, server.spec)[0] == 0
+        assert fv.open_run("run").complete
     assert scan_responses(Path("run")).collect()["status"].unique().to_list() == ["ok"]
     assert facevalue("report", "run", "--json", "page.json").status == 0
     assert not [card for card in _cards(json.loads(Path("page.json").read_text())) if card["name"] == "failed"]

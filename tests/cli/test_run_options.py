@@ -1,6 +1,7 @@
 """What a run can be told besides its study: limits of cost and of invalid answers, tokens, a name, a log file."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.errors import SettingError, UnknownNameError
+from facevalue.errors import ModelError, SettingError, UnknownNameError
 from facevalue.runs.stored import StoredRun, checked_name
 from facevalue.store import scan_responses
 from tests.cli.conftest import Command, Outcome
@@ -71,6 +72,36 @@ def test_a_limit_of_cost_needs_prices(facevalue: Command, server: Misbehaving) -
     assert not server.asked
     with pytest.raises(SettingError, match="give --price-in and --price-out"):
         fv.run("stylisticbias", "sim/default", max_cost=1.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"max_invalid": 5.0}, "a share from 0 to 1, not 5"),
+        ({"max_invalid": math.nan}, "a share from 0 to 1"),
+        ({"max_cost": math.nan, "price_in": 1.0, "price_out": 1.0}, "an amount above 0"),
+        ({"max_cost": -1.0, "price_in": 1.0, "price_out": 1.0}, "an amount above 0, not -1"),
+        ({"price_in": math.inf}, "--price-in is the price of a million tokens"),
+    ],
+)
+def test_limits_that_could_never_be_kept_are_refused(settings: dict[str, float], says: str) -> None:
+    with pytest.raises(SettingError, match=says):
+        fv.run("stylisticbias", "sim/default", **settings)  # type: ignore[arg-type]
+
+
+def test_in_python_a_limit_is_in_the_summary(tmp_path: Path, server: Misbehaving) -> None:
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy", seeds=[1])
+    prices = {"price_in": 100_000.0, "price_out": 150_000.0}
+    model = fv.model(server.spec, concurrency=1)
+    run = fv.run(study, model, tmp_path / "run", **prices, max_cost=5.0, progress=False)  # type: ignore[arg-type]
+    assert run.summary is not None
+    assert run.summary.stopped == "The run has cost 5.00, its limit is 5.00."
+    assert (run.complete, run.summary.asked, run.summary.interrupted) == (False, 5, False)
+
+
+def test_limits_of_tokens_are_whole_numbers(server: Misbehaving) -> None:
+    with pytest.raises(ModelError, match="whole numbers from 1"):
+        fv.model(server.spec, max_tokens=-5)
 
 
 def test_a_model_that_counts_no_tokens_has_no_limit_of_cost(facevalue: Command, server: Misbehaving) -> None:
@@ -179,6 +210,7 @@ def test_two_runs_of_one_model_stand_side_by_side_by_name(facevalue: Command) ->
 
     for folder in ("one", "two"):
         assert run(facevalue, "sim/default", out=folder).status == 0
+    assert "are both called same" in facevalue("measure", "same=one", "same=two").err
     refused = facevalue("measure", "one", "two")
     assert refused.status == 1
     assert "before=one after=two, or `--name`" in refused.err

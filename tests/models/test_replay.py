@@ -223,6 +223,14 @@ def stored(study: Study, folder: Path) -> StoredRun:
 VISBIAS: dict[str, OptionValue] = {
     "occupation": ["cook"], "race": ["dark", "light"], "pairs": 3, "descriptions": 2, "forms": 1,
 }  # fmt: skip
+_SIZES = {"pairs": ("yesno",), "descriptions": ("description",), "forms": ("form", "text-form")}
+
+
+def visbias(task: str) -> Study:
+    """A study of one task, with the settings that go with it."""
+    people = () if task in _SIZES["forms"] else ("occupation", "race")
+    own = (*people, *(name for name, tasks in _SIZES.items() if task in tasks))
+    return build("visbias", {**{name: VISBIAS[name] for name in own}, "task": [task]})
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -265,7 +273,7 @@ def test_an_exported_table_is_replayed(
     ],
 )
 def test_tables_by_factors_as_the_design_names_them_are_replayed(tmp_path: Path, task: str, columns: list[str]) -> None:
-    study = build("visbias", {**VISBIAS, "task": [task]})
+    study = visbias(task)
     export(stored(study, tmp_path / "first"), tmp_path / "wide.parquet")
     pl.read_parquet(tmp_path / "wide.parquet").select(*columns, "text").write_csv(tmp_path / "short.csv")
     summary = run(study, ReplayModel(tmp_path / "short.csv"), tmp_path / "again")
@@ -275,7 +283,7 @@ def test_tables_by_factors_as_the_design_names_them_are_replayed(tmp_path: Path,
 
 
 def test_conditions_are_told_apart_by_factors(tmp_path: Path) -> None:
-    study = intervened(build("visbias", {**VISBIAS, "task": ["mcq"]}), chosen(("cipher",)))
+    study = intervened(visbias("mcq"), chosen(("cipher",)))
     export(stored(study, tmp_path / "first"), tmp_path / "wide.parquet")
     wide = pl.read_parquet(tmp_path / "wide.parquet")
     wide.select("image", "question", "intervention", "text").write_csv(tmp_path / "short.csv")
@@ -285,7 +293,7 @@ def test_conditions_are_told_apart_by_factors(tmp_path: Path) -> None:
 
 
 def test_an_answer_to_one_question_is_not_given_to_the_others(tmp_path: Path) -> None:
-    study = build("visbias", {**VISBIAS, "task": ["mcq"]})
+    study = visbias("mcq")
     rows = [f"cook,{tone},{gender},income,B" for tone in ("dark", "light") for gender in ("female", "male")]
     path = tmp_path / "income.csv"
     path.write_text("\n".join(["occupation,skin_tone,gender,question,text", *rows]))
@@ -299,7 +307,7 @@ def test_an_answer_to_one_question_is_not_given_to_the_others(tmp_path: Path) ->
 
 @pytest.mark.parametrize("columns", ["occupation,skin_tone,gender", "image"])
 def test_a_table_that_lacks_what_tells_requests_apart_is_refused(tmp_path: Path, columns: str) -> None:
-    study = build("visbias", {**VISBIAS, "task": ["mcq"]})
+    study = visbias("mcq")
     frame = study.design.trials(range(study.design.size)).unique("image").select(columns.split(","))
     path = tmp_path / "short.csv"
     frame.with_columns(text=pl.lit("B")).write_csv(path)
@@ -309,7 +317,7 @@ def test_a_table_that_lacks_what_tells_requests_apart_is_refused(tmp_path: Path,
 
 def test_one_answer_serves_trials_that_ask_the_very_same(tmp_path: Path) -> None:
     """Without a picture, an answer to a question is one, however many people are not shown."""
-    study = intervened(build("visbias", {**VISBIAS, "task": ["mcq"]}), chosen(("no-image",)))
+    study = intervened(visbias("mcq"), chosen(("no-image",)))
     path = tmp_path / "none.csv"
     questions = ("income", "education", "politics", "religion")
     path.write_text("\n".join(["intervention,question,text", *(f"no-image,{name},B" for name in questions)]))

@@ -69,6 +69,8 @@ class OpenAIModel:
         self._spec = spec
         self._options = options
         self._waits = waits or Waits()
+        if min(options.max_tokens or 1, options.reasoning_tokens or 1) < 1:
+            raise ModelError("Limits of tokens are whole numbers from 1.")
         target = target_of(spec)
         self._model, self._variable = target.model, target.variable
         self._server = Server(target.url, target.key, options.timeout, options.concurrency)

@@ -57,8 +57,9 @@ def _levels(run: StoredRun, setting: str) -> tuple[str, ...]:
 
 def _refuse_twice(run: StoredRun, other: StoredRun, both: set[str]) -> None:
     if not run.study.parts:
+        alike = "are both called" if run.facts.name else "both asked"
         raise RunError(
-            f"{other.folder} and {run.folder} both asked {run.model}. {_NAMES.format(other.folder, run.folder)}"
+            f"{other.folder} and {run.folder} {alike} {run.model}. {_NAMES.format(other.folder, run.folder)}"
         )
     what = ", ".join(sorted(both)) or "every one"
     raise RunError(

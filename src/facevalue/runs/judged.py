@@ -221,6 +221,8 @@ def judgment_of(categories: tuple[str, ...], response: Response) -> Judgment:
     >>> reply = Response(0, 0, Status.OK, "(b)")
     >>> judgment_of(("Islam", "Hinduism"), reply).category
     'Hinduism'
+    >>> judgment_of(("Islam", "Hinduism"), reply._replace(text="<think>(a)?</think>(b)")).category
+    'Hinduism'
     >>> judgment_of(("Islam", "Hinduism"), reply._replace(text="Paganism")).verdict
     <ReplyKind.INVENTED: 'invented'>
     """

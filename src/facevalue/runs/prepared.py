@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 
 from facevalue.errors import SettingError
@@ -61,8 +62,7 @@ def prepare(
     preregister: Path | None = None,
 ) -> Prepared:
     """Put a run together, and raise now what would else be said after a model has been loaded, minutes later."""
-    if missing := no_price(settings):
-        raise SettingError(missing)
+    _check_limits(settings)
     if settings.name is not None:
         settings = replace(settings, name=checked_name(settings.name))
     done = chosen(interventions)
@@ -85,13 +85,20 @@ def prepare(
     return Prepared(study, folder, settings)
 
 
-def no_price(settings: RunSettings) -> str | None:
-    """What to give where the cost is limited and a price is missing; None where none is."""
-    missing = [name for name in ("price_in", "price_out") if getattr(settings, name) is None]
-    if settings.max_cost is None or not missing:
-        return None
-    given = " and ".join(f"--{name.replace('_', '-')}" for name in missing)
-    return f"--max-cost needs to know what tokens cost: give {given}, the price of a million tokens."
+def _check_limits(settings: RunSettings) -> None:
+    prices = {"--price-in": settings.price_in, "--price-out": settings.price_out}
+    for option, price in prices.items():
+        if price is not None and not 0 <= price < inf:
+            raise SettingError(f"{option} is the price of a million tokens, 0 or more, not {price:g}.")
+    if settings.max_invalid is not None and not 0 <= settings.max_invalid <= 1:
+        raise SettingError(f"--max-invalid is a share from 0 to 1, not {settings.max_invalid:g}.")
+    if settings.max_cost is None:
+        return
+    if not settings.max_cost > 0:
+        raise SettingError(f"--max-cost is an amount above 0, not {settings.max_cost:g}.")
+    if missing := [option for option, price in prices.items() if price is None]:
+        given = " and ".join(missing)
+        raise SettingError(f"--max-cost needs to know what tokens cost: give {given}, the price of a million tokens.")
 
 
 def default_folder(study: str, model: str, interventions: Sequence[str] = ()) -> Path:
