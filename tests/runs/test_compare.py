@@ -138,6 +138,7 @@ def test_json_has_everything() -> None:
 class Facts:
     """What a comparison reads of run.toml."""
 
+    model: str
     sample: int | None = None
     seed: int = 0
 
@@ -147,7 +148,7 @@ def run(
 ) -> Any:
     """A run without answers."""
     declared = SimpleNamespace(name=study, measures=(SimpleNamespace(name=measure),), options=options, version=1)
-    made = SimpleNamespace(folder=Path(folder), study=declared, model=model, facts=Facts())
+    made = SimpleNamespace(folder=Path(folder), study=declared, facts=Facts(model))
     return cast(StoredRun, made)
 
 
