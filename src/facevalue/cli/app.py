@@ -21,6 +21,7 @@ _COMMANDS = {
     "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
     "compare": ("facevalue.cli.compare:compare", "Compare two runs of a study cell by cell."),
     "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
+    "scenes": ("facevalue.cli.scenes:scenes", "Check folders of scenes for people."),
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit models whose bias is known."),
     "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
     "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),

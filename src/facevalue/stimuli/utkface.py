@@ -5,15 +5,14 @@ the published names lack the race or a dot, or have a blank: such a file is left
 labels are those of the data set, as others perceived people.
 """
 
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.stimuli.folders import files_below
 from facevalue.stimuli.manifest import SUFFIXES
 
 AGES = (18, 65)
@@ -21,8 +20,6 @@ AGES = (18, 65)
 GENDERS = ("male", "female")
 RACES = ("White", "Black", "Asian", "Indian")
 """Races by their number in file names. People of number 4, "others", are left out."""
-MAX_FILES = 1_000_000
-"""Most pictures below a folder."""
 
 _SHOWN = 5
 _FACE = re.compile(r"(\d{1,3})_([01])_([0-4])_\d+(?:\.jpg\.chip)?\.(?:jpe?g|png)", re.ASCII | re.IGNORECASE)
@@ -81,7 +78,7 @@ def read_utkface(root: Path) -> Listing:
     """
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, str]] = []
-    for path in _files(root):
+    for path in files_below(root):
         name = path.rpartition("/")[2]
         found = _FACE.fullmatch(name)
         if found is None:
@@ -126,7 +123,7 @@ def read_utkface_pairs(root: Path) -> Listing:
     """
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, str]] = []
-    for path in _files(root):
+    for path in files_below(root):
         if not path.lower().endswith(SUFFIXES):
             continue
         folder, _, name = f"{root.name}/{path}".rpartition("/")
@@ -164,20 +161,3 @@ def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: li
         *factors,
     )
     return Listing(table, pl.DataFrame(left_out, schema={"path": pl.String, "why": pl.String}, orient="row"))
-
-
-def _files(root: Path) -> Iterator[str]:
-    """Paths below a folder, sorted within each folder; hidden files are passed over, links to folders not followed."""
-    if not root.is_dir():
-        raise DataError(f"{root}: is not a folder with pictures.")
-    seen = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        below = Path(folder).relative_to(root).as_posix()
-        for name in sorted(names):
-            if name.startswith("."):
-                continue
-            seen += 1
-            if seen > MAX_FILES:
-                raise DataError(f"{root}: more than {MAX_FILES:,} files.")
-            yield name if below == "." else f"{below}/{name}"

@@ -1,0 +1,87 @@
+"""Object detectors of transformers, from a folder on this machine."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from PIL.Image import Image
+
+from facevalue.errors import DependencyError, ModelError, UnknownNameError
+from facevalue.models.hf.loaded import silence
+from facevalue.models.hf.processors import first_line
+
+PERSON = "person"
+
+
+class HFDetector:
+    """Any object detector that transformers loads: DETR, RT-DETR, YOLOS, D-FINE and others.
+
+    Nothing is downloaded, only weights in safetensors are read, and no code that comes with them is run. Pictures are
+    looked at one by one: beside a larger one a picture would be padded, which changes what some detectors see.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            import torch  # noqa: PLC0415
+            import transformers  # noqa: PLC0415
+            from transformers.models.auto import modeling_auto  # noqa: PLC0415
+        except ImportError as error:
+            raise DependencyError("torch with transformers", "hf") from error
+        _check(folder)
+        where, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
+        with silence():
+            try:
+                config = transformers.AutoConfig.from_pretrained(where, **local)
+            except Exception as error:  # transformers raises many kinds
+                raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
+            if config.model_type not in modeling_auto.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES:
+                raise ModelError(f"{folder} is a model of type {config.model_type!r}, which detects no objects.")
+            if getattr(config, "use_pretrained_backbone", False):
+                config.use_pretrained_backbone = False  # all weights are in the folder; others would be downloaded
+            try:
+                self._processor = transformers.AutoImageProcessor.from_pretrained(where, backend="pil", **local)
+                model, found = transformers.AutoModelForObjectDetection.from_pretrained(
+                    where, config=config, use_safetensors=True, output_loading_info=True, **local
+                )
+            except Exception as error:  # a missing package of a backbone, damaged weights, a strange processor
+                raise ModelError(f"The detector in {folder} cannot be loaded: {first_line(error)}") from error
+        if missing := sorted(found["missing_keys"]):  # random numbers would stand in for them
+            raise ModelError(f"{folder} lacks {len(missing)} of the detector's weights, such as {missing[0]}.")
+        labels = {int(number): str(label) for number, label in config.id2label.items()}
+        self._person = {number for number, label in labels.items() if label.strip().lower() == PERSON}
+        if not self._person:
+            raise UnknownNameError(f"label of the detector in {folder}", PERSON, list(labels.values()))
+        self._model = model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        self._name = folder.resolve().name
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._name
+
+    def scores(self, pictures: Iterable[Image]) -> Iterator[float]:
+        """Highest score among what is detected as a person, 0 where nothing is; one picture after the other."""
+        import torch  # noqa: PLC0415
+
+        for picture in pictures:
+            shown = self._processor(images=picture.convert("RGB"), return_tensors="pt").to(self._model.device)
+            with torch.inference_mode():
+                seen = self._model(**shown)
+            (found,) = self._processor.post_process_object_detection(
+                seen, threshold=0.0, target_sizes=[(picture.height, picture.width)]
+            )
+            pairs = zip(found["scores"].tolist(), found["labels"].tolist(), strict=True)
+            score = max((score for score, label in pairs if label in self._person), default=0.0)
+            if not 0 <= score <= 1:
+                raise ModelError(f"{self._name} gives a score of {score}; its weights are damaged.")
+            yield score
+
+
+def _check(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ModelError(f"There is no folder {folder}: a detector is a folder with its config.json and weights.")
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"{folder} holds no detector: there is no config.json in it.")
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(f"{folder} holds no weights: there is no .safetensors in it (pickles are never read).")
+    if not (folder / "preprocessor_config.json").is_file() and not (folder / "processor_config.json").is_file():
+        raise ModelError(f"{folder} has no preprocessor_config.json, which says how pictures are prepared.")

@@ -1,0 +1,54 @@
+"""Checks of scenes for people."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import PIL.Image
+import PIL.ImageOps
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.models.detectors import Detector
+from facevalue.stimuli.images import FORMATS, ImageFiles, content_hash, read_header
+from facevalue.stimuli.scene_folders import COLUMNS
+
+
+def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold: float) -> Iterator[dict[str, object]]:
+    """Look at one scene after the other.
+
+    Parameters
+    ----------
+    table, root:
+        As of `stimuli.scene_folders.read_scenes`.
+    detector:
+        Who looks.
+    threshold:
+        Score from which a person counts, in (0, 1].
+
+    Yields
+    ------
+    A row with `COLUMNS` per picture, as soon as it was looked at. One that cannot be read is not kept; its score is
+    null.
+    """
+    files = ImageFiles(table, root)
+    for path, scene in table.select("path", "scene").iter_rows():
+        score, digest, problem = None, "", ""
+        try:
+            data = files.read(path)
+            digest = content_hash(data)
+            (score,) = detector.scores([_opened(data, path)])
+        except DataError as error:
+            problem = str(error)
+        kept = "true" if score is not None and score < threshold else "false"
+        row = (path, scene, score, kept, problem, digest, detector.name, f"{threshold:g}")
+        yield dict(zip(COLUMNS, row, strict=True))
+
+
+def _opened(data: bytes, path: str) -> PIL.Image.Image:
+    read_header(data, path)
+    try:
+        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            return PIL.ImageOps.exif_transpose(image).convert("RGB")
+    except Exception as error:  # Pillow raises many kinds for damaged files
+        raise DataError(f"{path}: the image is damaged.") from error
