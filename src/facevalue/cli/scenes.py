@@ -37,7 +37,7 @@ def check(folder: Path, detector: Path, to: Path, threshold: float) -> int:
         raise RunError(f"{to.name} is no .csv file: a check is written as CSV.")
     table = read_scenes(folder)
     found = load_detector(detector)
-    rows = []
+    rows: list[dict[str, object]] = []
     with click.progressbar(check_scenes(table, folder, found, threshold), table.height, "Looking for people",
                            file=sys.stderr) as looked:  # fmt: skip
         rows.extend(looked)
