@@ -8,7 +8,7 @@ from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.base import Measure
-from facevalue.measures.conditional_kl import KL
+from facevalue.measures.conditional_kl import NAME
 from facevalue.measures.estimates import schema
 from facevalue.measures.intervention_effects import degrees_of_freedom
 from facevalue.measures.judgment import judge
@@ -18,6 +18,9 @@ from facevalue.measures.preregistration import parse_preregistration
 SBS = Measure("sbs", "shift", "mean", "probability", "identity", "FaceValue", paired=True, comparison=True)
 VS = Measure("vs", "spread", "sd", "probability", "identity", "FaceValue", signed=False, comparison=True)
 SCHEMA = schema(["attribute", "variation", "scenario", "dimension", "group"])
+KL = Measure(
+    NAME, "shift", "kl", "nat", "form", "", signed=False, comparison=True, squared=True, limits=(0.0, float("inf"))
+)
 RATE = Measure("na_rate", "missing", "share", "share", "identity", "FaceValue")
 MEASURES = (SBS, VS, RATE)
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures import multiple_testing
-from facevalue.measures.adjustment import METHODS, adjust
+from facevalue.measures.adjustment import adjust
 from facevalue.measures.multiple_testing import Family, apply
-from facevalue.measures.power import family_level
 from facevalue.measures.preregistration import MAX_BYTES, parse_preregistration, read_preregistration
 
 Array = npt.NDArray[np.float64]
@@ -32,17 +31,6 @@ def test_adjustment_agrees_with_statsmodels_and_leaves_nan_out(p: list[float], m
     assert np.isnan(q[~tested]).all()
     if tested.any():
         np.testing.assert_allclose(q[tested], multipletests(values[tested], method=method[1])[1], atol=1e-12)
-
-
-@given(p=chances, method=st.sampled_from(METHODS), alpha=st.sampled_from([0.01, 0.05, 0.2]))
-def test_what_holds_at_the_guaranteed_level_holds_in_its_family(p: list[float], method: str, alpha: float) -> None:
-    values = np.array(p, dtype=np.float64)
-    tests = int((~np.isnan(values)).sum())
-    if tests:
-        level = family_level(alpha, tests, method)
-        q = adjust(values, method)
-        assert (q[values <= level.guaranteed * (1 - 1e-9)] <= alpha).all()
-        assert (values[q <= alpha] <= level.optimistic * (1 + 1e-9)).all()
 
 
 def test_adjustment_refuses_what_is_no_p_value() -> None:

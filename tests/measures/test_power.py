@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from facevalue.errors import UnknownNameError
 from facevalue.measures import power
 
 
@@ -99,16 +98,6 @@ def test_levels_and_powers_out_of_range_are_errors(alpha: float, wanted: float) 
 def test_a_negative_standard_deviation_is_an_error() -> None:
     with pytest.raises(ValueError, match="never negative"):
         power.detectable(-0.1, 9)
-
-
-def test_family_levels() -> None:
-    assert power.family_level(0.05, 1, "holm") == (0.05, 0.05)
-    assert power.family_level(0.05, 20, "bh") == pytest.approx((0.0025, 0.05))
-    assert power.family_level(0.05, 3, "by").optimistic == pytest.approx(0.05 / (1 + 1 / 2 + 1 / 3))
-    with pytest.raises(UnknownNameError, match="holm"):
-        power.family_level(0.05, 3, "holmes")
-    with pytest.raises(ValueError, match="at least one"):
-        power.family_level(0.05, 0, "holm")
 
 
 def test_ten_thousand_comparisons_take_no_time() -> None:

@@ -71,6 +71,8 @@ def lexicon() -> Lexicon:
     )
 
 
+_NAMED = ("kind", "of", "no", "or", "nor", "never", "so", "this", "without", "doubt", "least", "at", "very", "but")
+"""Words that the rules name."""
 _RATED_LATER = frozenset({"flawed", "heart", "hearts"})
 """Words that the package's lexicon rates since 3.3, and NLTK's copy of it does not."""
 
@@ -96,24 +98,8 @@ class Vocabulary:
         self.capitals: Flags = np.array([word.isupper() for word in spelled])
         self.phrases = {tuple(phrase.split()): v for phrase, v in known.phrases.items() if " " in phrase}
         self.degrees = {tuple(phrase.split()): v for phrase, v in degree.items() if " " in phrase}
-        named = {
-            "kind",
-            "of",
-            "no",
-            "or",
-            "nor",
-            "never",
-            "so",
-            "this",
-            "without",
-            "doubt",
-            "least",
-            "at",
-            "very",
-            "but",
-        }
         parts = {part for phrase in (*self.phrases, *self.degrees) for part in phrase}
-        self._number = {word: number for number, word in enumerate(sorted(named | parts))}
+        self._number = {word: number for number, word in enumerate(sorted(parts.union(_NAMED)))}
         self._named = np.array([self._number.get(word, -1) for word in lower])
 
     def named(self, code: Codes, *words: str) -> Flags:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from facevalue.types import Status
+
 
 class NA(StrEnum):
     """Why a reply is no valid answer. A reason is an outcome of its own, never a zero."""
@@ -31,6 +33,20 @@ class NA(StrEnum):
 
 NA_DTYPE = pl.Enum([reason.value for reason in NA])
 """The type of every `na` column."""
+
+
+UNREAD = (Status.REFUSED, Status.ERROR)
+"""Statuses of replies whose text says nothing."""
+
+
+def unread(status: str | None) -> NA:
+    """Why there is no answer in a reply that is not read."""
+    return NA.REFUSED if status == Status.REFUSED else NA.ERROR
+
+
+def statuses(frame: pl.DataFrame) -> pl.Expr:
+    """The status of each reply as text; all are `ok` without such a column."""
+    return pl.col("status").cast(pl.String) if "status" in frame.columns else pl.lit(Status.OK.value, pl.String)
 
 
 class Parsed(NamedTuple):

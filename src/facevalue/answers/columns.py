@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.answers.base import NA, NA_DTYPE, Parsed
+from facevalue.answers.base import NA, NA_DTYPE, UNREAD, Parsed, statuses, unread
 from facevalue.answers.forced_choice import parse
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.types import Option, Status
@@ -19,9 +19,7 @@ _SLACK = 0.01
 Options = Mapping[str, tuple[Option, ...]] | Mapping[int, tuple[Option, ...]] | Sequence[tuple[Option, ...]]
 
 
-def parse_column(
-    frame: pl.DataFrame, text: str, question: str, options: Options, *, status: str = "status"
-) -> pl.DataFrame:
+def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options) -> pl.DataFrame:
     """Parse a column of replies to forced choices.
 
     Examples
@@ -32,7 +30,7 @@ def parse_column(
     [(1, None), (None, 'refused')]
     """
     _require(frame, text, question)
-    given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String)
+    given = statuses(frame)
     code = pl.col(text).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**32 - 1)
     if frame[question].dtype in (pl.UInt8, pl.UInt16):  # small numbers tell questions apart as they are
         asked = pl.col(question).cast(pl.UInt64).fill_null(2**17)
@@ -57,9 +55,7 @@ def parse_column(
     return keyed.select("key").join(table, on="key", how="left", maintain_order="left").select("choice", "na")
 
 
-def from_probs(
-    frame: pl.DataFrame, probs: str = "probs", *, status: str = "status", minimum: float = MINIMUM_MASS
-) -> pl.DataFrame:
+def from_probs(frame: pl.DataFrame, probs: str = "probs", *, minimum: float = MINIMUM_MASS) -> pl.DataFrame:
     r"""Turn option probabilities into weights: :math:`w_i = p_i / \sum_j p_j`.
 
     Notes
@@ -77,10 +73,8 @@ def from_probs(
     if not 0 <= minimum <= 1:
         msg = f"The least probability on the options must lie in [0, 1], not {minimum}."
         raise DataError(msg)
-    given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String)
-    column = frame.select(
-        p=pl.col(probs).cast(pl.List(pl.Float64)), mass=pl.col(probs).cast(pl.List(pl.Float64)).list.sum(), status=given
-    )
+    p = pl.col(probs).cast(pl.List(pl.Float64))
+    column = frame.select(p=p, mass=p.list.sum(), status=statuses(frame))
     wrong = column.select(
         (
             (pl.col("p").list.min() < 0)
@@ -123,10 +117,8 @@ class _Known:
 
     def parse(self, said: str | None, asked: object, status: str | None) -> Parsed:
         """Parse one reply."""
-        if status == Status.REFUSED:
-            return Parsed(None, NA.REFUSED)
-        if status == Status.ERROR or said is None:
-            return Parsed(None, NA.ERROR)
+        if said is None or status in UNREAD:
+            return Parsed(None, unread(status))
         if asked not in self._options:
             raise UnknownNameError("question", str(asked), map(str, self._options))
         shown = self._options[asked]

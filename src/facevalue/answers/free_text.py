@@ -8,7 +8,7 @@ import polars as pl
 
 from facevalue.answers._phrases import REFUSAL
 from facevalue.answers._text import visible, without_thinking
-from facevalue.answers.base import NA, NA_DTYPE
+from facevalue.answers.base import NA, NA_DTYPE, statuses
 from facevalue.errors import UnknownNameError
 from facevalue.types import Status
 
@@ -16,7 +16,7 @@ SHORT = 40
 """Words up to which a reply that declines is a refusal."""
 
 
-def parse_column(frame: pl.DataFrame, text: str, *, status: str = "status") -> pl.DataFrame:
+def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     """Tell texts from replies that are none.
 
     Examples
@@ -27,8 +27,7 @@ def parse_column(frame: pl.DataFrame, text: str, *, status: str = "status") -> p
     """
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
-    given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value)
-    said = frame.select(text=pl.col(text).cast(pl.String), status=given)
+    said = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
     if said["text"].str.contains("<", literal=True).any():
         said = said.with_columns(pl.col("text").map_elements(without_thinking, pl.String))
     said = said.with_columns(

@@ -20,7 +20,7 @@ import polars as pl
 from facevalue.answers import _field_lines
 from facevalue.answers._field_lines import REFUSES, folded
 from facevalue.answers._text import without_thinking
-from facevalue.answers.base import NA, NA_DTYPE
+from facevalue.answers.base import NA, NA_DTYPE, UNREAD, statuses, unread
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.types import Status
 
@@ -141,20 +141,16 @@ def _any(fields: Mapping[str, Field]) -> bool:
     return any(field.state is not State.MISSING for field in fields.values())
 
 
-def parse_column(frame: pl.DataFrame, text: str, names: Names, *, status: str = "status") -> pl.DataFrame:
+def parse_column(frame: pl.DataFrame, text: str, names: Names) -> pl.DataFrame:
     """Read a column of forms; each distinct reply is read once."""
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
-    keyed = frame.select(
-        said=pl.col(text).cast(pl.String),
-        status=pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String),
-    )
+    keyed = frame.select(said=pl.col(text).cast(pl.String), status=statuses(frame))
     distinct = keyed.unique()
     rows = []
     for said, state in distinct.iter_rows():
-        if state in (Status.REFUSED, Status.ERROR) or said is None:
-            reason = NA.REFUSED if state == Status.REFUSED else NA.ERROR
-            one = Fields(dict.fromkeys(names, Field(State.MISSING)), reason=reason)
+        if said is None or state in UNREAD:
+            one = Fields(dict.fromkeys(names, Field(State.MISSING)), reason=unread(state))
         else:
             one = parse(said, names, truncated=state == Status.TRUNCATED)
         rows += [

@@ -5,8 +5,7 @@ import polars as pl
 from facevalue.answers._numbers import named, negative, stated
 from facevalue.answers._phrases import REFUSAL
 from facevalue.answers._text import visible
-from facevalue.answers.base import NA, NA_DTYPE
-from facevalue.types import Status
+from facevalue.answers.base import NA, NA_DTYPE, UNREAD, statuses, unread
 
 INFINITY = float("inf")
 
@@ -30,9 +29,7 @@ def parse(text: str, low: float = -INFINITY, high: float = INFINITY) -> tuple[fl
     return (value, None) if low <= value <= high else (None, NA.NEITHER)
 
 
-def parse_column(
-    frame: pl.DataFrame, text: str, low: float = -INFINITY, high: float = INFINITY, *, status: str = "status"
-) -> pl.DataFrame:
+def parse_column(frame: pl.DataFrame, text: str, low: float = -INFINITY, high: float = INFINITY) -> pl.DataFrame:
     """Parse a column of replies; each distinct reply is parsed once.
 
     Examples
@@ -40,8 +37,7 @@ def parse_column(
     >>> parse_column(pl.DataFrame({"said": ["12", "I can't say."]}), "said").rows()
     [(12.0, None), (None, 'refused')]
     """
-    given = pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value)
-    keyed = frame.select(text=pl.col(text).cast(pl.String), status=given)
+    keyed = frame.select(text=pl.col(text).cast(pl.String), status=statuses(frame))
     distinct = keyed.unique()
     read = [_parsed(said, state, low, high) for said, state in distinct.iter_rows()]
     table = distinct.with_columns(
@@ -53,8 +49,4 @@ def parse_column(
 
 
 def _parsed(text: str | None, status: str | None, low: float, high: float) -> tuple[float | None, NA | None]:
-    if status == Status.REFUSED:
-        return None, NA.REFUSED
-    if status == Status.ERROR or text is None:
-        return None, NA.ERROR
-    return parse(text, low, high)
+    return (None, unread(status)) if text is None or status in UNREAD else parse(text, low, high)

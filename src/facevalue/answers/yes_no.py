@@ -13,7 +13,7 @@ import polars as pl
 
 from facevalue.answers._phrases import HEDGE, NEITHER, REFUSAL, negates
 from facevalue.answers._text import LIMIT, visible
-from facevalue.answers.base import NA, NA_DTYPE, Parsed
+from facevalue.answers.base import NA, NA_DTYPE, UNREAD, Parsed, statuses, unread
 from facevalue.errors import UnknownNameError
 from facevalue.types import Status
 
@@ -90,7 +90,6 @@ def parse_column(
     *,
     question: str | None = None,
     claims: Mapping[str, Claim] | None = None,
-    status: str = "status",
 ) -> pl.DataFrame:
     """Parse a column of replies to yes-no questions; each distinct reply to a question is parsed once.
 
@@ -105,7 +104,7 @@ def parse_column(
     keyed = frame.select(
         said=pl.col(text).cast(pl.String),
         asked=pl.lit(None, pl.String) if question is None else pl.col(question).cast(pl.String),
-        status=pl.col(status).cast(pl.String) if status in frame.columns else pl.lit(Status.OK.value, pl.String),
+        status=statuses(frame),
     )
     distinct = keyed.unique()
     parsed = [_parse_row(said, (claims or {}).get(asked or ""), state) for said, asked, state in distinct.iter_rows()]
@@ -117,10 +116,8 @@ def parse_column(
 
 
 def _parse_row(said: str | None, claim: Claim | None, status: str | None) -> Parsed:
-    if status == Status.REFUSED:
-        return Parsed(None, NA.REFUSED)
-    if status == Status.ERROR or said is None:
-        return Parsed(None, NA.ERROR)
+    if said is None or status in UNREAD:
+        return Parsed(None, unread(status))
     return parse(said, claim, truncated=status == Status.TRUNCATED)
 
 

@@ -5,11 +5,12 @@ the ratio of their column totals. The cluster is the unit that was sampled (a fa
 answers as independent would give about 30% false findings.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +86,29 @@ class Estimates:
     method: npt.NDArray[np.object_]
     se: Array | None = None
     p_zero: Array | None = None
+
+    def at(self, rows: slice | npt.NDArray[np.int64]) -> "Estimates":
+        """Some of them."""
+        arrays: list[Any] = [getattr(self, each.name) for each in fields(Estimates)]
+        some: list[Any] = [None if array is None else array[rows] for array in arrays]
+        return Estimates(*some)
+
+
+def joined(parts: Sequence[Estimates]) -> Estimates:
+    """Estimates side by side; NaN for a standard error or p-value that only others have."""
+
+    def together(name: str) -> npt.NDArray[Any]:
+        arrays = ((part, getattr(part, name)) for part in parts)
+        return np.concatenate([np.full(part.value.size, np.nan) if own is None else own for part, own in arrays])
+
+    return Estimates(*(together(each.name) for each in fields(Estimates)))
+
+
+def single(value: float, low: float, high: float, se: float, n: int, clusters: int, method: str) -> Estimates:
+    """One estimate, as arrays of shape (1,)."""
+    at = [np.array([x]) for x in (value, low, high, se)]
+    how = np.array([method], dtype=object)
+    return Estimates(at[0], at[1], at[2], np.array([n]), np.array([clusters]), how, at[3])
 
 
 def cluster_sums(
@@ -196,7 +220,7 @@ def means(
         for start in range(0, many.size, step):
             cells = many[start : start + step]
             residuals = sums[:, cells] - value[cells] * counts[:, cells]  # or small spreads drown in rounding
-            t_low, t_high = _studentised(residuals, counts[:, cells], weights, np.zeros(cells.size))
+            t_low, t_high = _studentised(residuals, counts[:, cells], weights)
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
     return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se, p)
@@ -210,14 +234,15 @@ def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Arra
         return value - spread, value + spread, np.asarray(2 * special.stdtr(df, -np.abs(value / se)))
 
 
-def _studentised(sums: Array, counts: Array, weights: Array, value: Array) -> tuple[Array, Array]:
+def _studentised(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:
+    """Quantiles of the bootstrapped t of means that are zero."""
     boot_n = weights @ counts
     boot = ratio(weights @ sums, boot_n)
     squares = weights @ sums**2 - 2 * boot * (weights @ (sums * counts)) + boot**2 * (weights @ counts**2)
     drawn = weights @ (counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(np.maximum(squares, 0) * drawn / (drawn - 1)) / boot_n
-        t = np.where(se > 0, (boot - value) / se, np.nan)
+        t = np.where(se > 0, boot / se, np.nan)
     tail = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     quantiles = np.full((2, t.shape[1]), np.nan)
     whole = np.isfinite(t).all(axis=0)
@@ -316,12 +341,9 @@ class Floor:
     high: Array
     p: Array
 
-    def split(self, at: int) -> tuple["Floor", "Floor"]:
-        """The first estimates' floors, and the rest."""
-        return (
-            Floor(self.mean[:at], self.high[:at], self.p[:at]),
-            Floor(self.mean[at:], self.high[at:], self.p[at:]),
-        )
+    def at(self, rows: slice) -> "Floor":
+        """Some of them."""
+        return Floor(self.mean[rows], self.high[rows], self.p[rows])
 
 
 def no_floor(estimates: int) -> Floor:

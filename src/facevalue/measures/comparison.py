@@ -6,9 +6,6 @@ comparison.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +20,6 @@ Part = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""
 Codes = npt.NDArray[np.int64]
 
-_ENUMERATED = 20_000  # relabelings up to which all are tried: 8 against 8 clusters
 _BLOCK = 2**21  # elements of one matrix of resamples x cells: bounds the work space at about 200 MB
 
 
@@ -35,33 +31,7 @@ class Interval(NamedTuple):
     p: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Estimates):
-    """Differences with their uncertainty: what `Estimates` has, and more.
-
-    `value` is the second group's mean minus the first's; `clusters` counts both groups.
-
-    Attributes
-    ----------
-    p:
-        Two-sided, by the same method as the interval.
-    se, df:
-        Cluster-robust standard error of the difference and Welch's degrees of freedom, for equivalence tests and
-        detectable effects.
-    smaller:
-        Clusters of the smaller group, on which the method depends.
-    why:
-        What could not be concluded and why; empty where nothing is missing.
-    """
-
-    p: Array
-    se: Array
-    df: Array
-    smaller: npt.NDArray[np.int64]
-    why: npt.NDArray[np.object_]
-
-
-def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES) -> Comparison:
+def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES) -> Estimates:
     """Difference of two groups' means in each cell, with an interval over clusters and a p-value.
 
     Parameters
@@ -73,7 +43,7 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     --------
     >>> share = np.array([[0.2], [0.4], [0.3], [0.5], [0.9], [0.7]])
     >>> found = compare(share * 10, np.full((6, 1), 10.0), np.array([0, 0, 0, 1, 1, 1]), seed=0)
-    >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p[0]:.3f}, {found.method[0]}"
+    >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p_zero[0]:.3f}, {found.method[0]}"
     '0.40 [-0.02, 0.82], p = 0.055, Welch t over cluster means'
     """
     parts = [(sums[group == g], counts[group == g]) for g in (0, 1)]
@@ -81,7 +51,7 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     n = np.array([part_counts.sum(axis=0) for _, part_counts in parts])
     clusters = np.array([(part_counts > 0).sum(axis=0) for _, part_counts in parts])
     smaller = clusters.min(axis=0)
-    se, df = error(parts)
+    se, _ = error(parts)
     quick = cluster_bootstrap.only_values()
     low, high, p = np.full((3, value.size), np.nan) if quick else t_interval(parts)
 
@@ -110,16 +80,7 @@ def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int 
     for array in (low, high, p):
         array[unknown] = np.nan
     total = n.sum(axis=0).astype(np.int64)
-    return Comparison(
-        value=value, low=low, high=high, n=total, clusters=clusters.sum(axis=0), method=method, se=se,
-        p=p, df=df, smaller=smaller, why=why,
-    )  # fmt: skip
-
-
-def joined(parts: Sequence[Comparison]) -> Comparison:
-    """Comparisons side by side."""
-    names = [name for name in Comparison.__dataclass_fields__ if getattr(parts[0], name) is not None]
-    return Comparison(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    return Estimates(value, low, high, total, clusters.sum(axis=0), method, se, p)
 
 
 def difference(parts: Sequence[Part]) -> Array:
@@ -226,65 +187,3 @@ def _quantile(ordered: Array, known: Codes, place: float | Array) -> Array:
     low, high = ordered[rows, left], ordered[rows, right]
     out = low + (high - low) * (at - left)
     return np.where(known > len(ordered[0]) // 2, out, np.nan)
-
-
-def permutation_p(sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES) -> Array:
-    """Two-sided p-value of each cell by dealing the group labels out anew among the clusters that were observed.
-
-    The statistic is the studentised difference, which keeps the level where groups differ in spread as well (Janssen
-    1997). All relabelings are tried up to 8 against 8 clusters, so that the p-value is exact; beyond, `resamples`
-    random ones with (1 + hits) / (1 + resamples).
-
-    Parameters
-    ----------
-    sums, counts, group, seed, resamples:
-        As for `compare`.
-
-    Returns
-    -------
-    p of shape (cells,); NaN where a group has fewer than two clusters or nothing varies.
-    """
-    member = (group == 0) | (group == 1)
-    sums, counts, own = sums[member], counts[member], group[member]
-    out = np.full(sums.shape[1], np.nan)
-    patterns, which = np.unique(counts > 0, axis=1, return_inverse=True)
-    for number in range(patterns.shape[1]):
-        seen = patterns[:, number]
-        labels = own[seen]
-        if min((labels == 0).sum(), (labels == 1).sum()) < 2:
-            continue
-        deals = _relabelings(labels, seed, resamples)
-        cells = np.flatnonzero(which == number)
-        step = max(1, _BLOCK // len(deals))
-        for start in range(0, cells.size, step):
-            here = cells[start : start + step]
-            s, c = sums[np.ix_(seen, here)], counts[np.ix_(seen, here)]
-            s = s - cluster_bootstrap.ratio(s.sum(axis=0), c.sum(axis=0)) * c
-            scale = np.sqrt((s**2).sum(axis=0))
-            s = s * (c.sum(axis=0) / np.where(scale > 0, scale, 1.0))  # means near 1, whatever the unit
-            t = np.abs(_studentised_difference(s, c, deals))  # the first is how the labels lie
-            hits = (t >= t[0] * (1 - 1e-9)).sum(axis=0)
-            varies = scale > 1e-12 * np.sqrt((sums[np.ix_(seen, here)] ** 2).sum(axis=0))
-            out[here] = np.where(varies, hits / len(deals), np.nan)
-    return out
-
-
-def _relabelings(labels: Codes, seed: int, resamples: int) -> Array:
-    """Membership in group 1, shape (deals, clusters); the first row is the observed one, and no row is it again."""
-    size, ones = labels.size, int((labels == 1).sum())
-    observed = (labels == 1).astype(np.float64)[None, :]
-    if comb(size, ones) <= _ENUMERATED:
-        chosen = np.array(list(combinations(range(size), ones)))
-        deals = np.zeros((len(chosen), size))
-        np.put_along_axis(deals, chosen, 1.0, axis=1)
-        return np.concatenate([observed, deals[(deals != observed).any(axis=1)]])
-    rng = np.random.default_rng(seed)
-    return np.concatenate([observed, rng.permuted(np.repeat(observed, resamples, axis=0), axis=1)])
-
-
-def _studentised_difference(sums: Array, counts: Array, deals: Array) -> Array:
-    one, zero = resampled(sums, counts, deals), resampled(sums, counts, 1 - deals)
-    gap, se = one[0] - zero[0], np.sqrt(one[1] + zero[1])
-    apart = np.abs(gap) > 1e-12
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(se > 1e-12, gap / se, np.where(apart, np.inf, 0.0))

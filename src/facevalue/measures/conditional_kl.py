@@ -16,22 +16,11 @@ from scipy import special
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import unsigned
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.resampled import FIRST, by_shuffles
 
-KL = Measure(
-    name="attribute_shift",
-    title="Shift of an attribute's distribution where another has a given value",
-    equation="KL(P(a_j) || P(a_j | a_i = c)), natural log",
-    unit="nat",
-    cluster="form",
-    source="VisBias, Algorithm 1",
-    signed=False,
-    comparison=True,
-    squared=True,
-    limits=(0.0, float("inf")),
-)
+NAME = "attribute_shift"
+"""Of the measure."""
 THRESHOLD = 1.0
 """KL from which the paper gives a pair to human raters (section 3.4)."""
 PRIORS = ("marginal", "uniform")

@@ -13,45 +13,7 @@ import numpy.typing as npt
 from scipy import special
 
 from facevalue.measures import dyads
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
-
-RANKED = Measure(
-    name="ranked_share",
-    title="Pairs whose two people are ranked: the answers differ",
-    equation="pairs with one yes and one no / pairs with both answers",
-    unit="share",
-    cluster="pair",
-    source="VisBias, sections 2.1 and 3.2, Table 6",
-    limits=(0.0, 1.0),
-)
-UNRANKED = Measure(
-    name="unranked_share",
-    title="Pairs whose two people are not ranked: no and no",
-    equation="pairs with two no / pairs with both answers",
-    unit="share",
-    cluster="pair",
-    source="FaceValue",
-    limits=(0.0, 1.0),
-)
-CONTRADICTED = Measure(
-    name="contradicted_share",
-    title="Pairs whose answers contradict each other: yes and yes",
-    equation="pairs with two yes / pairs with both answers",
-    unit="share",
-    cluster="pair",
-    source="FaceValue",
-    limits=(0.0, 1.0),
-)
-PUBLISHED = Measure(
-    name="differing_rate",
-    title="Pairs with differing answers, of all pairs asked",
-    equation="pairs with one yes and one no / pairs asked",
-    unit="share",
-    cluster="pair",
-    source="VisBias, Table 6",
-    limits=(0.0, 1.0),
-)
 
 WILSON = "Wilson over pairs"
 

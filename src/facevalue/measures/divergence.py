@@ -15,43 +15,11 @@ from scipy import special
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import cluster_bootstrap, unsigned
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.labels import Deals
 from facevalue.measures.resampled import FIRST, Shuffled, by_shuffles
 
 Codes = npt.NDArray[np.int64]
-
-JSD = Measure(
-    name="choice_divergence",
-    title="Divergence of a group's choices from the mean of all groups",
-    equation="1000 JS(P_g, mean_h P_h), JS = 1/2 KL(P || M) + 1/2 KL(Q || M), M = (P + Q)/2, natural log",
-    unit="nat/1000",
-    cluster="image",
-    source="VisBias, section 3.1 and Table 5",
-    signed=False,
-    comparison=True,
-    squared=True,
-    limits=(0.0, 1000 * float(np.log(2))),
-)
-SHARE = Measure(
-    name="choice_share",
-    title="Share of a choice among a group's valid answers",
-    equation="sum of weights of the choice / mass of valid answers",
-    unit="share",
-    cluster="image",
-    source="VisBias, section 2.1",
-    limits=(0.0, 1.0),
-)
-REFUSAL = Measure(
-    name="refusal_rate",
-    title="Share of questions without a valid answer",
-    equation="1 - mass of valid answers / answers asked for",
-    unit="share",
-    cluster="image",
-    source="VisBias, Table 3",
-    limits=(0.0, 1.0),
-)
 
 _SLACK = 1e-6
 _BLOCK = 2**21  # elements of one block of dealt labels: bounds the work space at about 100 MB

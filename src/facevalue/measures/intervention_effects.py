@@ -13,8 +13,9 @@ import polars as pl
 from scipy import stats
 
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, means
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, means, single
 from facevalue.measures.estimates import TYPED, EstimateTable, label_columns
+from facevalue.measures.selection import to_array
 
 PREFIX = "change: "
 """How the name of a change begins; the name of its measure follows."""
@@ -150,8 +151,9 @@ def changes(
     pairs = [whole]
     for part in without:
         pairs.append(keys.join(_joined(*part), on=names, how="left", nulls_equal=True, maintain_order="left"))
-    found = _jackknife({name: np.stack([_floats(pair[name]) for pair in pairs]) for name in _COLUMNS})
     known = {m.name: m for m in measures}
+    units = [known[name].cluster if name in known else "" for name in whole["measure"]]
+    found = _jackknife({name: np.stack([to_array(pair[name]) for pair in pairs]) for name in _COLUMNS}, units)
     labels = names[1:]
     table = EstimateTable(study, model, [name for name in labels if name not in TYPED], intervention)
     measured = whole["measure"]
@@ -159,12 +161,12 @@ def changes(
         if name not in known:
             continue
         rows = np.flatnonzero((measured == name).to_numpy())
-        own = found.rows(rows)
+        own = found.at(rows)
         untested = whole["(floored)"].to_numpy()[rows] & (not known[name].signed)
-        p = np.where(untested, np.nan, own.p)
+        assert own.p_zero is not None
+        p = np.where(untested, np.nan, own.p_zero)
         own_labels = {label: whole[label].gather(rows).to_list() for label in labels}
-        estimates, what = own.estimates(known[name].cluster), f"changes in {name}"
-        table.add(change_of(known[name]), own_labels, estimates, p=p, family=what)
+        table.add(change_of(known[name]), own_labels, own, p=p, family=f"changes in {name}")
     return table.frame()
 
 
@@ -184,46 +186,8 @@ def _keys(reduced: pl.DataFrame) -> list[str]:
     return ["measure", *(name for name in label_columns(reduced) if name not in _NO_LABELS)]
 
 
-def _floats(column: pl.Series) -> Array:
-    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
-@dataclass(frozen=True)
-class _Changes:
-    """Changes with what their intervals follow from; arrays of one length."""
-
-    value: Array
-    se: Array
-    groups: npt.NDArray[np.int64]
-    why: npt.NDArray[np.object_]
-    n: npt.NDArray[np.int64]
-    clusters: npt.NDArray[np.int64]
-
-    def rows(self, at: npt.NDArray[np.int64]) -> "_Changes":
-        """Some of them."""
-        return _Changes(self.value[at], self.se[at], self.groups[at], self.why[at], self.n[at], self.clusters[at])
-
-    @property
-    def p(self) -> Array:
-        """Two-sided p of no change, by t; NaN without a standard error."""
-        t = np.abs(self.value) / self.se
-        return np.asarray(2 * stats.t.sf(t, np.maximum(self.groups - 1, 1)), dtype=np.float64)
-
-    def estimates(self, unit: str) -> Estimates:
-        """The changes with their intervals, clusters being of this unit."""
-        half = stats.t.ppf(0.5 + LEVEL / 2, np.maximum(self.groups - 1, 1)) * self.se
-        method = np.array(
-            [
-                why or f"delete-a-group jackknife, {m} random groups by {unit}"
-                for m, why in zip(self.groups, self.why, strict=True)
-            ],
-            dtype=object,
-        )
-        return Estimates(self.value, self.value - half, self.value + half, self.n, self.clusters, method, self.se)
-
-
-def _jackknife(x: Mapping[str, Array]) -> _Changes:
-    """From estimates of shape (1 + groups, rows), the whole sample first, to changes."""
+def _jackknife(x: Mapping[str, Array], units: Sequence[str]) -> Estimates:
+    """From estimates of shape (1 + groups, rows), the whole sample first, to changes over clusters of these units."""
     value, other = x["value"], x[f"value{_OTHER}"]
     d = other - value
     least = _ROUNDING * np.maximum(np.abs(value[0]), np.abs(other[0]))
@@ -243,7 +207,14 @@ def _jackknife(x: Mapping[str, Array]) -> _Changes:
     se = np.where([one is None for one in why], se, np.nan)
     n = np.nansum([x["n"][0], x[f"n{_OTHER}"][0]], axis=0)
     clusters = np.nan_to_num(np.fmin(x["clusters"][0], x[f"clusters{_OTHER}"][0]))
-    return _Changes(d[0], se, m, why, n.astype(np.int64), clusters.astype(np.int64))
+    df = np.maximum(m - 1, 1)
+    half = stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    made = (
+        f"delete-a-group jackknife, {groups} random groups by {unit}" for groups, unit in zip(m, units, strict=True)
+    )
+    method = np.array([reason or how for reason, how in zip(why, made, strict=True)], dtype=object)
+    p = np.asarray(2 * stats.t.sf(np.abs(d[0]) / se, df), dtype=np.float64)
+    return Estimates(d[0], d[0] - half, d[0] + half, n.astype(np.int64), clusters.astype(np.int64), method, se, p)
 
 
 def _equal(one: Array, other: Array) -> npt.NDArray[np.bool_]:
@@ -257,7 +228,7 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     their intervals are made with: half the width is t(m - 1) se, so that the two say m. The longer side counts, as a
     limit of the measure may have cut the other.
     """
-    value, low, high, se, clusters = (_floats(estimates[name]) for name in ("value", "low", "high", "se", "clusters"))
+    value, low, high, se, clusters = (to_array(estimates[name]) for name in ("value", "low", "high", "se", "clusters"))
     names = estimates["measure"]
     by_group = (names.str.starts_with(PREFIX) & (names != MISSING)).to_numpy()
     possible = np.arange(1, GROUPS)
@@ -307,15 +278,7 @@ def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: s
     half = stats.t.ppf(0.5 + LEVEL / 2, max(size - 1, 1)) * se
     method = "t over clusters, both conditions of each" if np.isfinite(se) else "no interval: fewer than two clusters"
     p = np.array([2 * stats.t.sf(abs(value) / se, size - 1) if se > 0 else np.nan])
-    found = Estimates(
-        np.array([value]),
-        np.array([value - half]),
-        np.array([value + half]),
-        np.array([int(sum(totals))]),
-        np.array([size]),
-        np.array([method], dtype=object),
-        np.array([se]),
-    )
+    found = single(value, value - half, value + half, se, int(sum(totals)), size, method)
     table.add(missing_change(unit), {}, found, p=p, family="change in missing answers")
 
 

@@ -14,6 +14,7 @@ from facevalue.measures.multiple_testing import ALPHA, apply
 from facevalue.measures.page_error import leads, page_levels
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.preregistration import Preregistration
+from facevalue.measures.selection import to_array
 from facevalue.measures.value_limits import largest_of
 from facevalue.measures.verdicts import tost, trusted_error, unseen, verdicts
 
@@ -81,7 +82,7 @@ def judge(
     compared = out.select(is_compared)["measure"].to_numpy()
     alpha = _alphas(out, declared)
     out, level = _with_page(out, is_compared, alpha, lead, declared)
-    column = {name: out[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in _NUMBERS}
+    column = {name: to_array(out[name]) for name in _NUMBERS}
     df = degrees_of_freedom(out)
     floored = out["measure"].is_in([m.name for m in measures if not m.signed]).to_numpy()
     column["se"] = trusted_error(column["value"], column["se"])
@@ -99,34 +100,15 @@ def judge(
     moved = np.where(paired & np.isfinite(largest), unseen(column["margin"], largest, column["clusters"]), 0.0)
     equivalence = np.maximum(equivalence, moved)
     found = verdicts(
-        column["value"],
-        column["low"],
-        column["high"],
-        column["q_page"],
-        column["margin"],
-        equivalence,
-        alpha,
-        column["floor_high"],
-        unsigned=floored,
-        n=column["n"],
-        clusters=column["clusters"],
-        family_q=column["q"],
-        bounds=(column["bound_low"], column["bound_high"]),
-        unreachable=unreachable,
-    )
+        column["value"], column["low"], column["high"], column["q_page"], column["margin"], equivalence, alpha,
+        column["floor_high"], unsigned=floored, n=column["n"], clusters=column["clusters"], family_q=column["q"],
+        bounds=(column["bound_low"], column["bound_high"]), unreachable=unreachable,
+    )  # fmt: skip
+    said = {"verdict": map(str, found.verdict), "why": map(str, found.why)}
     judged = pl.DataFrame(
-        {
-            "mde": np.where(compared, effect, np.nan),
-            "verdict": pl.Series(
-                [str(v) if c else None for v, c in zip(found.verdict, compared, strict=True)], dtype=pl.String
-            ),
-            "why": pl.Series(
-                [str(w) if c else None for w, c in zip(found.why, compared, strict=True)], dtype=pl.String
-            ),
-        }
-    )
-    judged = judged.with_columns(pl.when(compared).then(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
-    return out.with_columns(judged.with_columns(pl.col("mde").fill_nan(None))).select(estimates.columns)
+        [pl.Series("mde", effect).fill_nan(None), *(pl.Series(name, list(x), pl.String) for name, x in said.items())]
+    ).with_columns(_stated(out["method"]).fill_null(pl.col("why")).alias("why"))
+    return out.with_columns(judged.select(pl.when(pl.lit(compared)).then(pl.all()))).select(estimates.columns)
 
 
 _NUMBERS = (

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.proportions import effective_size
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.proportions import effective_size, t_limits
 from facevalue.measures.selection import TOO_FEW
 
 EFFECTIVE = "t, standard error from effective counts over pictures"
@@ -62,10 +61,7 @@ def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Arra
         variance = variance + (m + 1) / m * (1 / (m * p + 0.5) + 1 / (m * (1 - p) + 0.5))
     se = np.sqrt(variance)
     df = np.maximum(np.minimum(inside.clusters, outside.clusters) - 1, 1)
-    reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
-    with np.errstate(invalid="ignore", divide="ignore"):
-        test = 2 * special.stdtr(df, -np.abs(value / se))
-    return value, se, value - reach, value + reach, test
+    return value, se, *t_limits(value, se, df)
 
 
 def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]) -> tuple[Array, ...]:
@@ -120,10 +116,7 @@ def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]
     value = np.where(known, own - together, np.nan)
     se = np.where(known & (count >= _FEWEST - 1), np.sqrt(variance), np.nan)
     df = np.maximum(count - 1, 1)
-    reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
-    with np.errstate(invalid="ignore", divide="ignore"):
-        test = 2 * special.stdtr(df, -np.abs(value / se))
-    return value, se, value - reach, value + reach, test, df
+    return value, se, *t_limits(value, se, df), df
 
 
 def log_odds_cells(

@@ -168,11 +168,6 @@ def _check(replies: Replies, poles: tuple[float, float]) -> None:
 def _bounds(replies: Replies, weight: Array, poles: tuple[float, float]) -> Bounds:
     asked = (weight * replies.asked).sum(axis=0)
     valid = (weight * replies.valid).sum(axis=0)
-    observed = _ratio((weight * replies.sums).sum(axis=0), valid)
-    low, high = (_ratio((weight * filled(replies, pole)).sum(axis=0), asked) for pole in poles)
-    return Bounds(observed, low, high, _ratio(asked - np.minimum(valid, asked), asked))
-
-
-def _ratio(total: Array, count: Array) -> Array:
-    """Mean; NaN where nothing was counted, or where either is NaN."""
-    return ratio(total, count)
+    observed = ratio((weight * replies.sums).sum(axis=0), valid)
+    low, high = (ratio((weight * filled(replies, pole)).sum(axis=0), asked) for pole in poles)
+    return Bounds(observed, low, high, ratio(asked - np.minimum(valid, asked), asked))

@@ -16,6 +16,7 @@ from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.adjustment import METHODS, within
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import condition, label_columns
+from facevalue.measures.selection import to_array
 
 KINDS = ("confirmatory", "exploratory")
 ANY = "*"
@@ -125,8 +126,9 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
                 "narrow one of them."
             )
         owner[rows & (owner < 0)] = i
-    p = estimates["p"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return _with_families(estimates, families, owner, within(p, owner, [family.method for family in families]))
+    return _with_families(
+        estimates, families, owner, within(to_array(estimates["p"]), owner, [family.method for family in families])
+    )
 
 
 def selectable(labels: Iterable[str]) -> list[str]:

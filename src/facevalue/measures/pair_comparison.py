@@ -159,12 +159,11 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         for name in ("u", "part", "n", "s")
         for side, where in sides.items()
     )
-    products = {"cross": pl.col("u_high") * pl.col("u_low")}
     found = pairs.group_by(by, maintain_order=True).agg(
         *(pl.col(f"{name}_{side}").sum() for name in ("part", "n", "s") for side in sides),
         *((pl.col(f"u_{side}") ** 2).sum().alias(f"square_{side}") for side in sides),
         *((pl.col(f"n_{side}") > 0).sum().cast(pl.Float64).alias(f"seen_{side}") for side in sides),
-        *(product.sum().alias(name) for name, product in products.items()),
+        cross=(pl.col("u_high") * pl.col("u_low")).sum(),
         clusters=pl.len().cast(pl.Int64),
     )
     column = {name: to_array(found[name]) for name in found.columns if name not in by}

@@ -13,69 +13,16 @@ is exact for normal cluster differences, and close for means over many answers.
 A missing, or a zero, standard deviation gives NaN: a pilot without variance says nothing about the next sample.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.errors import UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
 
 POWER = 0.8
 _NORMAL = 1e5  # degrees of freedom from which t is normal for our purposes
 _FAR = 200.0  # critical values from which the noncentral t is a scaled chi, to 1e-5; its library function fails there
 _CLOSE = 1e-6  # relative error of the noncentral t quantile
-
-
-class Level(NamedTuple):
-    """The level at which one test of a family is made.
-
-    Attributes
-    ----------
-    guaranteed:
-        However many others are found.
-    optimistic:
-        If all others are found.
-    """
-
-    guaranteed: float
-    optimistic: float
-
-
-def family_level(alpha: float, tests: int, method: str) -> Level:
-    """Level at which a single test of a family is made, for planning.
-
-    Step-wise procedures judge a test at a level that depends on the others. Plan with `guaranteed`: a test that is
-    significant there is significant in its family whatever the rest does. The truth lies between the two; under
-    Benjamini-Hochberg, a family of which a share s is found judges at about alpha s.
-
-    Parameters
-    ----------
-    alpha:
-        Level of the family.
-    tests:
-        How many tests it has.
-    method:
-        "holm", "bh" or "by".
-
-    Equation
-    --------
-    Holm (1979) and Benjamini and Hochberg (1995): alpha/m for the first, alpha for the last. Benjamini and Yekutieli
-    (2001): both divided by 1 + 1/2 + ... + 1/m.
-
-    Examples
-    --------
-    >>> family_level(0.05, 10, "holm")
-    Level(guaranteed=0.005, optimistic=0.05)
-    """
-    _check(alpha)
-    if tests < 1:
-        raise ValueError("A family has at least one test.")
-    if method not in ("holm", "bh", "by"):
-        raise UnknownNameError("method", method, ("holm", "bh", "by"))
-    last = alpha / float(np.sum(1.0 / np.arange(1, tests + 1))) if method == "by" else alpha
-    return Level(last / tests, last)
 
 
 def minimum_detectable(
@@ -92,7 +39,7 @@ def minimum_detectable(
     df:
         Degrees of freedom; infinity for a normal reference.
     alpha:
-        Two-sided level, for a family `family_level(...).guaranteed`; one for all, or one each.
+        Two-sided level, for a family of m tests that of the first, alpha/m; one for all, or one each.
     power:
         How often such an effect is detected, from .5.
 

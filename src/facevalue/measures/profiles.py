@@ -18,7 +18,6 @@ NEUTRAL = 50.0
 """Score of an identity that is neither favoured nor disfavoured, where two identities are compared."""
 LOW, HIGH, CONFLICTING = "consistently low", "consistently high", "conflicting"
 MIXED, ALONE = "mixed or neutral", "one paradigm only"
-PATTERNS = (LOW, HIGH, CONFLICTING, MIXED, ALONE)
 _FEWEST = 4  # identities from which a correlation gets an interval
 
 
@@ -34,7 +33,7 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     Returns
     -------
     A row per identity: `keys`, `paradigms` (how many), `low`, `high` (lists of the paradigms whose whole interval lies
-    below, or above, neutral) and `pattern`, one of `PATTERNS`.
+    below, or above, neutral) and `pattern`.
 
     Equation
     --------
@@ -61,10 +60,7 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
             raise UnknownNameError("column", name, scores.columns)
     known = scores.select(needed).filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
     known = known.with_columns(pl.len().over(keys).alias("m"))
-    value, se, neutral, clusters, m = (
-        known[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        for name in ("value", "se", "neutral", "clusters", "m")
-    )
+    value, se, neutral, clusters, m = (to_array(known[c]) for c in ("value", "se", "neutral", "clusters", "m"))
     with np.errstate(invalid="ignore"):
         spread = stats.t.ppf(1 - (1 - LEVEL) / 2 / m, np.maximum(clusters - 1, 1)) * se
         varied = (se > 0) & (clusters > 1)
@@ -139,15 +135,6 @@ def correlations(
     return cluster_bootstrap.Estimates(value, low, high, number, number, np.full(2, how, dtype=object), se)
 
 
-def coefficient(found: cluster_bootstrap.Estimates, at: int) -> cluster_bootstrap.Estimates:
-    """One of the two estimates that `correlations` gives."""
-    assert found.se is not None
-    return cluster_bootstrap.Estimates(
-        found.value[[at]], found.low[[at]], found.high[[at]], found.n[[at]], found.clusters[[at]], found.method[[at]],
-        found.se[[at]],
-    )  # fmt: skip
-
-
 def add_correlations(
     table: EstimateTable,
     measures: tuple[Measure, Measure],
@@ -180,7 +167,7 @@ def add_correlations(
                     each: [str(level)], "dimension": [dimension], between: [one], f"other_{between}": [other]
                 }  # fmt: skip
                 for at, measure in enumerate(measures):
-                    table.add(measure, labels, coefficient(found, at))
+                    table.add(measure, labels, found.at(slice(at, at + 1)))
 
 
 def _products(x: Array, y: Array) -> Array:

@@ -196,7 +196,11 @@ def difference(first: Side, second: Side, covariance: npt.ArrayLike = 0.0) -> tu
     flat = first.variance_of_answers() + second.variance_of_answers()
     se = np.where(variance > _FLAT**2, np.sqrt(np.maximum(variance, 0.0)), np.sqrt(flat) + 0 * variance)
     df = np.maximum(np.minimum(first.clusters, second.clusters) - 1, 1)
+    return value, se, *t_limits(value, se, df)
+
+
+def t_limits(value: Array, se: Array, df: Array) -> tuple[Array, Array, Array]:
+    """Low, high and two-sided p of no difference, by t."""
     reach = special.stdtrit(df, 0.5 + LEVEL / 2) * se
     with np.errstate(invalid="ignore", divide="ignore"):
-        p = 2 * special.stdtr(df, -np.abs(value) / se)
-    return value, se, value - reach, value + reach, p
+        return value - reach, value + reach, 2 * special.stdtr(df, -np.abs(value / se))

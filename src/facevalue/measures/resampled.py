@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import special
 
 from facevalue.measures.adjustment import adjust
-from facevalue.measures.cluster_bootstrap import Array, Floor, only_values
+from facevalue.measures.cluster_bootstrap import Array, Floor, no_floor, only_values
 
 FIRST, MOST = 1000, 10_000
 """Shuffles in the beginning, and in all where few of the first had anything as large as the largest that was found."""
@@ -92,7 +92,7 @@ def by_shuffles(
     observed = np.asarray(observed, dtype=np.float64)
     if only_values():
         none = np.full(observed.shape, np.nan)
-        return Shuffled(none, none, none, none, none, Floor(none, none, none), 0)
+        return Shuffled(none, none, none, none, none, no_floor(observed.size), 0)
     if first < 1:
         raise ValueError("A test by shuffled labels needs at least one shuffle.")
     most = max(first, MOST) if most is None else most

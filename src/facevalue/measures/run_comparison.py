@@ -16,9 +16,10 @@ from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import adjustment, cluster_bootstrap, comparison
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, single
 from facevalue.measures.interval_method import BOOTSTRAP
 from facevalue.measures.proportions import square_and_add, wilson
+from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import codes
 
 STATISTICS = ("mean_signed_delta", "mean_absolute_error", "rmse", "max_absolute_delta")
@@ -166,7 +167,7 @@ def _example(frame: pl.DataFrame, keys: Sequence[str]) -> str:
 
 def _compared(both: pl.DataFrame, within: Sequence[str], scale: Scale) -> pl.DataFrame:
     frame = both.rename({"value_first": "first", "value_second": "second"})
-    delta = _array(frame, "second") - _array(frame, "first")
+    delta = to_array(frame["second"]) - to_array(frame["first"])
     low, high, df = _interval(frame, scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         facing = np.where(delta > 0, delta - low, np.where(delta < 0, high - delta, (high - low) / 2))
@@ -194,7 +195,7 @@ class _Two:
 
 def _two(frame: pl.DataFrame, scale: Scale) -> _Two:
     value, se, groups = (
-        np.array([_array(frame, side if name == "value" else f"{name}_{side}") for side in _SIDES])
+        np.array([to_array(frame[side if name == "value" else f"{name}_{side}"]) for side in _SIDES])
         for name in ("value", "se", "clusters")
     )
     known = (np.isfinite(se) & (groups > 1)).all(axis=0)
@@ -270,14 +271,14 @@ def summarise(
 
 
 def _summary(cells: pl.DataFrame, unit: Sequence[str], seed: int, resamples: int, scale: Scale) -> pl.DataFrame:
-    delta = _array(cells, "delta")
+    delta = to_array(cells["delta"])
     who = cells.select(pl.struct(unit).rank("dense").alias("who"))["who"].to_numpy().astype(np.int64) - 1
     size = int(who.max()) + 1
     found = [_signed(delta, who, size, seed), *_unsigned(delta, who, size), _largest(cells, delta, size, scale)]
     noisy = cells.filter(pl.col("df").is_not_null())
     null = floor(noisy, seed, resamples, scale)
     if null is not None:
-        apart = np.abs(_array(noisy, "delta"))
+        apart = np.abs(to_array(noisy["delta"]))
         observed = np.array([apart.mean(), np.sqrt((apart**2).mean()), apart.max()])
         chance = cluster_bootstrap.floor_from(null, observed)
     rows: list[dict[str, object]] = []
@@ -324,7 +325,7 @@ def _unsigned(delta: Array, who: np.ndarray, size: int) -> list[Estimates]:
     for values, statistic in statistics:
         value, low, high, se = cluster_bootstrap.jackknife(*_sums(values, who, size), statistic)
         method = JACKKNIFE if size > 1 else "no interval: one descriptor"
-        out.append(_single(value[0], low[0], high[0], se[0], delta.size, size, method))
+        out.append(single(value[0], low[0], high[0], se[0], delta.size, size, method))
     return out
 
 
@@ -336,13 +337,7 @@ def _largest(cells: pl.DataFrame, delta: Array, size: int, scale: Scale) -> Esti
         high = float(np.maximum(-bottom, top).max())
     else:
         method = "no interval: not every cell has a standard error"
-    return _single(value, low, high, np.nan, delta.size, size, method)
-
-
-def _single(value: float, low: float, high: float, se: float, n: int, clusters: int, method: str) -> Estimates:
-    at = [np.array([x]) for x in (value, low, high, se)]
-    how = np.array([method], dtype=object)
-    return Estimates(at[0], at[1], at[2], np.array([n]), np.array([clusters]), how, at[3])
+    return single(value, low, high, np.nan, delta.size, size, method)
 
 
 def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES, scale: Scale = PERCENT) -> Array | None:
@@ -412,7 +407,3 @@ def _redealt(rng: np.random.Generator, parts: Array, common: Array, resamples: i
     chosen = whole(common * (first + second))
     dealt = rng.hypergeometric(chosen, first + second - chosen, first)
     return np.abs((chosen - dealt) / second - dealt / first)
-
-
-def _array(frame: pl.DataFrame, column: str) -> Array:
-    return frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -24,7 +24,6 @@ MOMENTS = ("clusters", "n", "s", "nn", "sn", "ss", "asked")
 FEWEST = 3
 """Units from which there is an interval."""
 _NOTHING = 1e-9  # mass that is no answer
-_ROUNDING = 1e-12  # relative: smaller sums of squares are differences of equal numbers
 
 
 def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

@@ -56,10 +56,8 @@ def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, cluste
     total = len(rows) * len(columns)
     who = np.broadcast_to(cluster[:, None], values.shape)
     sums, counts = cluster_bootstrap.cluster_sums(values.ravel(), who.ravel(), cell.ravel(), clusters, total)
-    left = {k: [v for v in vs for _ in range(len(columns))] for k, vs in rows.labels.items()}
-    right = {k: list(vs) * len(rows) for k, vs in columns.labels.items()}
     shown = np.bincount(cell[cell >= 0], minlength=total)
-    return Cells(sums, counts, left | right, shown)
+    return Cells(sums, counts, rows.crossed(columns), shown)
 
 
 def joined(parts: Sequence[Cells]) -> Cells:

@@ -32,9 +32,12 @@ class Slicing:
     def __mul__(self, other: "Slicing") -> "Slicing":
         """Cross two partitions of the same items."""
         codes = np.where((self.codes >= 0) & (other.codes >= 0), self.codes * len(other) + other.codes, -1)
+        return Slicing(codes, self.crossed(other))
+
+    def crossed(self, other: "Slicing") -> dict[str, list[str | None]]:
+        """Labels of the cells of this crossed with those of another, this one outermost."""
         left = {k: [v for v in vs for _ in range(len(other))] for k, vs in self.labels.items()}
-        right = {k: list(vs) * len(self) for k, vs in other.labels.items()}
-        return Slicing(codes, left | right)
+        return left | {k: list(vs) * len(self) for k, vs in other.labels.items()}
 
     @classmethod
     def whole(cls, items: int) -> "Slicing":

@@ -55,21 +55,16 @@ def shares(frame: pl.DataFrame, value: str, by: Sequence[str], unit: str) -> tup
     )
     total, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
     share, se = cluster_bootstrap.ratio(sums.sum(axis=0), total), cluster_bootstrap.standard_error(sums, counts)
-    low, high, method = _wilson(share, se, clusters)
-    found = Estimates(share, low, high, total.astype(np.int64), clusters.astype(np.int64), method, se)
-    return cells.select(by).to_dict(as_series=False), found
+    found = replace(values(share, total, clusters, WILSON), se=se)
+    return cells.select(by).to_dict(as_series=False), as_shares(found)
 
 
 def as_shares(found: Estimates) -> Estimates:
     """Shares with Wilson's interval, which says something of shares of 0 and 1, too, where no unit differs."""
     assert found.se is not None
-    low, high, method = _wilson(found.value, found.se, found.clusters)
-    return replace(found, low=low, high=high, method=method)
-
-
-def _wilson(share: Array, se: Array, clusters: npt.NDArray[np.int64]) -> tuple[Array, Array, npt.NDArray[np.object_]]:
-    low, high = proportions.wilson(share, proportions.effective_size(share, se, clusters), clusters - 1)
-    return low, high, np.full(share.size, WILSON, dtype=object)
+    size = proportions.effective_size(found.value, found.se, found.clusters)
+    low, high = proportions.wilson(found.value, size, found.clusters - 1)
+    return replace(found, low=low, high=high, method=np.full(size.shape, WILSON, dtype=object))
 
 
 def record(

@@ -47,5 +47,5 @@ def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     limits = {measure.name: float(largest(measure)) for measure in measures}
     out = estimates["measure"].replace_strict(limits, default=math.inf, return_dtype=pl.Float64).to_numpy()
     n = estimates["n"].cast(pl.Float64).fill_null(math.inf).to_numpy()
-    shifts = (estimates["measure"].str.strip_prefix(PREFIX) == conditional_kl.KL.name).to_numpy()
+    shifts = (estimates["measure"].str.strip_prefix(PREFIX) == conditional_kl.NAME).to_numpy()
     return np.where(shifts, conditional_kl.kl_limit(n), out)

@@ -31,7 +31,6 @@ class Verdict(StrEnum):
 
 
 NO_ANSWERS = "Nothing was measured: no valid answer, every reply was a refusal or N/A."
-ONE_GROUP = "Only one group was observed: there is nothing to compare it with."
 UNDEFINED = "The measure is not defined for these answers."
 ONE_CLUSTER = "Only one sampled unit was observed: the value cannot be generalised to others."
 ZERO_VARIANCE = (
@@ -69,14 +68,11 @@ class Verdicts:
 
     Attributes
     ----------
-    within_margin:
-        Shown to lie within the margin. With "difference found": real, but smaller than what was said to matter.
     why:
         One sentence each, for people.
     """
 
     verdict: Objects
-    within_margin: Flags
     why: Objects
 
 
@@ -220,7 +216,6 @@ def verdicts(
     unsigned: npt.ArrayLike | None = None,
     n: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
-    groups: npt.ArrayLike | None = None,
     family_q: npt.ArrayLike | None = None,
     bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     unreachable: npt.ArrayLike = False,
@@ -243,8 +238,8 @@ def verdicts(
     unsigned:
         Which estimates are of unsigned measures; by default those with a noise floor. An unsigned estimate without
         one cannot be a difference found.
-    n, clusters, groups:
-        Observations, clusters and groups behind each estimate, where known: they make `why` say what was missing.
+    n, clusters:
+        Observations and clusters behind each estimate, where known: they make `why` say what was missing.
     bounds:
         Smallest and largest value that missing answers could have led to; NaN where unknown.
     unreachable:
@@ -271,7 +266,7 @@ def verdicts(
     4. *inconclusive*: everything else.
 
     A difference may be both found and within the margin, in a large sample. Then the verdict is "difference found",
-    since that is the stronger statement and hiding it would be worse, and `within_margin` says that it is small.
+    since that is the stronger statement and hiding it would be worse, and `why` says that it is small.
     A difference *beyond* the margin is never equivalent: tost_p < alpha < .5 implies |value| < margin.
 
     Examples
@@ -288,10 +283,10 @@ def verdicts(
     levels = np.asarray(alpha, dtype=np.float64)
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError("alpha must lie between 0 and 1.")
-    optional = [np.nan if x is None else x for x in (floor_high, n, clusters, groups)]
+    optional = [np.nan if x is None else x for x in (floor_high, n, clusters)]
     arrays = [np.asarray(x, dtype=np.float64) for x in (value, low, high, q, tost_p, *optional)]
     arrays = list(np.broadcast_arrays(*arrays, margins, levels))
-    values, lows, highs, qs, equivalence, floors, observed, units, sides, margins, levels = arrays
+    values, lows, highs, qs, equivalence, floors, observed, units, margins, levels = arrays
     floored = np.isfinite(floors) if unsigned is None else np.broadcast_to(np.asarray(unsigned, dtype=bool), qs.shape)
 
     measured = np.isfinite(values) & ~np.isnan(lows) & ~np.isnan(highs)
@@ -312,7 +307,6 @@ def verdicts(
     one = units < 2
     reasons = [
         (missing & (observed == 0), NO_ANSWERS),
-        (~measured & (sides < 2), ONE_GROUP),
         (missing, UNDEFINED),
         ((~measured | flat) & one, ONE_CLUSTER),
         (flat, ZERO_VARIANCE),
@@ -328,7 +322,7 @@ def verdicts(
         ((own < levels) & ~reached, PAGE),
         (np.isnan(margins), NO_MARGIN),
     ]
-    return Verdicts(verdict, within, _first(reasons, otherwise=OPEN))
+    return Verdicts(verdict, _first(reasons, otherwise=OPEN))
 
 
 def _first(choices: Sequence[tuple[Flags, str]], otherwise: str) -> Objects:

@@ -133,8 +133,9 @@ def differences(
             side = np.where(cells.owner == number, 1, np.where(cells.owner == base, 0, -1))
             sums, counts = cells.sums[:, at, None] * scale, cells.counts[:, at, None]
             found = comparison.compare(sums, counts, side, seed, resamples)
+            assert found.p_zero is not None
             told = {"measure": measure, "group": cells.groups[number], "against": cells.groups[base]}
-            rows.append(told | _row(found, int(cells.texts[side >= 0, at].sum())) | {"p": float(found.p[0])})
+            rows.append(told | _row(found, int(cells.texts[side >= 0, at].sum())) | {"p": float(found.p_zero[0])})
     order = ("measure", "group", "against", "value", "low", "high", "se", "p", "n", "clusters", "method")
     return _framed(rows, order)
 

@@ -74,7 +74,9 @@ class Estimator:
         bounds = None
         if self._poles is not None and self.answers is not None:
             bounds = s.bounds(self.answers, rows, columns, self._poles)
-        table.add(measure, cells.labels, found, p=_p(found), family=take.named(), bounds=bounds, keep=cells.shown > 0)
+        table.add(
+            measure, cells.labels, found, p=found.p_zero, family=take.named(), bounds=bounds, keep=cells.shown > 0
+        )
 
     def _mean(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         at = self.parts.shown(take)
@@ -95,14 +97,15 @@ class Estimator:
         if self._poles is not None:
             own = phi_bounds(self._replies(at, rows, columns), self._poles)
             bounds = Bounds(own.value - middle, own.low - middle, own.high - middle, own.missing)
-        table.add(measure, cells.labels, found, p=_p(found), family=take.named(), bounds=bounds, keep=cells.shown > 0)
+        table.add(
+            measure, cells.labels, found, p=found.p_zero, family=take.named(), bounds=bounds, keep=cells.shown > 0
+        )
 
     def _gap(self, table: EstimateTable, take: Take, measure: Measure) -> None:
         on_shift = take.on == SHIFT
         at = self.parts.sets.varied if on_shift else self.parts.shown(take)
         values = self.values.delta if on_shift else self.values.phi[at]
-        levels, rows, columns, split = self._sides(take, at)
-        labels, cells = split.labels, len(split)
+        levels, rows, columns, labels = self._sides(take, at)
         sums, counts, shown = self._split(values, at, rows, columns, levels, take)
         poles = None if on_shift else self._poles
         replies = None
@@ -120,28 +123,23 @@ class Estimator:
                 bounds.append(shift_bounds(base, variant, poles, paired=measure.paired))
             for name, own_labels in labels.items():
                 named[name] += own_labels
-            named[take.of] += [level] * cells
-            named[CONTRAST] += [other] * cells
-        every = _joined(found)
+            named[take.of] += [level] * sums.shape[-1]
+            named[CONTRAST] += [other] * sums.shape[-1]
+        every = cluster_bootstrap.joined(found)
         both = Bounds(*(np.concatenate([getattr(b, n) for b in bounds]) for n in Bounds.__slots__)) if bounds else None
         table.add(measure, named, every, p=every.p_zero, family=take.named(), bounds=both, keep=np.concatenate(kept))
 
-    def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, Slicing]:
-        """Levels of a gap's factor; rows and columns with it as the outermost of its side; the cells without it."""
+    def _sides(self, take: Take, at: Codes) -> tuple[list[str], Slicing, Slicing, dict[str, list[str | None]]]:
+        """Levels of a gap's factor; rows and columns with it outermost on its side; labels of the cells without it."""
         levels = self.parts.levels(take.of)
-        of = [take.of]
         if take.of in self.parts.asked:
-            rows, columns = self.parts.rows(at, take.by), self.parts.columns([*of, *take.by])
+            rows, columns = self.parts.rows(at, take.by), self.parts.columns([take.of, *take.by])
         else:
             place = {name: i for i, name in enumerate(levels)}
             codes = np.array([place.get(name, -1) for name in self.parts.sets.manifest[take.of][at]], dtype=np.int64)
             rows = Slicing(codes, {take.of: levels}) * self.parts.rows(at, take.by)
             columns = self.parts.columns(take.by)
-        plain_rows, plain_columns = self.parts.rows(at, take.by), self.parts.columns(take.by)
-        left = {k: [v for v in vs for _ in range(len(plain_columns))] for k, vs in plain_rows.labels.items()}
-        right = {k: list(vs) * len(plain_rows) for k, vs in plain_columns.labels.items()}
-        size = len(plain_rows) * len(plain_columns)
-        return levels, rows, columns, Slicing(np.arange(size), left | right)
+        return levels, rows, columns, self.parts.rows(at, take.by).crossed(self.parts.columns(take.by))
 
     def _split(
         self, values: Array, at: Codes, rows: Slicing, columns: Slicing, levels: list[str], take: Take
@@ -177,12 +175,6 @@ class Estimator:
         add_spreads(table, measure, labels, cells, found, which, statistic, total, family=take.named())
 
 
-def _p(found: Estimates) -> Array:
-    if isinstance(found, comparison.Comparison):
-        return found.p
-    return np.full(found.value.shape, np.nan) if found.p_zero is None else found.p_zero
-
-
 def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Estimates:
     """The second side's mean less the first's: within units where any unit has both, else between units."""
     (low_sums, low_counts), (high_sums, high_counts) = sides
@@ -194,16 +186,3 @@ def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Est
     code = np.where((high_counts > 0).any(axis=1), 1, np.where((low_counts > 0).any(axis=1), 0, -1))
     mine = (code == 1)[:, None]
     return comparison.compare(np.where(mine, high_sums, low_sums), np.where(mine, high_counts, low_counts), code, SEED)
-
-
-def _joined(parts: Sequence[Estimates]) -> Estimates:
-    """Estimates side by side."""
-
-    def together(values: Sequence[npt.NDArray[np.generic] | None], size: Sequence[int]) -> Array:
-        filled = [np.full(n, np.nan) if v is None else v for v, n in zip(values, size, strict=True)]
-        return np.concatenate(filled)
-
-    size = [part.value.size for part in parts]
-    names = ("value", "low", "high", "n", "clusters", "method", "se")
-    columns = {name: together([getattr(part, name) for part in parts], size) for name in names}
-    return Estimates(**columns, p_zero=together([_p(part) for part in parts], size))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from facevalue.measures import cluster_bootstrap, group_spread
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, Statistic
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Statistic
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.shift import Cells
 from facevalue.measures.slicing import Labels
@@ -31,7 +31,7 @@ def add_spreads(
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
     clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
     method = np.full(n.size, DEALT, dtype=object)
-    floor = Floor(found.floor.mean[which], found.floor.high[which], found.floor.p[which])
+    floor = found.floor.at(which)
     estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
     table.add(
         measure, labels, estimates, p_least=found.least[which], family=family, floor=floor,

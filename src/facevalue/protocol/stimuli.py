@@ -159,11 +159,8 @@ class Listed:
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Where they are, and what they are."""
-        return (
-            Setting(_FILES[0].name, _FILES[0].help, self.manifest),
-            _FILES[1],
-            Setting(_FILES[2].name, _FILES[2].help, self.kind, _FILES[2].choices),
-        )
+        where, root, kind = _FILES
+        return replace(where, default=self.manifest), root, replace(kind, default=self.kind)
 
     def table(self, options: Options) -> pl.DataFrame:
         """The list of pictures."""

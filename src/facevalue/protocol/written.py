@@ -10,6 +10,7 @@ import polars as pl
 
 from facevalue.annotate import lexicon, sentiment, tokens
 from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers
+from facevalue.answers.base import UNREAD, unread
 from facevalue.errors import DataError
 from facevalue.protocol.replies import Score, whole
 from facevalue.types import Option, Status
@@ -148,9 +149,9 @@ class Fields(_Written):
         rows: list[list[float | None]] = []
         reasons: list[str | None] = []
         for text, status in distinct.iter_rows():
-            if status in (Status.REFUSED, Status.ERROR) or text is None:
+            if text is None or status in UNREAD:
                 rows.append([None] * len(names))
-                reasons.append(NA.REFUSED.value if status == Status.REFUSED else NA.ERROR.value)
+                reasons.append(unread(status).value)
                 continue
             found = json_fields.parse(text, names, truncated=status == Status.TRUNCATED)
             row = [self._value(name, found.fields.get(name)) for name in names]

@@ -104,7 +104,6 @@ def detection(
 ) -> Detection:
     """Work out what a plan detects."""
     from facevalue.measures.page_error import LEAD_SHARE  # noqa: PLC0415 - slow to import
-    from facevalue.measures.power import family_level  # noqa: PLC0415
 
     plan = study.precision
     if plan is None:
@@ -119,7 +118,7 @@ def detection(
         raise DataError(
             f"The pilot asked too little to say what {items:.3g} {plan.item} for each of the {plan.cluster} give."
         )
-    level = family_level(ALPHA * LEAD_SHARE * plan.sure, plan.tests, "holm").guaranteed
+    level = ALPHA * LEAD_SHARE * plan.sure / plan.tests
     shares = plan.shares or (1.0,) * plan.tests
     reaches = tuple(
         _reach(spread, items, clusters, share, shares.count(share), level, effect, plan.freedom, plan.largest)

@@ -145,6 +145,6 @@ def compare_groups(table: EstimateTable, s: Shifts) -> None:
                 labels[name] += levels
     if not found:
         return
-    gaps = comparison.joined([gap for gap, _ in found])
+    gaps = cluster_bootstrap.joined([gap for gap, _ in found])
     keep = np.concatenate([both for _, both in found])
-    table.add(m.GAP, labels, gaps, p=gaps.p, family=FAMILY, keep=keep)
+    table.add(m.GAP, labels, gaps, p=gaps.p_zero, family=FAMILY, keep=keep)

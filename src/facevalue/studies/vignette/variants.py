@@ -15,7 +15,7 @@ from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.profiles import coefficient, correlations
+from facevalue.measures.profiles import correlations
 from facevalue.measures.proportions import WILSON, score_p
 from facevalue.measures.robustness import chance, match_rates
 from facevalue.measures.selection import to_array
@@ -262,7 +262,7 @@ def _write_correlation(table: EstimateTable, sums: pl.DataFrame) -> None:
     for key, rows in both.group_by(_CELL[:-1], maintain_order=True):
         found = correlations(to_array(rows["value"]), to_array(rows["value_other"]), SEED)
         labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}
-        table.add(m.POSITIONAL_CORRELATION, labels, coefficient(found, 0))
+        table.add(m.POSITIONAL_CORRELATION, labels, found.at(slice(0, 1)))
 
 
 def _p(rows: pl.DataFrame) -> Array:
