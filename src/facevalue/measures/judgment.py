@@ -107,7 +107,7 @@ def judge(
     said = {"verdict": map(str, found.verdict), "why": map(str, found.why)}
     judged = pl.DataFrame(
         [pl.Series("mde", effect).fill_nan(None), *(pl.Series(name, list(x), pl.String) for name, x in said.items())]
-    ).with_columns(_stated(out["method"]).fill_null(pl.col("why")).alias("why"))
+    ).with_columns(pl.lit(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
     return out.with_columns(judged.select(pl.when(pl.lit(compared)).then(pl.all()))).select(estimates.columns)
 
 
