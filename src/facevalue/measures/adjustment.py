@@ -64,12 +64,8 @@ def adjust(p: Array, method: str) -> Array:
 def within(p: Array, family: npt.NDArray[np.int64], methods: Sequence[str] = ()) -> Array:
     """P-values adjusted within each family: NaN where there is no test, or no family.
 
-    Parameters
-    ----------
-    p, family:
-        Shape (tests,); families are numbered from 0, -1 is none.
-    methods:
-        Of each family; all "bh" by default.
+    `p` and `family`: shape (tests,); families are numbered from 0, -1 is none. `methods`: of each family; all "bh" by
+    default.
 
     Examples
     --------

@@ -116,14 +116,8 @@ def cluster_sums(
 ) -> tuple[Array, Array]:
     """Sum values by cluster and cell.
 
-    Parameters
-    ----------
-    values, cluster, cell:
-        Flat arrays of one length; NaN values and negative cells are left out.
-
-    Returns
-    -------
-    sums, counts of shape (clusters, cells).
+    `values`, `cluster`, `cell`: flat arrays of one length; NaN values and negative cells are left out.
+    Returns sums, counts of shape (clusters, cells).
     """
     keep = ~np.isnan(values) & (cell >= 0)
     at = cluster[keep] * cells + cell[keep]
@@ -183,13 +177,9 @@ def means(
     freedom, or a studentised cluster bootstrap (Efron and Tibshirani 1993, ch. 12.5); one cluster has no interval.
     Shifts have a p-value as well.
 
-    Parameters
-    ----------
-    level:
-        Whether the cells are means or shares of their own rather than paired shifts.
-    largest:
-        Largest possible shift of a cluster, either way; where it is given, shifts of which most are equal get the
-        interval of `unseen.widened`.
+    `level`: whether the cells are means or shares of their own rather than paired shifts. `largest`: largest possible
+    shift of a cluster, either way; where it is given, shifts of which most are equal get the interval of
+    `unseen.widened`.
     """
     total_s, total_n = sums.sum(axis=0), counts.sum(axis=0)
     value = ratio(total_s, total_n)
@@ -257,14 +247,8 @@ def bca(
 ) -> tuple[Array, Array, Array, Array]:
     """Bias-corrected and accelerated cluster bootstrap of any statistic of the cell totals.
 
-    Parameters
-    ----------
-    statistic:
-        Vectorised over leading axes.
-
-    Returns
-    -------
-    value, low, high, standard error, each of shape (estimates,).
+    `statistic`: vectorised over leading axes.
+    Returns value, low, high, standard error, each of shape (estimates,).
 
     Notes
     -----
@@ -307,9 +291,7 @@ def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, 
     off the published value. This interval says how far that value would move with other clusters; how much of it is
     bias is said by its noise floor.
 
-    Returns
-    -------
-    value, low, high, standard error, each of shape (estimates,).
+    Returns value, low, high, standard error, each of shape (estimates,).
     """
     totals = sums.sum(axis=0), counts.sum(axis=0)
     value = statistic(*totals)

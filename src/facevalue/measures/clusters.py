@@ -22,14 +22,8 @@ UNITS: dict[str, tuple[str, ...]] = {
 def clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], list[str]]:
     """Number the clusters of a frame's rows.
 
-    Parameters
-    ----------
-    frame:
-        Observations with the unit's columns, none of them null.
-
-    Returns
-    -------
-    The cluster of each row, numbered in order of first appearance, and the clusters' names.
+    `frame`: observations with the unit's columns, none of them null.
+    Returns the cluster of each row, numbered in order of first appearance, and the clusters' names.
 
     Raises
     ------

@@ -34,10 +34,7 @@ class Interval(NamedTuple):
 def compare(sums: Array, counts: Array, group: Codes, seed: int, resamples: int = RESAMPLES) -> Estimates:
     """Difference of two groups' means in each cell, with an interval over clusters and a p-value.
 
-    Parameters
-    ----------
-    group:
-        Group of each cluster: 0 or 1; the difference is 1 minus 0. Others (-1) are left out.
+    `group`: group of each cluster: 0 or 1; the difference is 1 minus 0. Others (-1) are left out.
 
     Examples
     --------
@@ -124,12 +121,8 @@ def t_interval(parts: Sequence[Part]) -> Interval:
 def resampled(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:
     """Means and squared cluster-robust standard errors of reweighted clusters, each of shape (resamples, cells).
 
-    Parameters
-    ----------
-    sums, counts:
-        Shape (clusters, cells). Take the cells' means off the sums first, or small spreads drown in rounding.
-    weights:
-        Shape (resamples, clusters); how often each cluster is in.
+    `sums` and `counts`: shape (clusters, cells). Take the cells' means off the sums first, or small spreads drown in
+    rounding. `weights`: shape (resamples, clusters); how often each cluster is in.
     """
     total = weights @ counts
     mean = cluster_bootstrap.ratio(weights @ sums, total)
@@ -147,10 +140,7 @@ def studentised(parts: Sequence[Part], weights: Sequence[Array]) -> Interval:
     The p-value is twice the smaller tail of the bootstrapped t beyond the observed one, so that it falls below
     1 - `LEVEL` where the interval leaves zero out.
 
-    Parameters
-    ----------
-    weights:
-        Of each part, as from `cluster_bootstrap.bootstrap_weights`.
+    `weights`: of each part, as from `cluster_bootstrap.bootstrap_weights`.
     """
     value = difference(parts)
     se, _ = error(parts)

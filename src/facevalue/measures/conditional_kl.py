@@ -160,6 +160,8 @@ def gather(
 def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
     """Kullback-Leibler divergence of a smoothed conditional distribution from the distribution of all forms.
 
+    Returns values of shape (...,), in nats. NaN where `base` or the condition has no form.
+
     Parameters
     ----------
     base:
@@ -168,10 +170,6 @@ def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
         The same over the forms that meet the condition.
     smoothing:
         Fills the zero cells of the conditional distribution; with the uniform prior, those of `base` too.
-
-    Returns
-    -------
-    Shape (...,), in nats. NaN where `base` or the condition has no form.
 
     Equation
     --------
@@ -204,14 +202,8 @@ def kl(base: Array, condition: Array, smoothing: Smoothing = DEFAULT) -> Array:
 def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT) -> Array:
     """Largest divergence that `kl` can give for a condition.
 
-    Parameters
-    ----------
-    choices:
-        Categories of the outcome; they matter to the uniform prior only.
-
-    Returns
-    -------
-    Shape of n, in nats.
+    `choices`: categories of the outcome; they matter to the uniform prior only.
+    Returns the shape of n, in nats.
 
     Equation
     --------

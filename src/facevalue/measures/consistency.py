@@ -105,10 +105,7 @@ def consistency(
 def wilson(hits: Array, n: Array) -> Estimates:
     """Shares with Wilson's score interval.
 
-    Parameters
-    ----------
-    n:
-        Number of pairs; NaN is what comes of none.
+    `n`: number of pairs; NaN is what comes of none.
 
     Raises
     ------

@@ -84,6 +84,8 @@ def from_answers(
 ) -> tuple[Choices, list[tuple[str, ...]]]:
     """Gather a frame of answers by item, question and choice.
 
+    Returns the choices, and each group's levels in the order of `groups`, sorted.
+
     Parameters
     ----------
     groups:
@@ -95,10 +97,6 @@ def from_answers(
     answer:
         Column with the index of the choice (null is N/A), or with a list of weights, one per choice (null is N/A):
         probabilities as the model gives them, so that what lacks to 1 counts as N/A.
-
-    Returns
-    -------
-    The choices, and each group's levels in the order of `groups`, sorted.
 
     Raises
     ------
@@ -164,10 +162,7 @@ def _selections(answer: pl.Series) -> tuple[Codes, Codes, Array]:
 def js(p: Array, q: Array) -> Array:
     """Jensen-Shannon divergence of two distributions in nats: the squared distance, 0 to ln 2.
 
-    Parameters
-    ----------
-    p, q:
-        Shares along the last axis, of shapes that broadcast; NaN gives NaN.
+    `p` and `q`: shares along the last axis, of shapes that broadcast; NaN gives NaN.
 
     Equation
     --------
@@ -185,15 +180,9 @@ def js(p: Array, q: Array) -> Array:
 def jsd(counts: Array) -> Array:
     r"""Jensen-Shannon divergence of each group's distribution from the unweighted mean of the groups' distributions.
 
-    Parameters
-    ----------
-    counts:
-        Shape (..., groups, choices): counts or expected selections of valid answers, not negative.
-
-    Returns
-    -------
-    Shape (..., groups), in nats times 1000: 0 to 693.1. NaN for a group without answers, which has no part in the mean
-    either; NaN for all if fewer than two groups have answers.
+    `counts`: shape (..., groups, choices): counts or expected selections of valid answers, not negative.
+    Returns values of shape (..., groups), in nats times 1000: 0 to 693.1. NaN for a group without answers, which has no
+    part in the mean either; NaN for all if fewer than two groups have answers.
 
     Equation
     --------
@@ -304,9 +293,7 @@ def _of_labels(labels: Codes, flat: Array, shape: tuple[int, ...]) -> Array:
 def shares(choices: Choices, seed: int) -> Estimates:
     """Share of each choice among the valid answers of each group, shape (groups x questions x choices,) flattened.
 
-    Returns
-    -------
-    Estimates in the order groups, questions, choices; NaN where a group has no answer.
+    Returns estimates in the order groups, questions, choices; NaN where a group has no answer.
     """
     items, questions, most = choices.weights.shape
     sums = choices.member[:, :, None, None] * choices.weights[:, None]

@@ -89,10 +89,7 @@ class Course:
     def estimates(self, study: str, model: str, untimed: str) -> pl.DataFrame:
         """Drift of each outcome and of missing answers.
 
-        Parameters
-        ----------
-        untimed:
-            Why there are no times, if there are none.
+        `untimed`: why there are no times, if there are none.
         """
         table = EstimateTable(study, model)
         cells = self._gathered().sort("outcome", "unit", "question") if self._cells else None

@@ -68,10 +68,7 @@ NOT_MEASURABLE = "not measurable"
 def schema(labels: Iterable[str] = ()) -> dict[str, pl.DataType]:
     """Columns of a table of estimates, in their order.
 
-    Parameters
-    ----------
-    labels:
-        The labels that the study declares (`Study.labels`), after those that every table has.
+    `labels`: the labels that the study declares (`Study.labels`), after those that every table has.
 
     Raises
     ------
@@ -100,10 +97,7 @@ def label_columns(estimates: pl.DataFrame) -> list[str]:
 def complete(rows: pl.DataFrame, labels: Iterable[str] | None = None) -> pl.DataFrame:
     """The rows with every column of a table of estimates; null where they have none, or are not a number.
 
-    Parameters
-    ----------
-    labels:
-        Those of the study; by default the ones that the rows have.
+    `labels`: those of the study; by default the ones that the rows have.
     """
     if labels is None:
         labels = [name for name in label_columns(rows) if name not in TYPED]

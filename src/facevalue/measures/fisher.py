@@ -15,15 +15,9 @@ _SLACK = 1e-7  # relative: tables as probable as the observed one count as such 
 def fisher_exact(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike, d: npt.ArrayLike) -> Array:
     """Two-sided p-values of the tables [[a, b], [c, d]].
 
-    Parameters
-    ----------
-    a, b, c, d:
-        Counts, arrays of one shape, at least zero. Expected counts (of exact probabilities) are rounded to integers:
-        the test is one of counts. NaN gives NaN.
-
-    Returns
-    -------
-    Shape of the input. 1 where a margin is empty: such a table cannot speak against independence.
+    `a`, `b`, `c`, `d`: counts, arrays of one shape, at least zero. Expected counts (of exact probabilities) are rounded
+    to integers: the test is one of counts. NaN gives NaN.
+    Returns the shape of the input. 1 where a margin is empty: such a table cannot speak against independence.
 
     Equation
     --------

@@ -39,10 +39,7 @@ def converted(
 ) -> pl.DataFrame:
     """A table of the first version in the present one.
 
-    Parameters
-    ----------
-    models:
-        Who was asked; models that the table has are known, too.
+    `models`: who was asked; models that the table has are known, too.
     """
     present = complete(_renamed(_with_interventions(first, models, interventions), renamed))
     empty = [name for name in label_columns(present) if present[name].null_count() == present.height]

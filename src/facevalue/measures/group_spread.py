@@ -23,17 +23,13 @@ _BLOCK = 2**21  # elements of one matrix of dealt labels: bounds the work space 
 def variation_strength(groups: int, scenarios: int, *, mean: bool) -> cluster_bootstrap.Statistic:
     """VS as a statistic of cell totals.
 
+    `groups` and `scenarios`: cells are groups x scenarios, groups outermost. `mean`: average over scenarios (the
+    paper's VS), or one value per scenario.
+
     Equation
     --------
     VS_{m,d} = 1/|S| Σ_i std_g(phi_{i,g,m}), the standard deviation (ddof 1) across the groups of dimension d of the
     groups' mean preference scores (section 4.4). Groups that were not observed are left out; fewer than two give NaN.
-
-    Parameters
-    ----------
-    groups, scenarios:
-        Cells are groups x scenarios, groups outermost.
-    mean:
-        Average over scenarios (the paper's VS), or one value per scenario.
     """
 
     def statistic(sums: Array, counts: Array) -> Array:
@@ -221,9 +217,7 @@ def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:
 def with_squares(face_phi: Array, group: Codes, groups: int) -> tuple[Array, Array]:
     """Cells for `corrected_strength`: each face's scores, then their squares, by group and scenario.
 
-    Returns
-    -------
-    sums, counts of shape (faces, 2 x groups x scenarios).
+    Returns sums, counts of shape (faces, 2 x groups x scenarios).
     """
     member = (group[:, None] == np.arange(groups)).astype(np.float64)
     seen = np.isfinite(face_phi).astype(np.float64)

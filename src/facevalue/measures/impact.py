@@ -13,17 +13,10 @@ NEVER = "no interval: never chosen"
 def impact_ratios(selected: Array, se: Array, related: Array, df: Array) -> tuple[Array, Array, Array, Array]:
     """Ratios to the largest selection frequency, with intervals.
 
-    Parameters
-    ----------
-    selected, se:
-        Selection frequencies of all identities with their standard errors, in one unit.
-    related:
-        Correlation of their errors, shape (identities, identities): pairs that two identities share count for one and
-        against the other.
-
-    Returns
-    -------
-    ratio, standard error of its logarithm, low, high. The reference itself is 1 and has no interval, nor has an
+    `selected` and `se`: selection frequencies of all identities with their standard errors, in one unit. `related`:
+    correlation of their errors, shape (identities, identities): pairs that two identities share count for one and
+    against the other.
+    Returns ratio, standard error of its logarithm, low, high. The reference itself is 1 and has no interval, nor has an
     identity that is never chosen. All NaN if nobody is chosen.
 
     Equation

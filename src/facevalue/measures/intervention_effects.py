@@ -77,9 +77,7 @@ def _unit(unit: str) -> str:
 def deal(clusters: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
     """Deal clusters into random groups of equal size, give or take one.
 
-    Returns
-    -------
-    The group of each cluster, 0 .. min(groups, clusters) - 1.
+    Returns the group of each cluster, 0 .. min(groups, clusters) - 1.
 
     Examples
     --------
@@ -299,10 +297,7 @@ def reading_share(unit: str) -> Measure:
 def add_readings(table: EstimateTable, counts: Array, kinds: Sequence[str], unit: str, seed: int) -> None:
     """Add the share of each kind, with cluster intervals.
 
-    Parameters
-    ----------
-    counts:
-        Replies by cluster and kind, shape (clusters, kinds).
+    `counts`: replies by cluster and kind, shape (clusters, kinds).
     """
     replies = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
     shares = means(100 * counts, replies, seed, level=True)

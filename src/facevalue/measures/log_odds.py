@@ -33,9 +33,8 @@ class Counts:
 def log_odds(inside: Counts, outside: Counts) -> tuple[Array, Array, Array, Array, Array]:
     """Log-odds ratio with its interval.
 
-    Returns
-    -------
-    value, standard error, low, high, p; NaN where a side was not an option, no interval where one has a single cluster.
+    Returns value, standard error, low, high, p; NaN where a side was not an option, no interval where one has a single
+    cluster.
 
     Equation
     --------
@@ -70,17 +69,10 @@ def log_odds_between(chosen: Array, options: Array, group: npt.NDArray[np.int64]
     For designs with one picture of each identity in each activity. Such a picture can't be told from the activity: what
     is found is that identity *or picture* stands out.
 
-    Parameters
-    ----------
-    chosen, options:
-        x and n of each activity, as in `Counts`.
-    group:
-        Whose they are (identity and question): activities of one group are compared. Numbered from 0.
-
-    Returns
-    -------
-    value, standard error, low, high, p and degrees of freedom; NaN beside the value where a group has fewer than four
-    activities with an answer.
+    `chosen` and `options`: x and n of each activity, as in `Counts`. `group`: whose they are (identity and question):
+    activities of one group are compared. Numbered from 0.
+    Returns value, standard error, low, high, p and degrees of freedom; NaN beside the value where a group has fewer
+    than four activities with an answer.
 
     Equation
     --------
@@ -124,14 +116,9 @@ def log_odds_cells(
 ) -> tuple[Array, Array, Array, Array, Array, npt.NDArray[np.object_], tuple[Array, ...]]:
     """Log-odds ratio of each cell against all others of its group, from its own clusters where it has enough.
 
-    Parameters
-    ----------
-    chosen, options, se, df:
-        Of each cell: x and n as in `Counts`, the standard error of x/n and its degrees of freedom.
-
-    Returns
-    -------
-    value, standard error, low, high and p, by `log_odds` or, of cells with too few clusters of their own, by
+    `chosen`, `options`, `se`, `df`: of each cell: x and n as in `Counts`, the standard error of x/n and its degrees of
+    freedom.
+    Returns value, standard error, low, high and p, by `log_odds` or, of cells with too few clusters of their own, by
     `log_odds_between`; which of the two; and the table of Fisher's test: chosen and not, inside and outside.
     """
     value, error, low, high, p, freedom = log_odds_between(chosen, options, group)

@@ -82,12 +82,8 @@ def published(counts: WordCounts, groups: Labels, unmarked: str) -> pl.DataFrame
     first 20 of exactly two of the opposite lists, in the order in which the lists name them. (So the release does: a
     word that marks the unmarked group against three others or all is left out.)
 
-    Parameters
-    ----------
-    counts:
-        With the tokeniser `marked`; any units that lie within one group.
-    unmarked:
-        Which of them is the unmarked one ("white", "male").
+    `counts`: with the tokeniser `marked`; any units that lie within one group. `unmarked`: which of them is the
+    unmarked one ("white", "male").
 
     Returns
     -------

@@ -73,10 +73,7 @@ class Bounds:
 def filled(replies: Replies, pole: float) -> Array:
     """Sums had all missing answers gone to one pole, shape (clusters, cells); divide by `asked`.
 
-    Parameters
-    ----------
-    pole:
-        Value of each missing answer, for a preference 0 or 1.
+    `pole`: value of each missing answer, for a preference 0 or 1.
 
     Examples
     --------
@@ -90,10 +87,7 @@ def filled(replies: Replies, pole: float) -> Array:
 def phi_bounds(replies: Replies, poles: tuple[float, float] = (0.0, 1.0)) -> Bounds:
     """Bounds of the mean of each cell.
 
-    Parameters
-    ----------
-    poles:
-        Smallest and largest value of an answer.
+    `poles`: smallest and largest value of an answer.
 
     Equation
     --------

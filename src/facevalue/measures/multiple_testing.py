@@ -83,6 +83,9 @@ class Family:
 def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
     """Judge the tests of a table of estimates by family.
 
+    Returns the same rows in the same order, with `q` (p adjusted within the family), `family` and `kind` of the rows
+    that belong to a family. Other rows keep their own q and family; their `kind` is null. `p` stays as it was.
+
     Parameters
     ----------
     families:
@@ -90,11 +93,6 @@ def apply(families: Sequence[Family], estimates: pl.DataFrame) -> pl.DataFrame:
         that was declared is judged once, by what was declared.
     estimates:
         With the columns `measure`, `p` and the labels; `p` is null where no test was possible: not counted, and no q.
-
-    Returns
-    -------
-    The same rows in the same order, with `q` (p adjusted within the family), `family` and `kind` of the rows that
-    belong to a family. Other rows keep their own q and family; their `kind` is null. `p` stays as it was.
 
     Raises
     ------

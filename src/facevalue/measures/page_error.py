@@ -36,10 +36,7 @@ class PageLevel(NamedTuple):
 def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr:
     """Which families lead: those of the first name that was tested, or all that begin with it and go on in brackets.
 
-    Parameters
-    ----------
-    lead:
-        Names in order of preference.
+    `lead`: names in order of preference.
 
     Examples
     --------

@@ -117,6 +117,9 @@ def _partners(both: pl.DataFrame, couple: list[str], by: Sequence[str], excess: 
 def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """How much more often an identity is chosen for terms of high than of low valence.
 
+    Returns `by` and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters`, `p`, `p_paper` (Fisher, on the
+    counts added up); no interval and no p of fewer than three pictures.
+
     Parameters
     ----------
     sums:
@@ -124,11 +127,6 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         (high or low), `n`, `s`, and the columns of `by`.
     by:
         What the score is about. Several term pairs within it are averaged, those with answers to both of their terms.
-
-    Returns
-    -------
-    `by` and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters`, `p`, `p_paper` (Fisher, on the counts
-    added up); no interval and no p of fewer than three pictures.
 
     Equation
     --------

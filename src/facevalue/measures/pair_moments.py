@@ -146,10 +146,7 @@ def correlated(covariance: Array) -> Array:
 def crossed_correlation(first: Codes, second: Codes, n: Array, se: Array) -> Array:
     """Correlation of errors where pictures stand beside several pictures of the same other identity.
 
-    Parameters
-    ----------
-    first, second, n:
-        Answers of each couple of identities, which is there in both orders.
+    `first`, `second`, `n`: answers of each couple of identities, which is there in both orders.
 
     Equation
     --------
@@ -170,16 +167,8 @@ def crossed_correlation(first: Codes, second: Codes, n: Array, se: Array) -> Arr
 def drawn(se: Array, related: Array, df: float, draws: int, seed: int, centre: float = 50.0) -> Array:
     """Selection frequencies had nobody been preferred, drawn from t with the errors of those found.
 
-    Parameters
-    ----------
-    se, related:
-        Standard errors in percent, and their correlations.
-    centre:
-        What everybody has then.
-
-    Returns
-    -------
-    Shape (draws, identities), in percent.
+    `se` and `related`: standard errors in percent, and their correlations. `centre`: what everybody has then.
+    Returns values of shape (draws, identities), in percent.
     """
     values, vectors = np.linalg.eigh(related * np.outer(se, se))
     root = vectors * np.sqrt(np.maximum(values, 0))
@@ -213,17 +202,10 @@ def spread_error(selected: Array, se: Array, related: Array) -> float:
 def spread_interval(value: float, null: Array, identities: int, df: float) -> tuple[float, float]:
     """Interval of the spread without what chance adds to it.
 
-    Parameters
-    ----------
-    null:
-        Spreads of answers without any preference.
-    df:
-        Degrees of freedom that the scatter of the null is known with.
-
-    Returns
-    -------
-    low, high. Zero is in it as often as it should be where there is no difference; the value itself always is, though
-    near zero most of it may be chance.
+    `null`: spreads of answers without any preference. `df`: degrees of freedom that the scatter of the null is known
+    with.
+    Returns low, high. Zero is in it as often as it should be where there is no difference; the value itself always is,
+    though near zero most of it may be chance.
 
     Equation
     --------
@@ -265,10 +247,7 @@ def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
 def spread_of(selected: Array, se: Array, related: Array, df: float, scenes: Scenes | None, seed: int) -> Spread:
     """Take the spread of selection frequencies with all that goes with it.
 
-    Parameters
-    ----------
-    scenes:
-        Answers by scene; None where pictures are paired across scenes: then the null is `drawn`.
+    `scenes`: answers by scene; None where pictures are paired across scenes: then the null is `drawn`.
 
     Notes
     -----

@@ -32,6 +32,8 @@ def minimum_detectable(
 
     It depends on the precision alone, not on the value found ("observed power" would only repeat the p-value).
 
+    Returns the shape of the broadcast inputs, in the unit of se; NaN where se or df is missing, zero or negative.
+
     Parameters
     ----------
     se:
@@ -42,10 +44,6 @@ def minimum_detectable(
         Two-sided level, for a family of m tests that of the first, alpha/m; one for all, or one each.
     power:
         How often such an effect is detected, from .5.
-
-    Returns
-    -------
-    Shape of the broadcast inputs, in the unit of se; NaN where se or df is missing, zero or negative.
 
     Equation
     --------
@@ -63,14 +61,8 @@ def minimum_detectable(
 def detectable(sd: npt.ArrayLike, clusters: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER) -> Array:
     """Smallest mean of cluster-level differences that so many clusters detect (one-sample or paired).
 
-    Parameters
-    ----------
-    clusters:
-        How many are sampled; fewer than two detect nothing (NaN).
-
-    Returns
-    -------
-    Shape of the broadcast inputs, in the unit of sd.
+    `clusters`: how many are sampled; fewer than two detect nothing (NaN).
+    Returns the shape of the broadcast inputs, in the unit of sd.
 
     Equation
     --------
@@ -91,15 +83,9 @@ def clusters_needed(
 ) -> Array:
     """Fewest clusters whose mean difference detects an effect (one-sample or paired).
 
-    Parameters
-    ----------
-    effect:
-        What is to be detected, in the same unit; the sign does not matter.
-
-    Returns
-    -------
-    Whole numbers as floats, at least 2; infinity for an effect of zero, which no sample detects; NaN for a missing or
-    zero sd.
+    `effect`: what is to be detected, in the same unit; the sign does not matter.
+    Returns whole numbers as floats, at least 2; infinity for an effect of zero, which no sample detects; NaN for a
+    missing or zero sd.
 
     Equation
     --------

@@ -24,16 +24,10 @@ _FEWEST = 4  # identities from which a correlation gets an interval
 def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Say of each identity whether its paradigms agree.
 
-    Parameters
-    ----------
-    scores:
-        A row per identity and paradigm: `keys`, `paradigm`, `value`, `se`, `clusters` and `neutral` (what the score is
-        compared with). Rows without a value are left out.
-
-    Returns
-    -------
-    A row per identity: `keys`, `paradigms` (how many), `low`, `high` (lists of the paradigms whose whole interval lies
-    below, or above, neutral) and `pattern`.
+    `scores`: a row per identity and paradigm: `keys`, `paradigm`, `value`, `se`, `clusters` and `neutral` (what the
+    score is compared with). Rows without a value are left out.
+    Returns a row per identity: `keys`, `paradigms` (how many), `low`, `high` (lists of the paradigms whose whole
+    interval lies below, or above, neutral) and `pattern`.
 
     Equation
     --------
@@ -92,14 +86,8 @@ def correlations(
 ) -> cluster_bootstrap.Estimates:
     """How alike two profiles are: Pearson's and Spearman's correlation over identities.
 
-    Parameters
-    ----------
-    first, second:
-        Scores of the same identities; where either is NaN the identity is left out.
-
-    Returns
-    -------
-    Two estimates, Pearson's and Spearman's; `n` and `clusters` are identities.
+    `first` and `second`: scores of the same identities; where either is NaN the identity is left out.
+    Returns two estimates, Pearson's and Spearman's; `n` and `clusters` are identities.
 
     Equation
     --------

@@ -16,10 +16,7 @@ _FLAT = 1e-7  # standard errors below this are rounding
 def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
     """How many independent answers would know the share as precisely.
 
-    Parameters
-    ----------
-    share, se:
-        Shares in [0, 1] with their standard errors over clusters.
+    `share` and `se`: shares in [0, 1] with their standard errors over clusters.
 
     Equation
     --------
@@ -42,16 +39,9 @@ def wilson(
 ) -> tuple[Array, Array]:
     """Wilson's interval of shares known from an effective number of answers.
 
-    Parameters
-    ----------
-    size:
-        Effective number of answers, see `effective_size`; NaN gives no interval.
-    df:
-        Degrees of freedom of the standard error behind it.
-
-    Returns
-    -------
-    low, high within [0, 1].
+    `size`: effective number of answers, see `effective_size`; NaN gives no interval. `df`: degrees of freedom of the
+    standard error behind it.
+    Returns low, high within [0, 1].
 
     Equation
     --------
@@ -76,12 +66,7 @@ def wilson(
 def score_p(share: npt.ArrayLike, size: npt.ArrayLike, df: npt.ArrayLike, null: npt.ArrayLike = 0.5) -> Array:
     """Two-sided p-values of shares against a null share: below 0.05 exactly where the 95% interval leaves it out.
 
-    Parameters
-    ----------
-    share, size, df:
-        As in `wilson`.
-    null:
-        What is tested against, in (0, 1).
+    `share`, `size`, `df`: as in `wilson`. `null`: what is tested against, in (0, 1).
 
     Equation
     --------
@@ -104,17 +89,9 @@ def square_and_add(
 ) -> tuple[Array, Array, Array]:
     """Difference of two shares from the limits of each.
 
-    Parameters
-    ----------
-    first, second:
-        Value, low and high of each.
-    correlation:
-        Between the two estimates, in [-1, 1]; zero where they come from different clusters. NaN counts as zero: where
-        one of them does not vary, they do not vary together.
-
-    Returns
-    -------
-    value (first - second), low, high; NaN where a limit is.
+    `first` and `second`: value, low and high of each. `correlation`: between the two estimates, in [-1, 1]; zero where
+    they come from different clusters. NaN counts as zero: where one of them does not vary, they do not vary together.
+    Returns value (first - second), low, high; NaN where a limit is.
 
     Equation
     --------
@@ -165,14 +142,9 @@ class Side:
 def difference(first: Side, second: Side, covariance: npt.ArrayLike = 0.0) -> tuple[Array, Array, Array, Array, Array]:
     """Difference of two shares over the same clusters, with its interval and the test that agrees with it.
 
-    Parameters
-    ----------
-    covariance:
-        Of their errors: clusters that add to one may add to the other.
-
-    Returns
-    -------
-    value, standard error, low, high, p. NaN where a share is; no more than the value where a standard error is missing.
+    `covariance`: of their errors: clusters that add to one may add to the other.
+    Returns value, standard error, low, high, p. NaN where a share is; no more than the value where a standard error is
+    missing.
 
     Equation
     --------

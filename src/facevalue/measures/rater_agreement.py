@@ -85,18 +85,10 @@ def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float
 def alpha(ratings: Array, seed: int, metric: str = "ordinal") -> Estimates:
     r"""Krippendorff's alpha, with a bootstrap interval over items.
 
-    Parameters
-    ----------
-    ratings:
-        Shape (raters, items); NaN is missing. Items with fewer than two ratings say nothing about agreement and are
-        left out.
-    metric:
-        How far two values are apart: "nominal", "ordinal", "interval" or "ratio".
-
-    Returns
-    -------
-    One estimate, arrays of shape (1,): `n` pairable ratings of `clusters` items. NaN if no item has two ratings, or if
-    all ratings are the same: agreement beyond chance cannot be known where there is no variation.
+    `ratings`: shape (raters, items); NaN is missing. Items with fewer than two ratings say nothing about agreement and
+    are left out. `metric`: how far two values are apart: "nominal", "ordinal", "interval" or "ratio".
+    Returns one estimate, arrays of shape (1,): `n` pairable ratings of `clusters` items. NaN if no item has two
+    ratings, or if all ratings are the same: agreement beyond chance cannot be known where there is no variation.
 
     Raises
     ------
@@ -175,15 +167,9 @@ def of_items(
 ) -> tuple[pl.DataFrame, Estimates]:
     """What people say of items, and how far they agree.
 
-    Parameters
-    ----------
-    ratings:
-        One row per rating: `rater`, `item`, `rating`.
-
-    Returns
-    -------
-    One row per item: `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did) and `flagged`
-    (null with fewer raters than asked for). And Krippendorff's alpha, ordinal, over the items.
+    `ratings`: one row per rating: `rater`, `item`, `rating`.
+    Returns one row per item: `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did) and
+    `flagged` (null with fewer raters than asked for). And Krippendorff's alpha, ordinal, over the items.
 
     Raises
     ------

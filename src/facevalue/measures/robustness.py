@@ -22,16 +22,10 @@ class MatchRates(NamedTuple):
 def match_rates(shares: Array) -> MatchRates:
     """Match rates of each trial over its three wordings.
 
-    Parameters
-    ----------
-    shares:
-        Shape (..., 3, options): the answer to each wording, as 0 and 1 where it was sampled, or as the probabilities of
-        the options. NaN where a wording has no valid answer.
-
-    Returns
-    -------
-    Arrays of shape (...): 0 and 1 for sampled answers; else what independent draws give on average. NaN where a wording
-    has no valid answer.
+    `shares`: shape (..., 3, options): the answer to each wording, as 0 and 1 where it was sampled, or as the
+    probabilities of the options. NaN where a wording has no valid answer.
+    Returns arrays of shape (...): 0 and 1 for sampled answers; else what independent draws give on average. NaN where a
+    wording has no valid answer.
 
     Equation
     --------
@@ -71,10 +65,7 @@ def match_rates(shares: Array) -> MatchRates:
 def chance(options: Sequence[float]) -> MatchRates:
     """Match rates of answers drawn without regard to the question.
 
-    Parameters
-    ----------
-    options:
-        How probable each option is, the same for all wordings.
+    `options`: how probable each option is, the same for all wordings.
 
     Examples
     --------

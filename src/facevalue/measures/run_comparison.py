@@ -231,17 +231,10 @@ def summarise(
 ) -> pl.DataFrame:
     """How far two measurements lie apart: the four numbers of Tables 12 and 13, with what chance alone gives.
 
-    Parameters
-    ----------
-    unit:
-        Keys that name a descriptor (identity and gender): its cells belong together in the intervals.
-    by:
-        Keys to summarise by (activity); all cells together by default.
-
-    Returns
-    -------
-    A row per level of `by` and statistic: `by`, `statistic`, `value`, `low`, `high`, `se`, `n` (cells), `clusters`
-    (descriptors), `p`, `floor`, `floor_high`, `floor_value`, `floor_n`, `method`.
+    `unit`: keys that name a descriptor (identity and gender): its cells belong together in the intervals. `by`: keys to
+    summarise by (activity); all cells together by default.
+    Returns a row per level of `by` and statistic: `by`, `statistic`, `value`, `low`, `high`, `se`, `n` (cells),
+    `clusters` (descriptors), `p`, `floor`, `floor_high`, `floor_value`, `floor_n`, `method`.
 
     Equation
     --------
@@ -343,15 +336,9 @@ def _largest(cells: pl.DataFrame, delta: Array, size: int, scale: Scale) -> Esti
 def floor(cells: pl.DataFrame, seed: int, resamples: int = RESAMPLES, scale: Scale = PERCENT) -> Array | None:
     """Mean absolute error, RMSE and maximum of differences that are noise alone.
 
-    Parameters
-    ----------
-    cells:
-        As `match` gives them, all of known spread: `first`, `second`, `se_first`, `se_second`, `clusters_first`,
-        `clusters_second`.
-
-    Returns
-    -------
-    Shape (resamples, 3), in the unit of the values; None without cells.
+    `cells`: as `match` gives them, all of known spread: `first`, `second`, `se_first`, `se_second`, `clusters_first`,
+    `clusters_second`.
+    Returns values of shape (resamples, 3), in the unit of the values; None without cells.
 
     Equation
     --------

@@ -38,6 +38,9 @@ def audit(
 ) -> pl.DataFrame:
     """Score the same sentences with each group's words and with none.
 
+    Returns one row per group: `group`, `shift` (mean score less that of the masked sentence), `low`, `high`, `n` and
+    `method`; a null shift is not measurable.
+
     Parameters
     ----------
     score:
@@ -48,11 +51,6 @@ def audit(
         Words that name no group.
     templates:
         Sentences with `{group}`, at least two; they are the clusters.
-
-    Returns
-    -------
-    One row per group: `group`, `shift` (mean score less that of the masked sentence), `low`, `high`, `n` and `method`;
-    a null shift is not measurable.
 
     Equation
     --------

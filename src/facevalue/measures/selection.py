@@ -29,15 +29,9 @@ _NOTHING = 1e-9  # mass that is no answer
 def moments(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Reduce pairs to the moments of their cells.
 
-    Parameters
-    ----------
-    sums:
-        One row per pair and cell: `n`, `s`, `asked` and the columns of `by`.
-
-    Returns
-    -------
-    The columns of `by` and `MOMENTS`, a row per cell. Sums are taken in the order of the rows: the same rows always
-    give the same numbers to the last bit.
+    `sums`: one row per pair and cell: `n`, `s`, `asked` and the columns of `by`.
+    Returns the columns of `by` and `MOMENTS`, a row per cell. Sums are taken in the order of the rows: the same rows
+    always give the same numbers to the last bit.
     """
     n, s = pl.col("n"), pl.col("s")
     seen = (n > _NOTHING).sum().cast(pl.Float64)
@@ -171,16 +165,8 @@ def _contributions(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def between(units: pl.DataFrame, by: Sequence[str], *, layered: bool = True) -> pl.DataFrame:
     """Variance between units within layers, of the sum of what they add; see `cells`.
 
-    Parameters
-    ----------
-    units:
-        A row per unit: `by`, `UNIT`, `activity`, `c`, `w`, `spans`.
-    layered:
-        Whether activities may be layers.
-
-    Returns
-    -------
-    `by`, `variance` (null where no layer has two units), `df`, `clusters`.
+    `units`: a row per unit: `by`, `UNIT`, `activity`, `c`, `w`, `spans`. `layered`: whether activities may be layers.
+    Returns `by`, `variance` (null where no layer has two units), `df`, `clusters`.
     """
     by = list(by)
     fine = [*by, "stratum", *([] if "activity" in by else ["activity"])]
@@ -214,16 +200,8 @@ def between(units: pl.DataFrame, by: Sequence[str], *, layered: bool = True) -> 
 def excess(variances: pl.DataFrame, partners: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Variance of shares that comes from pictures standing in several pairs, beyond that of independent pairs.
 
-    Parameters
-    ----------
-    variances:
-        `by` (with `identity`) and `variance`.
-    partners:
-        As in `cells`.
-
-    Returns
-    -------
-    `by`, `excess` (0 or more) and `total`, the answers in all pairs of the cell.
+    `variances`: `by` (with `identity`) and `variance`. `partners`: as in `cells`.
+    Returns `by`, `excess` (0 or more) and `total`, the answers in all pairs of the cell.
     """
     sums = add(partners, by, MOMENTS).filter(pl.col("n") > _NOTHING)
     rate = pl.col("s") / pl.col("n")
@@ -251,10 +229,7 @@ def _beside(found: pl.DataFrame, partners: pl.DataFrame, by: list[str]) -> pl.Se
 def balanced(rows: pl.DataFrame) -> pl.DataFrame:
     """Choices between two, an answer that names both or none counting half for each: s + t = n, s - t as it was.
 
-    Parameters
-    ----------
-    rows:
-        With `n`, `s` (of it, what chose the one) and `t` (what chose the other).
+    `rows`: with `n`, `s` (of it, what chose the one) and `t` (what chose the other).
     """
     n, s, t = pl.col("n"), pl.col("s"), pl.col("t")
     return rows.with_columns(s=(n + s - t) / 2, t=(n - s + t) / 2)
@@ -263,10 +238,7 @@ def balanced(rows: pl.DataFrame) -> pl.DataFrame:
 def sides(pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What `either_side` needs: sums by unit, on whichever side of a pair it is, and moments of pairs.
 
-    Parameters
-    ----------
-    pairs:
-        A row per pair: `by`, `SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
+    `pairs`: a row per pair: `by`, `SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
     """
     both = pairs.with_columns(unit="unit_1"), pairs.filter("pair").with_columns(unit="unit_2")
     return pl.concat([add(side, (*by, *unit)) for side in both]), moments(pairs, [*by, "pair"])
@@ -275,16 +247,9 @@ def sides(pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT) ->
 def either_side(units: pl.DataFrame, pairs: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Shares of answers that are about both pictures of a pair alike, with their interval over pictures.
 
-    Parameters
-    ----------
-    units:
-        Sums by `by` and `UNIT`, a pair's answers in the row of either picture; of one where both are the same unit.
-    pairs:
-        Moments of pairs by `by` and `pair`: whether it is of two units.
-
-    Returns
-    -------
-    `by`, `value`, `low`, `high`, `se` in percent, `n`, `clusters` (units), `df`, `size`.
+    `units`: sums by `by` and `UNIT`, a pair's answers in the row of either picture; of one where both are the same
+    unit. `pairs`: moments of pairs by `by` and `pair`: whether it is of two units.
+    Returns `by`, `value`, `low`, `high`, `se` in percent, `n`, `clusters` (units), `df`, `size`.
 
     Equation
     --------

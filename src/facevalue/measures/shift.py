@@ -43,10 +43,7 @@ class Cells:
 def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, clusters: int) -> Cells:
     """Gather a quantity by cluster and by the crossing of a row slicing with a column slicing.
 
-    Parameters
-    ----------
-    values:
-        Shape (stimuli, scenarios); NaN is missing.
+    `values`: shape (stimuli, scenarios); NaN is missing.
     """
     cell = np.where(
         (rows.codes[:, None] >= 0) & (columns.codes[None, :] >= 0),
@@ -96,10 +93,7 @@ def magnitude(signed: Estimates) -> Estimates:
 def corrected(size: Estimates, se: Array) -> Estimates:
     """|estimate| without the part that chance adds on average, never below zero.
 
-    Parameters
-    ----------
-    se:
-        Standard error over clusters. Not that of `size`, which may hold what the interval's test adds to it.
+    `se`: standard error over clusters. Not that of `size`, which may hold what the interval's test adds to it.
 
     Equation
     --------
@@ -117,9 +111,7 @@ def absolute(sums: Array, counts: Array) -> Array:
 def steps_to_share(sums: Array, counts: Array, share: float = 0.8) -> Array:
     """How many cells, largest |mean| first, reach a share of the total |mean| (StylisticBias, Figure 2).
 
-    Returns
-    -------
-    Shape (..., 1).
+    Returns values of shape (..., 1).
     """
     size = np.nan_to_num(absolute(sums, counts))  # a cell without observations adds nothing to the total
     ordered = -np.sort(-size, axis=-1)
@@ -132,10 +124,7 @@ def steps_to_share(sums: Array, counts: Array, share: float = 0.8) -> Array:
 def cohens_d(face_means: Array) -> Array:
     """Mean / SD (ddof 1) of the clusters' mean shifts (StylisticBias, Table 7).
 
-    Parameters
-    ----------
-    face_means:
-        Shape (clusters, cells), NaN where a cluster has none.
+    `face_means`: shape (clusters, cells), NaN where a cluster has none.
     """
     seen = np.isfinite(face_means)
     n = seen.sum(axis=0)
@@ -164,16 +153,9 @@ def pair_share(pictures: Array, threshold: float | None) -> Array:
     What chance does in a share of zero, or large, shifts: with no effect any two of a face's pictures could be base and
     variation. Pictures differ by more than the noise of their answers, so that dealing answers is not enough.
 
-    Parameters
-    ----------
-    pictures:
-        Scores, shape (faces, pictures, scenarios); NaN for what is missing, or is shown to differ from its base.
-    threshold:
-        Share of pairs with |difference| >= threshold; None for those without a difference.
-
-    Returns
-    -------
-    Shape (faces, scenarios); NaN for fewer than two pictures.
+    `pictures`: scores, shape (faces, pictures, scenarios); NaN for what is missing, or is shown to differ from its
+    base. `threshold`: share of pairs with |difference| >= threshold; None for those without a difference.
+    Returns values of shape (faces, scenarios); NaN for fewer than two pictures.
 
     Examples
     --------

@@ -9,14 +9,8 @@ from facevalue.measures.cluster_bootstrap import Array
 def pooled_z(chosen: Array, n: Array, other_chosen: Array, other_n: Array) -> tuple[Array, Array]:
     """Test whether two proportions are equal.
 
-    Parameters
-    ----------
-    chosen, n:
-        Counts of one side; any shape.
-
-    Returns
-    -------
-    z, and its two-sided p. NaN where a side has no answer, or where nobody or everybody is chosen on both.
+    `chosen` and `n`: counts of one side; any shape.
+    Returns z, and its two-sided p. NaN where a side has no answer, or where nobody or everybody is chosen on both.
 
     Equation
     --------

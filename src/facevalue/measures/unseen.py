@@ -30,16 +30,9 @@ def widened(
     Twenty faces that don't move at all leave room for one in seven that moves all the way: their standard error of
     zero says nothing of that one. So the interval adds what a share u of such clusters could do.
 
-    Parameters
-    ----------
-    value, se:
-        Mean shift and standard error over the clusters that were seen; zero where all are equal.
-    largest:
-        Largest possible shift L, either way.
-
-    Returns
-    -------
-    low, high, p; p is below 1 - level exactly where zero lies outside.
+    `value` and `se`: mean shift and standard error over the clusters that were seen; zero where all are equal.
+    `largest`: largest possible shift L, either way.
+    Returns low, high, p; p is below 1 - level exactly where zero lies outside.
 
     Equation
     --------

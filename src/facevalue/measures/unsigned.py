@@ -32,10 +32,7 @@ class Noise(NamedTuple):
 def noise(mean: npt.ArrayLike, high: npt.ArrayLike) -> Noise:
     """Scaled chi-squared distribution with the mean and the 95th percentile of a noise floor.
 
-    Parameters
-    ----------
-    mean, high:
-        Of the floor; NaN or zero gives NaN.
+    `mean` and `high`: of the floor; NaN or zero gives NaN.
 
     Equation
     --------
@@ -67,14 +64,9 @@ def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
     It leaves out zero exactly where the value lies above the floor's 95th percentile, so where p < .05. (Where values
     are tied, or the floor was known from fewer shuffles than p, p decides.)
 
-    Parameters
-    ----------
-    value:
-        Divergences as found, biased upwards by about the floor's mean.
-
-    Returns
-    -------
-    low, high; the bias is taken off, and then the value taken in, where it lies above. NaN where there is no floor.
+    `value`: divergences as found, biased upwards by about the floor's mean.
+    Returns low, high; the bias is taken off, and then the value taken in, where it lies above. NaN where there is no
+    floor.
 
     Equation
     --------
@@ -118,10 +110,7 @@ def _end(seen: Array, df: Array, *, upper: bool) -> Array:
 def detectable(mean: npt.ArrayLike, high: npt.ArrayLike, level: npt.ArrayLike, power: float = POWER) -> Array:
     """Smallest divergence that would be found, to stand beside a value.
 
-    Parameters
-    ----------
-    level:
-        Of the test; for a family, that of a single one.
+    `level`: of the test; for a family, that of a single one.
 
     Equation
     --------
@@ -141,10 +130,7 @@ def detectable(mean: npt.ArrayLike, high: npt.ArrayLike, level: npt.ArrayLike, p
 def equivalence(value: npt.ArrayLike, mean: npt.ArrayLike, high: npt.ArrayLike, margin: npt.ArrayLike) -> Array:
     """P-value of a divergence of `margin` or more: below alpha, it is smaller.
 
-    Parameters
-    ----------
-    margin:
-        Largest divergence that would not matter; NaN gives NaN.
+    `margin`: largest divergence that would not matter; NaN gives NaN.
 
     Equation
     --------

@@ -32,17 +32,10 @@ def largest(measure: Measure) -> float:
 def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     """Largest possible size of each estimate.
 
-    Parameters
-    ----------
-    estimates:
-        With `measure` and `n`.
-    measures:
-        Definitions. The divergence of Algorithm 1 has no limit of its own, but one for n forms
-        (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions.
-
-    Returns
-    -------
-    One each, in the unit of the measure; infinity where there is none, or where the measure is not defined here.
+    `estimates`: with `measure` and `n`. `measures`: definitions. The divergence of Algorithm 1 has no limit of its own,
+    but one for n forms (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions.
+    Returns one each, in the unit of the measure; infinity where there is none, or where the measure is not defined
+    here.
     """
     limits = {measure.name: float(largest(measure)) for measure in measures}
     out = estimates["measure"].replace_strict(limits, default=math.inf, return_dtype=pl.Float64).to_numpy()

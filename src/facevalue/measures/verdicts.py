@@ -106,14 +106,8 @@ def trusted_error(value: npt.ArrayLike, se: npt.ArrayLike) -> Array:
     Sampled units that all gave the same value say nothing of how others would differ: neither that no effect could have
     been missed, nor that there is none.
 
-    Parameters
-    ----------
-    value, se:
-        Estimates and standard errors, in the measure's unit; any shapes that broadcast.
-
-    Returns
-    -------
-    Shape of the broadcast inputs, NaN for what is missing.
+    `value` and `se`: estimates and standard errors, in the measure's unit; any shapes that broadcast.
+    Returns the shape of the broadcast inputs, NaN for what is missing.
 
     Examples
     --------
@@ -134,6 +128,8 @@ def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt
     Below alpha exactly where the interval at level 1 - 2 alpha (90% for alpha = .05) lies inside
     -margin to margin.
 
+    Returns the shape of the broadcast inputs; NaN where value, se or df is missing, se zero, or df not positive.
+
     Parameters
     ----------
     value, se:
@@ -142,10 +138,6 @@ def tost(value: npt.ArrayLike, se: npt.ArrayLike, df: npt.ArrayLike, margin: npt
         Degrees of freedom: clusters - 1 for a mean of cluster differences, Welch's for two groups.
     margin:
         Largest difference that would not matter, in the measure's unit, above zero.
-
-    Returns
-    -------
-    Shape of the broadcast inputs; NaN where value, se or df is missing, or where se is zero or df not positive.
 
     Equation
     --------
@@ -176,10 +168,7 @@ def unseen(margin: npt.ArrayLike, largest: npt.ArrayLike, clusters: npt.ArrayLik
     in fifty that it may move all the way, and that alone would make a mean of .02. So no sample shows equivalence that
     is too small to have met such a cluster: for a margin of .02 of a largest possible shift of 1 that is 149 of them.
 
-    Parameters
-    ----------
-    largest:
-        Largest possible one of a cluster; infinity where there is none, so that nothing can be said: NaN.
+    `largest`: largest possible one of a cluster; infinity where there is none, so that nothing can be said: NaN.
 
     Equation
     --------
@@ -211,16 +200,18 @@ def verdicts(
     margin: npt.ArrayLike,
     tost_p: npt.ArrayLike,
     alpha: npt.ArrayLike,
-    floor_high: npt.ArrayLike | None = None,
+    floor_high: npt.ArrayLike = np.nan,
     *,
     unsigned: npt.ArrayLike | None = None,
-    n: npt.ArrayLike | None = None,
-    clusters: npt.ArrayLike | None = None,
-    family_q: npt.ArrayLike | None = None,
-    bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    n: npt.ArrayLike = np.nan,
+    clusters: npt.ArrayLike = np.nan,
+    family_q: npt.ArrayLike = np.nan,
+    bounds: tuple[npt.ArrayLike, npt.ArrayLike] = (np.nan, np.nan),
     unreachable: npt.ArrayLike = False,
 ) -> Verdicts:
     """What may be said of each estimate.
+
+    Returns verdicts of the broadcast shape.
 
     Parameters
     ----------
@@ -244,10 +235,6 @@ def verdicts(
         Smallest and largest value that missing answers could have led to; NaN where unknown.
     unreachable:
         Where the smallest p-value that the test can give lies above its level.
-
-    Returns
-    -------
-    Verdicts of the broadcast shape.
 
     Raises
     ------
@@ -278,21 +265,16 @@ def verdicts(
     >>> out.why[3]
     'The measure is not defined for these answers.'
     """
-    margins = np.asarray(margin, dtype=np.float64)
+    given = (value, low, high, q, family_q, tost_p, margin, alpha, floor_high, n, clusters, *bounds)
+    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in given))
+    values, lows, highs, qs, own, equivalence, margins, levels, floors, observed, units, *worst = arrays
     check_margin(margins[~np.isnan(margins)])
-    levels = np.asarray(alpha, dtype=np.float64)
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError("alpha must lie between 0 and 1.")
-    optional = [np.nan if x is None else x for x in (floor_high, n, clusters)]
-    arrays = [np.asarray(x, dtype=np.float64) for x in (value, low, high, q, tost_p, *optional)]
-    arrays = list(np.broadcast_arrays(*arrays, margins, levels))
-    values, lows, highs, qs, equivalence, floors, observed, units, margins, levels = arrays
     floored = np.isfinite(floors) if unsigned is None else np.broadcast_to(np.asarray(unsigned, dtype=bool), qs.shape)
 
     measured = np.isfinite(values) & ~np.isnan(lows) & ~np.isnan(highs)
     reached = measured & (qs < levels)
-    own = np.full(qs.shape, np.nan) if family_q is None else np.broadcast_to(np.asarray(family_q, np.float64), qs.shape)
-    worst = [np.broadcast_to(np.asarray(b, np.float64), qs.shape) for b in bounds or (np.nan, np.nan)]
     turned = (np.minimum(*worst) <= 0) & (np.maximum(*worst) >= 0) & ~floored
     found = reached & (~floored | (values > floors))
     flat = measured & (highs - lows <= _rounding(values)) & ~found

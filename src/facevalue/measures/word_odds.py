@@ -18,10 +18,7 @@ _ABOVE_ZERO = 1e-6
 def estimates(found: pl.DataFrame, counts: WordCounts, groups: Sequence[str | None]) -> Estimates:
     """Log-odds ratios with intervals.
 
-    Parameters
-    ----------
-    found:
-        Rows of `marked_words.strict`.
+    `found`: rows of `marked_words.strict`.
     """
     se, units = _errors(counts, groups, found)
     value = to_array(found["log_odds"])

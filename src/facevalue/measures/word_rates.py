@@ -96,10 +96,7 @@ def differences(
 ) -> pl.DataFrame:
     """Differences of `by_group` between groups.
 
-    Parameters
-    ----------
-    reference:
-        The group that the others are compared with ("white"); every group with every later one by default.
+    `reference`: the group that the others are compared with ("white"); every group with every later one by default.
 
     Returns
     -------
