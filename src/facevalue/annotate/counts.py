@@ -22,10 +22,10 @@ class WordCounts:
     """Words by unit."""
 
     words: pl.Series  # the vocabulary, in order of first appearance
-    # sparse, shape (units, words): how often a word stands in a unit's texts, and in how many of them
+    # Sparse, shape (units, words): how often a word stands in a unit's texts, and in how many of them
     tokens: sparse.csr_array
     documents: sparse.csr_array
-    # tokens and texts of each unit, shape (units,). Missing texts are not counted.
+    # Tokens and texts of each unit, shape (units,). Missing texts are not counted.
     sizes: Codes
     texts: Codes
 

@@ -33,7 +33,7 @@ class Lexicon:
     name: str
     version: str
     source: str
-    # lower-case words by list, no word twice; nested files give names such as "woman/Asian"
+    # Lower-case words by list, no word twice; nested files give names such as "woman/Asian"
     lists: Mapping[str, tuple[str, ...]]
 
     @property

@@ -52,10 +52,10 @@ _REACH = 4
 class Claim:
     """What a yes to a comparison says, so that statements can be read as answers."""
 
-    # words for the one the question is about, and for the one compared with: "first", "second"
+    # Words for the one the question is about, and for the one compared with: "first", "second"
     subject: tuple[str, ...]
     other: tuple[str, ...]
-    # phrases that, said of the subject, mean yes and no: "more educated", "less educated"
+    # Phrases that, said of the subject, mean yes and no: "more educated", "less educated"
     holds: tuple[str, ...]
     fails: tuple[str, ...]
 

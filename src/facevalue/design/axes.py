@@ -69,7 +69,7 @@ class Factor:
 
     name: str
     levels: tuple[str, ...]
-    # further columns: one value per level
+    # Further columns: one value per level
     attributes: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -131,7 +131,7 @@ class Pairs:
 
     factor: Factor
     ordered: bool = False  # whether (a, b) and (b, a) are two pairs
-    # pairs of levels to leave out, either way round; pairs of levels that the factor doesn't have are ignored
+    # Pairs of levels to leave out, either way round; pairs of levels that the factor doesn't have are ignored
     without: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -74,7 +74,7 @@ class Reading:
     """A reply made plain."""
 
     kind: Kind
-    # in plain text: the encoded parts decoded, the rest as it was. A parser reads this, and tells refusals from
+    # In plain text: the encoded parts decoded, the rest as it was. A parser reads this, and tells refusals from
     # answers.
     text: str
 

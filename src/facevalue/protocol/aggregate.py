@@ -21,10 +21,10 @@ _REASONS = {reason: code + 1 for code, reason in enumerate(NA)}
 class Aggregate:
     """One model's answers as one score."""
 
-    # shape (stimuli, items, prompts): the score of the valid answers (for two poles the weight of the favourable one,
+    # Shape (stimuli, items, prompts): the score of the valid answers (for two poles the weight of the favourable one,
     # in [0, 1]); NaN where there are none. Prompts are orderings x repeats, orderings outermost.
     weights: Values
-    # same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer where
+    # Same shape: expected number of valid answers, 0 or 1 for a sampled reply, the probability of a valid answer where
     # probabilities were read; NaN where nothing was asked
     mass: Values
     reasons: npt.NDArray[np.uint8]  # same shape: 0 valid, `NOT_ASKED`, else why there is no answer (see `reason_code`)

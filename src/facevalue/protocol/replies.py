@@ -36,7 +36,7 @@ class Score:
     name: str  # column of the answers, and part of the measures' names where there are several
     title: str
     unit: str
-    # smallest and largest possible value; infinite where there is none
+    # Smallest and largest possible value; infinite where there is none
     low: float = -inf
     high: float = inf
 
@@ -82,7 +82,7 @@ class Options:
     score: Score
     order: str = ONE
     letters: bool = False  # whether options are labelled (a), (b) ...
-    # how replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating")
+    # How replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating")
     parser: str = "choice"
     told: Mapping[str, str] = field(default_factory=dict)
 

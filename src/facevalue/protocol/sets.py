@@ -23,7 +23,7 @@ class Sets:
     unit: str  # what was sampled, one of `clusters.UNITS`
     cue: tuple[str, ...] = ()  # columns that say what was changed; none where stimuli have no base
     base_level: str | None = None  # level of the first of these that the base has; None where it has none
-    # levels of the cue columns of a second base, with which some cues are compared; None where there is none
+    # Levels of the cue columns of a second base, with which some cues are compared; None where there is none
     control_cue: tuple[str, ...] | None = None
     controlled: tuple[str, ...] = ()  # levels of the first cue column that are compared with the second base
 

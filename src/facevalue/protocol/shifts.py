@@ -26,7 +26,7 @@ class Shifts:
 
     sets: Sets
     phi: Array  # shape (stimuli, items)
-    # largest possible shift of a score; None where there is no such
+    # Largest possible shift of a score; None where there is no such
     largest: float | None = field(default=1.0, kw_only=True)
 
     @cached_property
