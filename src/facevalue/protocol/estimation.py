@@ -14,13 +14,12 @@ from facevalue.measures.missing_data_bounds import Bounds, Replies, phi_bounds, 
 from facevalue.measures.slicing import Slicing
 from facevalue.protocol.aggregate import Aggregate
 from facevalue.protocol.definitions import measure_name
-from facevalue.protocol.instrument import group_codes
+from facevalue.protocol.instrument import by_group
 from facevalue.protocol.replies import Score
 from facevalue.protocol.shifts import SEED, Shifts
 from facevalue.protocol.spreads import add_spreads
 from facevalue.protocol.takes import (
     CONTRAST,
-    DIMENSION,
     GAP,
     MEAN,
     OTHERS,
@@ -160,19 +159,11 @@ class Estimator:
         at = self.parts.shown(take)
         own = self._cells(self.values.phi[at], at, Slicing.whole(at.size), self.parts.columns(self.parts.asked))
         scores = cluster_bootstrap.ratio(own.sums, own.counts)
-        codes, levels = group_codes(self.parts, take.of)
-        found = group_spread.spreads(scores, codes, len(levels), SEED)
-        items = scores.shape[1]
-        each = self.parts.columns(self.parts.asked)
-        units = np.arange(len(codes))
-        cells = shift.cells(scores, units, Slicing(codes, {take.of: levels}), each, len(codes))
-        single = bool(take.by)
-        which = slice(0, items) if single else slice(items, None)
-        n = np.isfinite(scores[codes >= 0]).sum(axis=0)
-        labels = {DIMENSION: [take.of] * (items if single else 1), **(each.labels if single else {})}
-        statistic = group_spread.variation_strength(len(levels), items, mean=not single)
-        total = n if single else np.array([n.sum()])
-        add_spreads(table, measure, labels, cells, found, which, statistic, total, family=take.named())
+        groups, each = by_group(self.parts, take.of), self.parts.columns(self.parts.asked)
+        found = group_spread.spreads(scores, groups.codes, len(groups), SEED)
+        add_spreads(
+            table, measure, take.of, scores, groups, each, found, mean=not take.by, family=take.named()
+        )  # fmt: skip
 
 
 def _difference(sides: Sequence[tuple[Array, Array]], span: float | None) -> Estimates:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap, group_spread, shift
 from facevalue.measures.base import Measure
@@ -16,7 +15,7 @@ from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import add_spreads
-from facevalue.protocol.takes import DIMENSION, Breakdown
+from facevalue.protocol.takes import Breakdown
 
 
 def judge_instrument(
@@ -52,8 +51,7 @@ def judge_instrument(
             rows, columns = parts.rows(whole, cut), parts.columns(cut)
             cells = shift.cells(rate, parts.sets.identity, rows, columns, len(parts.sets.identities))
             add_levels(table, measures[name], cells)
-    coded = {dimension: group_codes(parts, dimension) for dimension in parts.sets.dimensions}
-    slicings = {dimension: Slicing(codes, {dimension: levels}) for dimension, (codes, levels) in coded.items()}
+    slicings = {dimension: by_group(parts, dimension) for dimension in parts.sets.dimensions}
     add_missing(table, parts.sets, measures[NA_SPREAD], rates[NA_RATE], slicings, family="missing answers")
 
 
@@ -84,17 +82,13 @@ def add_missing(
     per_unit = cluster_bootstrap.ratio(own.sums, own.counts)
     n = np.array([own.counts.sum()], dtype=np.int64)
     for dimension, part in groups.items():
-        statistic = group_spread.variation_strength(len(part), 1, mean=False)
         found = group_spread.spreads(per_unit, part.codes, len(part), SEED)
-        cells = shift.cells(per_unit, np.arange(len(per_unit)), part, Slicing.whole(1), len(per_unit))
-        add_spreads(
-            table, measure, {DIMENSION: [dimension]}, cells, found, slice(0, 1), statistic, n, family=family
-        )  # fmt: skip
+        add_spreads(table, measure, dimension, per_unit, part, Slicing.whole(1), found, mean=False, family=family, n=n)
 
 
-def group_codes(parts: Breakdown, dimension: str) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Group of each unit, -1 for none, and the groups' names."""
+def by_group(parts: Breakdown, dimension: str) -> Slicing:
+    """Units by their group."""
     levels = parts.levels(dimension)
     place = {name: number for number, name in enumerate(levels)}
     codes = [-1 if name is None else place[name] for name in parts.sets.level(dimension)]
-    return np.array(codes, dtype=np.int64), levels
+    return Slicing(np.array(codes, dtype=np.int64), {dimension: levels})

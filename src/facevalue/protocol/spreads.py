@@ -3,13 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap, group_spread
+from facevalue.measures import cluster_bootstrap, group_spread, shift
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Statistic
+from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.shift import Cells
-from facevalue.measures.slicing import Labels
+from facevalue.measures.slicing import Slicing
+from facevalue.protocol.takes import DIMENSION
 
 DEALT = "true spreads that dealt labels could have made into this one"
 
@@ -17,23 +17,31 @@ DEALT = "true spreads that dealt labels could have made into this one"
 def add_spreads(
     table: EstimateTable,
     measure: Measure,
-    labels: Labels,
-    cells: Cells,
+    dimension: str,
+    scores: Array,
+    groups: Slicing,
+    items: Slicing,
     found: group_spread.Spreads,
-    which: slice,
-    statistic: Statistic,
-    n: npt.NDArray[np.int64],
     *,
+    mean: bool,
     family: str,
+    n: npt.NDArray[np.int64] | None = None,
     published: Array | None = None,
 ) -> None:
-    """Add some of the spreads between groups, with the published test beside their own."""
+    """Add the spread between groups in each item, or its mean; scores are of shape (units, items)."""
+    size = scores.shape[1]
+    which = slice(size, None) if mean else slice(0, size)
+    if n is None:
+        n = np.isfinite(scores[groups.codes >= 0]).sum(axis=0)
+        n = np.array([n.sum()]) if mean else n
+    cells = shift.cells(scores, np.arange(len(scores)), groups, items, len(scores))
+    statistic = group_spread.variation_strength(len(groups), size, mean=mean)
     se = cluster_bootstrap.jackknife(cells.sums, cells.counts, statistic)[3]
     clusters = np.full(n.size, int((cells.counts.sum(axis=1) > 0).sum()))
     method = np.full(n.size, DEALT, dtype=object)
-    floor = found.floor.at(which)
     estimates = Estimates(found.value[which], found.low[which], found.high[which], n, clusters, method, se)
     table.add(
-        measure, labels, estimates, p_least=found.least[which], family=family, floor=floor,
+        measure, {DIMENSION: [dimension] * n.size, **({} if mean else items.labels)}, estimates,
+        p_least=found.least[which], family=family, floor=found.floor.at(which),
         p_paper=published, q_paper=None if published is None else adjust(published, "bh"),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from facevalue.measures import cluster_bootstrap, comparison, group_spread, shif
 from facevalue.measures.adjustment import adjust
 from facevalue.measures.cluster_bootstrap import Array, Estimates
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.slicing import Labels, Slicing
+from facevalue.measures.slicing import Slicing
 from facevalue.measures.table_entries import values
 from facevalue.protocol.shifts import SEED, add_levels
 from facevalue.protocol.spreads import DEALT, add_spreads
@@ -39,24 +39,16 @@ def judge_faces(table: EstimateTable, s: Shifts) -> None:
     for dimension in s.faces.dimensions:
         groups = s.faces.by_base(dimension)
         codes = groups.codes
-        cells = shift.cells(s.base, who, groups, s.by_scenario, identities)
-        add_levels(table, m.PHI, cells)
-        labels: Labels = {"dimension": [dimension] * len(s.scenarios), **s.by_scenario.labels}
+        add_levels(table, m.PHI, shift.cells(s.base, who, groups, s.by_scenario, identities))
         published = group_spread.group_tests(s.base, codes, len(groups))
         q = adjust(published, "bh")
         found = group_spread.spreads(s.base, codes, len(groups), SEED)
-        each, average = (
-            group_spread.variation_strength(len(groups), len(s.scenarios), mean=whole) for whole in (False, True)
-        )
-        single, last = slice(0, len(s.scenarios)), slice(len(s.scenarios), None)
-        n = np.isfinite(s.base[codes >= 0]).sum(axis=0)
         add_spreads(
-            table, m.VS_SCENARIO, labels, cells, found, single, each, n, published=published,
+            table, m.VS_SCENARIO, dimension, s.base, groups, s.by_scenario, found, mean=False, published=published,
             family=f"scenarios, {dimension} (Table 11)",
         )  # fmt: skip
-        whose = {"dimension": [dimension]}
         add_spreads(
-            table, m.VS, whose, cells, found, last, average, np.array([n.sum()]), family=f"dimensions, {m.VS.name}"
+            table, m.VS, dimension, s.base, groups, s.by_scenario, found, mean=True, family=f"dimensions, {m.VS.name}"
         )
         _corrected_strength(table, s.base, codes, len(groups), dimension, found)
         _significant(table, dimension, q, int((codes >= 0).sum()))
