@@ -101,7 +101,7 @@ def test_a_model_that_refuses_everything_has_no_value_but_refusals() -> None:
 
 
 def test_a_group_alone_is_compared_with_nothing() -> None:
-    study = build(**SMALL, task=["mcq", "description"], gender=["female"])
+    study = build(descriptions=3, task=["mcq", "description"], gender=["female"])
     alone = estimates(study, answered(study))
     for measure in ("choice_divergence", "positive_sentiment_difference", "marked_word"):
         own = rows(alone, measure, dimension="gender")
