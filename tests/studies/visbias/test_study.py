@@ -217,7 +217,7 @@ def test_a_sample_smaller_than_a_unit_is_refused() -> None:
         ({"group": ["height"]}, UnknownNameError, "gender"),
         ({"categories": "papers"}, UnknownNameError, "paper"),
         ({"pairs": 0}, DataError, "whole number"),
-        ({"temperature": -1.0}, DataError, "0 .greedy. or more"),
+        ({"temperature": -1.0}, DataError, "between 0 .greedy. and 2"),
         ({"folder": "x", "manifest": "y.csv"}, DataError, "--manifest has no effect beside --folder"),
         ({"stereotype_words": "nowhere.json"}, DataError, "There is no file"),
         ({"task": ["yesno"], "question": ["religion"]}, DataError, "Nothing is left to ask"),
