@@ -8,9 +8,8 @@ import click
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.runs.failures import failures_of
-from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun, Tally
-from facevalue.store.files import ESTIMATES, check_table
+from facevalue.store.files import check_table
 from facevalue.terminal import say, terminal
 
 _FOLDER = click.Path(path_type=Path)
@@ -45,10 +44,9 @@ def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin:
     if to is not None:
         check_table(to)
     from facevalue.runs.estimates_file import write_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+    from facevalue.runs.kept_estimates import taken  # noqa: PLC0415
 
-    estimates, tallies = estimate(opened, _margins(margin))
-    if len(opened) == 1:
-        write_estimates(estimates, opened[0].folder / ESTIMATES)
+    estimates, tallies = taken(opened, _margins(margin), again=True)
     if to is not None:
         write_estimates(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure

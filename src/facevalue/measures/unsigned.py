@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Floor, only_values
 from facevalue.measures.power import POWER
 
 METHOD = "noncentral chi-squared from the noise floor"
@@ -82,6 +82,9 @@ def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
     ([0.0, 17.5], [8.5, 66.2])
     """
     values = np.asarray(value, dtype=np.float64)
+    ends = np.full((2, *values.shape), np.nan)
+    if only_values():
+        return ends[0], ends[1]
     law = noise(floor.mean, floor.high)
     known = np.isfinite(values) & np.isfinite(law.df)
     scale, df = law.scale[known], law.df[known]
@@ -89,7 +92,6 @@ def interval(value: Array, floor: Floor) -> tuple[Array, Array]:
     shown = floor.p[known] < 1 - LEVEL
     start = np.zeros(seen.shape)
     start[shown] = np.clip(_end(seen[shown], df[shown], upper=False), _ABOVE_ZERO * seen[shown], seen[shown])
-    ends = np.full((2, *values.shape), np.nan)
     ends[0][known] = start * scale
     ends[1][known] = np.maximum(_end(seen, df, upper=True), seen) * scale
     return ends[0], ends[1]

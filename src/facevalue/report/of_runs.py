@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 from facevalue.report.collect import gather
 from facevalue.report.html import write, write_json
-from facevalue.runs.estimates_file import write_estimates
-from facevalue.runs.joined import estimate
+from facevalue.runs.kept_estimates import taken
 from facevalue.runs.ratings import with_ratings
 from facevalue.runs.stored import StoredRun, Tally
-from facevalue.store.files import ESTIMATES
 
 
 class Written(NamedTuple):
@@ -31,7 +29,7 @@ class Written(NamedTuple):
 def report(
     runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
 ) -> Written:
-    """Measure, gather and write; the estimates of a single run are kept in its folder.
+    """Take the estimates, or read those that the folder of a single run keeps; gather what is shown, and write it.
 
     Parameters
     ----------
@@ -44,9 +42,7 @@ def report(
     data:
         A JSON file for the same page; none if not given.
     """
-    estimates, tallies = estimate(runs, margins)
-    if len(runs) == 1:
-        write_estimates(estimates, runs[0].folder / ESTIMATES)
+    estimates, tallies = taken(runs, margins)
     shown, said = with_ratings(estimates, runs)
     made = gather(runs, shown, tallies)
     write(out, made)

@@ -1,7 +1,7 @@
 """Estimates file of a run folder."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -22,18 +22,18 @@ _KEY = "facevalue.estimates"
 _ALWAYS = ("study", "measure", "model", "value")
 
 
-def parquet(estimates: pl.DataFrame) -> bytes:
-    """The file's bytes."""
+def parquet(estimates: pl.DataFrame, told: Mapping[str, str] | None = None) -> bytes:
+    """The file's bytes, with what is told of them beside the version."""
     buffer = io.BytesIO()
-    estimates.write_parquet(buffer, metadata={_KEY: str(VERSION)})
+    estimates.write_parquet(buffer, metadata={_KEY: str(VERSION), **(told or {})})
     return buffer.getvalue()
 
 
-def write_estimates(estimates: pl.DataFrame, path: Path) -> None:
+def write_estimates(estimates: pl.DataFrame, path: Path, told: Mapping[str, str] | None = None) -> None:
     """Write a .parquet or .csv file that is whole or absent."""
     check_table(path)
     if path.suffix == ".parquet":
-        write_whole(path, parquet(estimates))
+        write_whole(path, parquet(estimates, told))
         return
     buffer = io.BytesIO()
     write_csv(estimates, buffer)

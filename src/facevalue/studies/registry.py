@@ -15,6 +15,8 @@ from facevalue.types import OptionValue
 
 STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL)}
 """Every published protocol that can be run."""
+PUBLISHED = frozenset(STUDIES)
+"""Those that come with FaceValue; others may join `STUDIES`."""
 
 
 def names() -> list[str]:

@@ -1,0 +1,102 @@
+"""Estimates that a run's folder keeps, with the digest of all that they were taken of: they need not be taken again."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.parquet import read_metadata
+from facevalue.runs.estimates_file import read_estimates, write_estimates
+from facevalue.runs.joined import estimate
+from facevalue.runs.judged import FOLDER as JUDGED
+from facevalue.runs.stored import StoredRun, Tally
+from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI
+from facevalue.store.manifest import STUDY_TEXT, versions
+from facevalue.studies.registry import PUBLISHED
+
+_OF, _TALLY = "facevalue.of", "facevalue.tally"
+_PACKAGE = Path(__file__).parents[1]
+
+
+def taken(
+    runs: Sequence[StoredRun], margins: Mapping[str, float] | None = None, *, again: bool = False
+) -> tuple[pl.DataFrame, Mapping[str, Tally]]:
+    """Estimates of runs, as `estimate` takes them; those of a single run are kept in its folder.
+
+    Parameters
+    ----------
+    runs, margins:
+        As for `estimate`.
+    again:
+        Whether to take them in any case. Else those of a single run are read, if they are of these very files, margins
+        and version of FaceValue.
+    """
+    if len(runs) > 1:
+        return estimate(runs, margins)
+    (run,) = runs
+    of = _digest(run, margins or {})
+    found = None if again or not of else _read(run, of)
+    if found is not None:
+        return found
+    estimates, tallies = estimate(runs, margins)
+    tally = tallies[str(run.folder)]
+    told = {_OF: of, _TALLY: json.dumps({"asked": tally.asked, "na": tally.na})} if of else {}
+    write_estimates(estimates, run.folder / ESTIMATES, told)
+    return estimates, tallies
+
+
+def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, Tally]] | None:
+    path = run.folder / ESTIMATES
+    try:
+        told = read_metadata(path)
+        if told.get(_OF) != of:
+            return None
+        counted = json.loads(told[_TALLY])
+        tally = Tally(int(counted["asked"]), {str(why): int(n) for why, n in counted["na"].items()})
+        return read_estimates(path, run.study), {str(run.folder): tally}
+    except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):
+        return None  # whatever is wrong with the file, the answers are there
+
+
+def _digest(run: StoredRun, margins: Mapping[str, float]) -> str:
+    """Of everything that estimates come from; empty for a study whose code is not ours, as it may have changed."""
+    if run.given is not None or (run.facts.study not in PUBLISHED and STUDY_TEXT not in run.facts.options):
+        return ""
+    out = hashlib.sha256(json.dumps([_code(), versions(), sorted(margins.items()), _named(run)]).encode())
+    for path in _files(run.folder):
+        out.update(f"{path.relative_to(run.folder)}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            out.update(hashlib.file_digest(file, "sha256").digest())
+    return out.hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    yield from (path for name in (MANIFEST, STIMULI, PREREGISTRATION) if (path := folder / name).is_file())
+    for name in (RESPONSES_FOLDER, JUDGED):
+        yield from sorted(path for path in (folder / name).rglob("*") if path.is_file())
+
+
+def _named(run: StoredRun) -> list[tuple[str, int, int]]:
+    """Files of the user's, such as lists of words, that the study's options name: their size, and when they changed."""
+    out = []
+    for value in run.facts.options.values():
+        try:
+            known = Path(value).stat() if isinstance(value, str) and value else None
+        except (OSError, ValueError):
+            continue
+        if known is not None:
+            out.append((str(value), known.st_size, known.st_mtime_ns))
+    return out
+
+
+@cache
+def _code() -> str:
+    """Digest of this package: a version may still change."""
+    out = hashlib.sha256()
+    for path in sorted(path for path in _PACKAGE.rglob("*") if path.suffix in (".py", ".toml", ".json", ".txt")):
+        out.update(path.read_bytes())
+    return out.hexdigest()

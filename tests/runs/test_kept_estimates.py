@@ -1,0 +1,102 @@
+"""Estimates that a run's folder keeps are read again as long as nothing that they come from has changed."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import facevalue as fv
+from facevalue.runs import kept_estimates
+from facevalue.runs.stored import StoredRun
+from facevalue.store.files import ESTIMATES
+
+SMALL: dict[str, Any] = {"faces": "1M,1F", "attributes": "eyewear", "scenarios": "wealthy"}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a published study that keeps its estimates."""
+    folder = tmp_path_factory.mktemp("kept") / "run"
+    fv.run(fv.study("stylisticbias", **SMALL), "sim/default", folder, progress=False)
+    kept_estimates.taken([StoredRun.open(folder)])
+    return folder
+
+
+@pytest.fixture
+def run(kept: Path, tmp_path: Path) -> StoredRun:
+    return StoredRun.open(shutil.copytree(kept, tmp_path / "run"))
+
+
+@pytest.fixture
+def estimated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Has an entry for each time that estimates were taken from answers."""
+    times: list[int] = []
+    real = kept_estimates.estimate
+
+    def estimate(*given: Any) -> Any:
+        times.append(1)
+        return real(*given)
+
+    monkeypatch.setattr(kept_estimates, "estimate", estimate)
+    return times
+
+
+def test_kept_estimates_are_read_again_and_equal_those_taken_anew_to_the_last_bit(
+    run: StoredRun, estimated: list[int]
+) -> None:
+    read, counted = kept_estimates.taken([run])
+    assert not estimated
+    taken, tallies = kept_estimates.taken([run], again=True)
+    assert len(estimated) == 1
+    assert_frame_equal(read, taken, check_exact=True)
+    assert counted == tallies
+
+
+def test_estimates_are_taken_anew_with_other_margins(run: StoredRun, estimated: list[int]) -> None:
+    kept_estimates.taken([run], {"sbs": 0.5})
+    kept_estimates.taken([run])
+    assert len(estimated) == 2
+
+
+def test_estimates_are_taken_anew_from_other_answers(run: StoredRun, estimated: list[int]) -> None:
+    shards = run.folder / "responses"
+    (next(iter(shards.glob("part-*")))).rename(shards / "of-another-run.parquet")
+    with pytest.raises(fv.errors.RunError):
+        kept_estimates.taken([run])
+    assert estimated
+
+
+def test_estimates_are_taken_anew_by_another_version(
+    run: StoredRun, estimated: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_estimates, "_code", lambda: "changed")
+    kept_estimates.taken([run])
+    assert estimated
+
+
+@pytest.mark.parametrize("damage", ["cut", "edited", "none"])
+def test_a_file_of_estimates_that_is_not_what_was_kept_is_not_believed(
+    run: StoredRun, estimated: list[int], damage: str
+) -> None:
+    path = run.folder / ESTIMATES
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-200])
+    elif damage == "edited":
+        pl.read_parquet(path).with_columns(value=pl.lit(0.0)).write_parquet(path)
+    else:
+        path.unlink()
+    estimates, _ = kept_estimates.taken([run])
+    assert estimated
+    assert estimates["value"].n_unique() > 1
+
+
+def test_estimates_of_a_protocol_in_python_are_taken_anew_as_its_code_may_have_changed(
+    run: StoredRun, estimated: list[int]
+) -> None:
+    own = StoredRun.open(run.folder, protocol=run.protocol)
+    kept_estimates.taken([own])
+    kept_estimates.taken([own])
+    assert len(estimated) == 2
