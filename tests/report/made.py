@@ -12,9 +12,9 @@ from PIL import Image
 from facevalue.measures.estimates import schema
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
+from facevalue.report.answer import answered
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
-from facevalue.report.findings import headline
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline
 from facevalue.report.sections import page_of
@@ -197,7 +197,7 @@ def answer(study: str, frame: pl.DataFrame, models: Sequence[str] = ()) -> Headl
     """What a study's page says of estimates, in one sentence."""
     page = page_of(study)
     index = EstimateIndex(frame, models, reading(page))
-    return headline(page, View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions))
+    return answered(page, View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions))
 
 
 def picture(size: int = 512) -> bytes:

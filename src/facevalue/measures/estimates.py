@@ -1,6 +1,7 @@
 """Table of estimates: no value without n, interval and method, nor without the labels that identify it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,9 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.adjustment import within
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor
+from facevalue.measures.interval_method import BOOTSTRAP, T
 from facevalue.measures.missing_data_bounds import Bounds
+from facevalue.measures.unseen import ALIKE, EQUAL, alike
 
 TYPED = ("intervention", "other_model", "word", "score")
 """Labels of every table: what was done to the requests (null: nothing), the model that `model` is compared with, a word
@@ -182,6 +185,7 @@ class EstimateTable:
             if name not in known:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, known)
         columns: dict[str, object] = {name: list(values) for name, values in labels.items()}
+        estimates = _with_width(measure, estimates)
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
         columns |= {"value": estimates.value, "low": low, "high": high}
@@ -227,6 +231,21 @@ class EstimateTable:
         code = pl.when(judged).then(pl.struct("model", "measure", "family").rank("dense").cast(pl.Int64))
         q = within(out["p"].to_numpy(), out.select(code.fill_null(0))["model"].to_numpy() - 1)
         return out.with_columns(pl.col("q").fill_null(pl.Series(q).fill_nan(None)))
+
+
+def _with_width(measure: Measure, estimates: Estimates) -> Estimates:
+    """The same; means and shares to which all clusters give one value get the interval of `unseen.alike`."""
+    if measure.comparison or not np.isfinite(measure.limits).all():
+        return estimates
+    rounding = EQUAL * np.fmax(np.abs(estimates.value), 1.0)
+    flat = (estimates.high - estimates.low <= rounding) & np.isin(estimates.method.astype(str), (T, BOOTSTRAP))
+    flat &= estimates.clusters > 1
+    if not flat.any():
+        return estimates
+    low, high, method = estimates.low.copy(), estimates.high.copy(), estimates.method.copy()
+    low[flat], high[flat] = alike(estimates.value[flat], estimates.clusters[flat], measure.limits, LEVEL)
+    method[flat] = ALIKE
+    return replace(estimates, low=low, high=high, method=method)
 
 
 def _methods(estimates: Estimates) -> list[str]:

@@ -7,6 +7,8 @@ from scipy import special
 Array = npt.NDArray[np.float64]
 
 UNSEEN = "t over cluster means, most of them equal: widened by what clusters that were not seen could do"
+ALIKE = "Clopper-Pearson over clusters, all of them equal"
+"""How the interval of a mean or share is made to which all clusters give the same value."""
 EQUAL = 1e-9
 """Cluster means that differ by less, relative to their size or to one unit, are equal."""
 
@@ -61,3 +63,41 @@ def widened(
         out = (1 - share) * (np.abs(value) - spread) > share * largest
         least, most = np.where(out, least, middle), np.where(out, middle, most)
     return low, high, np.where(np.abs(value) > 0, np.exp(most), 1.0)
+
+
+def alike(
+    value: Array, clusters: npt.NDArray[np.int64], limits: tuple[float, float], level: float
+) -> tuple[Array, Array]:
+    """Interval of a mean or share to which all clusters that were seen give one and the same value.
+
+    Ten faces that are all refused don't show that every face would be: a bootstrap, and t, have an interval without
+    width there.
+
+    Parameters
+    ----------
+    value:
+        What all clusters have.
+    clusters:
+        How many, at least one.
+    limits:
+        Smallest and largest possible value of a cluster.
+    level:
+        Of the interval.
+
+    Returns
+    -------
+    low, high.
+
+    Equation
+    --------
+    low = v - u (v - min), high = v + u (max - v), u = 1 - (a/2)^(1/G): of G clusters none is of a kind that has the
+    share u with probability a/2. For a share of 0 or 1 this is the interval of Clopper and Pearson (1934).
+
+    Examples
+    --------
+    >>> low, high = alike(np.array([1.0, 0.5]), np.array([10, 10]), (0.0, 1.0), 0.95)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.692, 0.346], [1.0, 0.654])
+    """
+    share = -np.expm1(np.log((1 - level) / 2) / clusters)
+    return value - share * (value - limits[0]), value + share * (limits[1] - value)

@@ -47,14 +47,14 @@ def noise(mean: npt.ArrayLike, high: npt.ArrayLike) -> Noise:
     """
     m, h = (np.asarray(x, dtype=np.float64) for x in (mean, high))
     known = (m > 0) & (h > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        wanted = np.where(known, h / m, np.nan)
-    low, top = np.full(m.shape, np.log(_FEW)), np.full(m.shape, np.log(_MANY))
+    wanted = h[known] / m[known]
+    low, top = np.full(wanted.shape, np.log(_FEW)), np.full(wanted.shape, np.log(_MANY))
     for _ in range(_STEPS):
         middle = (low + top) / 2
         wide = special.chdtri(np.exp(middle), 1 - _FLOOR) / np.exp(middle) > wanted  # falls with the degrees of freedom
         low, top = np.where(wide, middle, low), np.where(wide, top, middle)
-    df = np.where(known, np.exp((low + top) / 2), np.nan)
+    df = np.full(m.shape, np.nan)
+    df[known] = np.exp((low + top) / 2)
     return Noise(np.where(known, h, np.nan) / special.chdtri(df, 1 - _FLOOR), df)
 
 

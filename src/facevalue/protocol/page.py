@@ -208,6 +208,8 @@ class Page:
     ----------
     lead:
         What the headline is about: the first that was asked, or all of them together.
+    asked:
+        What was asked, in a sentence or two for people who know nothing of the study; may come from a look.
     together:
         Whether all of them are told.
     control:
@@ -246,6 +248,7 @@ class Page:
     """
 
     lead: tuple[Findings | Described, ...] = ()
+    asked: str | Callable[[Look], str] = ""
     together: bool = False
     control: Findings | None = None
     sections: tuple[Section, ...] = ()

@@ -5,8 +5,9 @@ from dataclasses import dataclass, fields, is_dataclass
 
 from facevalue.protocol.blocks import Grid
 from facevalue.protocol.lookup import EstimateIndex, Reading
-from facevalue.protocol.page import Findings, Page
-from facevalue.report.blocks.content import SectionContent
+from facevalue.protocol.page import Findings, Page, selections
+from facevalue.report.answer import answered, shown, unanswered
+from facevalue.report.blocks.content import Content, SectionContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
 from facevalue.report.cards import cards
@@ -15,8 +16,7 @@ from facevalue.report.checks import Card, self_check
 from facevalue.report.data import ReportData
 from facevalue.report.default import sections_of
 from facevalue.report.drift import drift_card
-from facevalue.report.findings import headline
-from facevalue.report.formatting import Titles
+from facevalue.report.formatting import NOT_MEASURABLE, Titles
 from facevalue.report.headline import Headline
 from facevalue.report.judged import HowJudged, how_judged
 from facevalue.report.sections import page_of
@@ -32,13 +32,15 @@ class Built:
         What was declared.
     view:
         The estimates, and how they are written.
-    answer, cards, judged, sections, changed:
-        Headline, reasons to trust or doubt, how numbers were judged, the study's sections, what interventions changed.
+    answer, strongest, cards, judged, sections, changed:
+        Headline, strongest findings, reasons to trust or doubt, how numbers were judged, the study's sections, what
+        interventions changed.
     """
 
     page: Page
     view: View
     answer: Headline
+    strongest: list[Content]
     cards: list[Card]
     judged: HowJudged | None
     sections: list[SectionContent]
@@ -52,13 +54,21 @@ def built(data: ReportData) -> Built:
     titles = Titles(page.titles, data.titles)
     view = View(numbers, titles, data.study.measures, conditions=page.conditions)
     view = View(numbers, titles, data.study.measures, sizes=_sizes(page, view), conditions=page.conditions)
+    none = unanswered(data.runs)
+    checks = [*cards(page, data, view), *drift_card(numbers, data.runs), *self_check(data.runs)]
+    sections = sections_of(page, view)
+    if none:  # all else would say "not measurable" of everything
+        checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]
+        rates = {name for rate in page.rates for name in rate.of.measures}
+        sections = tuple(one for one in sections if any(rates & {*of.measures} for of in selections(one)))
     return Built(
         page,
         view,
-        headline(page, view),
-        [*cards(page, data, view), *drift_card(numbers, data.runs), *self_check(data.runs)],
-        how_judged(data, numbers),
-        [Builder.of(view, data.examples).section(section) for section in sections_of(page, view)],
+        none or answered(page, view),
+        [] if none else shown(page, view),
+        checks,
+        None if none else how_judged(data, numbers),
+        [Builder.of(view, data.examples).section(section) for section in sections],
         changed(numbers, titles, data.study.measures),
     )
 

@@ -94,9 +94,9 @@ def kind_card(kind: Kind, own: Mapping[str, str] | None = None) -> Card:
 
 def planted(runs: Sequence[RunFacts], kind: Kind) -> list[Card]:
     """For models whose bias was planted: that they stand for no other model."""
-    names = list(dict.fromkeys(run.asked_model or run.model for run in runs))
-    reference = [name for name in names if name.split("/")[0] == "reference"]
-    simulated = [name for name in names if name.startswith("sim/")]
+    kinds = {run.model: (run.asked_model or run.model).split("/")[0] for run in runs}
+    reference = [name for name, kind in kinds.items() if kind == "reference"]
+    simulated = [name for name, kind in kinds.items() if kind == "sim"]
     out = []
     if reference and kind is not Kind.ILLUSTRATED:
         note = (

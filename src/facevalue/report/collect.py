@@ -1,13 +1,14 @@
 """Collection of what a report shows from run folders: facts, estimates, examples behind the strongest findings."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import polars as pl
 
 from facevalue import __version__
 from facevalue.protocol.study import Study
-from facevalue.report.data import DataStatement, ReportData, RunFacts, SelfCheck, StudyFacts
+from facevalue.report.data import DataStatement, Gallery, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.formatting import Titles
 from facevalue.report.sections import page_of
 from facevalue.report.stored import examples
@@ -40,6 +41,8 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
     """
     study = study_of(runs)
     page = page_of(study)
+    names = short_names([run.model for run in runs])
+    known = examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
     return ReportData(
         study=StudyFacts(
             study.name,
@@ -51,29 +54,50 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
             runs[0].measures,
             tuple((left.what, left.why) for left in study.left_out),
         ),
-        runs=tuple(_facts(run, tallies[str(run.folder)]) for run in runs),
-        estimates=estimates,
+        runs=tuple(_facts(run, tallies[str(run.folder)], names[run.model]) for run in runs),
+        estimates=estimates.with_columns(
+            pl.col(name).replace(names) for name in ("model", "other_model") if name in estimates.columns
+        ),
         generated=datetime.now(UTC),
         kind=study.source.kind,
         statement=_statement(study),
         prompts=questions(page.questions, study, Titles(page.titles, study.titles)),
-        examples=tuple(
-            examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
-        ),
+        examples=tuple(e if isinstance(e, Gallery) else replace(e, model=names[e.model]) for e in known),
         titles=study.titles,
         facevalue_version=__version__,
         page=page,
     )
 
 
-def _facts(run: StoredRun, tally: Tally) -> RunFacts:
+def short_names(models: Sequence[str]) -> dict[str, str]:
+    """What pages call models: names without the address of a server or the folders of a file, as long as they differ.
+
+    >>> short_names(["http://10.0.0.7:8000/v1#org/gemma", "replay/runs/old/table.parquet", "sim/default"])
+    {'http://10.0.0.7:8000/v1#org/gemma': 'gemma', 'replay/runs/old/table.parquet': 'table (replayed)', \
+'sim/default': 'sim/default'}
+    """
+    short = {model: _short(model) for model in models}
+    return {model: name if list(short.values()).count(name) == 1 else model for model, name in short.items()}
+
+
+def _short(model: str) -> str:
+    kind, _, rest = model.partition("/")
+    last = rest.rstrip("/").rpartition("/")[2]
+    if kind in ("http:", "https:"):
+        return rest.rpartition("#")[2].rpartition("/")[2] or model
+    if kind == "replay" and last:
+        return f"{last.removesuffix('.parquet').removesuffix('.csv').removesuffix('.table')} (replayed)"
+    return last if kind in ("hf", "openai", "vllm") and last else model
+
+
+def _facts(run: StoredRun, tally: Tally, name: str) -> RunFacts:
     facts, counts = run.facts, run.facts.counts
     declared = run.declared()
     return RunFacts(
-        model=run.model,
+        model=name,
         asked_model=facts.model,
         folder=run.folder.name,
-        settings={**({"model": facts.model} if facts.name else {}), **facts.model_settings},
+        settings=dict(facts.model_settings),
         sampling=facts.sampling,
         seeds=facts.seeds,
         exact=facts.exact,

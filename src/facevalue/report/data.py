@@ -70,9 +70,9 @@ class RunFacts:
     Attributes
     ----------
     model:
-        Name as in the estimates' column `model`: the run's own, if it has one.
+        Name as in the estimates' column `model`: the run's own, if it has one, else a short one.
     asked_model:
-        The model's name, where the run has one of its own; empty if `model` is it.
+        How the model was named to be asked, with its address; empty if `model` is it.
     folder:
         Name of the run's folder, no path.
     settings:

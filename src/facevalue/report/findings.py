@@ -7,15 +7,18 @@ import polars as pl
 
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.protocol.look import Of
-from facevalue.protocol.lookup import POOLED, Estimate
+from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View, beyond
 from facevalue.report.formatting import NOT_MEASURABLE, number, when_declared
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 
-_UNITS = {"nat/1000": " thousandths of a nat", "nat": " nats", "log odds": " in log odds", "pp": "", "%": ""}
-_PROOF = "That is no proof of fairness"
+_UNITS = {
+    **{"nat/1000": " thousandths of a nat", "nat": " nats", "log odds": " in log odds", "pp": "", "%": ""},
+    **{unit: f" {unit}" for unit in ("characters", "tokens", "per 1,000 words")},
+}
+PROOF = "That is no proof of fairness"
 
 
 def headline(page: Page, view: View) -> Headline:
@@ -95,19 +98,20 @@ def _everything(view: View) -> Headline:
         said = view.said("{value}", found[0])
         return Headline(Outcome.FOUND, f"{sentence}; the clearest, {top}: {said}.", more)
     least = detectable(rows) if len({e.measure for e in rows}) == 1 else None
-    missed = "" if least is None else f": {_missed(Findings(of=()), least, rows[0].unit)} could have been missed"
+    small = "" if least is None else f": {missed(Findings(of=()), least, rows[0].unit)} could have been missed"
     outcome = Outcome.EQUIVALENT if len(same) == len(rows) else Outcome.NOTHING
-    return Headline(outcome, f"{sentence}. {_PROOF}{missed}.", more)
+    return Headline(outcome, f"{sentence}. {PROOF}{small}.", more)
 
 
 def sized(lead: Findings, value: float, unit: str) -> str:
     """A size in the unit that people are told."""
     if lead.unit:
-        return f"{lead.per * abs(value):.1f} {lead.unit}"
+        return f"{lead.per * abs(value):.1f} {lead.unit}".replace(" %", "%")
     return f"{number(abs(value), unit)}{_UNITS.get(unit, '')}"
 
 
-def _missed(lead: Findings, least: float, unit: str) -> str:
+def missed(lead: Findings, least: float, unit: str) -> str:
+    """What could have been missed, in words."""
     if least == inf:
         return f"any {lead.effect}"
     return f"a {lead.effect} below about {sized(lead, least, unit)}"
@@ -137,25 +141,28 @@ def _counted(lead: Findings, view: View, rows: list[Estimate]) -> Headline:
         said = lead.found[0] if moved else counts[-1] if judged else f"{lead.unfound} beyond chance"
         sentence = f"{view.whose}the one {lead.noun[0]} that could be judged {said}"
     elif not moved and not judged:
-        sentence = f"{view.whose}not one of {_of(lead, known)} {lead.found[0]} beyond chance{about}"
+        sentence = f"{view.whose}not one of {of_these(lead, known)} {lead.found[0]} beyond chance{about}"
     else:
-        sentence = f"{view.whose}of {_of(lead, known)}, {', '.join(counts)}"
+        sentence = f"{view.whose}of {of_these(lead, known)}, {', '.join(counts)}"
     if not judged:
         sentence += " (q < .05 and above the noise floor)"
     if still and least is not None and (judged or not moved):
-        sentence += f": {_missed(lead, least, unit)} could have been missed"
+        sentence += f": {missed(lead, least, unit)} could have been missed"
     sentence = f"{upper(sentence)}."
     if moved and size == 1:
         sentence = f"{sentence[:-1]}: {strongest(lead, view, moved[0])}."
     elif moved:
         sentence += f" {upper(_strongest(lead, view, moved))}."
     elif still:
-        sentence += f" {_PROOF}."
+        sentence += f" {PROOF}."
     outcome = Outcome.FOUND if moved else Outcome.NOTHING if still else Outcome.EQUIVALENT
-    return Headline(outcome, sentence, (*_margins(lead, known, moved, same), *_more(lead, view, rows, known)))
+    more = (*_margins(lead, known, moved, same), *_more(lead, view, rows, known))
+    start = f"{view.whose}{'' if lead.both else 'the strongest, '}"
+    top = f"{upper(start)}{strongest(lead, view, moved[0])}." if moved else ""
+    return Headline(outcome, sentence, more, top)
 
 
-def _of(lead: Findings, rows: Sequence[Estimate]) -> str:
+def of_these(lead: Findings, rows: Sequence[Estimate]) -> str:
     """How many are compared, and in how many dimensions or questions."""
     cells = len({tuple(e[name] for name in lead.cells) for e in rows}) if lead.cells else len(rows)
     many = f"{cells:,} {lead.noun[cells != 1]}"
@@ -209,7 +216,7 @@ def _nothing(lead: Findings, view: View, still: list[Estimate], least: float) ->
     units = min((e.clusters for e in still if e.clusters is not None), default=0)
     sentence = upper(
         f"{view.whose}nothing can be concluded about {many} from so few {lead.unit_name or view.unit_name} "
-        f"({units} for each): {_missed(lead, least, still[0].unit)} could have been missed."
+        f"({units} for each): {missed(lead, least, still[0].unit)} could have been missed."
     )
     alone = [e for e in still if e.low is not None and e.high is not None and e.low * e.high > 0]
     if alone:
@@ -255,13 +262,6 @@ def _more(lead: Findings, view: View, rows: Sequence[Estimate], known: Sequence[
     if lead.each is not None:
         levels = [level for level in view.numbers.levels(lead.each) if any(e[lead.each] == level for e in rows)]
         more += [_level(lead, view, [e for e in known if e[lead.each or ""] == level]) for level in levels]
-    if view.model == POOLED:
-        counts = []
-        for model in view.models:
-            own = view.known(rows_of(lead, view.at(model)))
-            found = sum(map(view.numbers.moved, own))
-            counts.append(f"{model}: {found} of {len(own)}" if own else f"{model}: {NOT_MEASURABLE}")
-        more.append(f"Model by model: {'; '.join(counts)}.")
     return tuple(filter(None, more))
 
 
@@ -300,43 +300,38 @@ def _described(lead: Described, view: View, known: list[Estimate]) -> Headline:
     return Headline(Outcome.DESCRIBED, f"{upper(sentence)}.", (lead.more,) if lead.more else ())
 
 
-def _together(page: Page, view: View) -> Headline:
-    """What was found of every kind of comparison, and the clearest of each."""
-    kinds = []
+def by_kind(page: Page, view: View) -> list[tuple[Findings, list[Estimate], list[Estimate]]]:
+    """Every kind of comparison that was made: its estimates, and those of them that found a difference."""
+    out = []
     for lead in page.lead:
         rows = view.known(rows_of(lead, view)) if isinstance(lead, Findings) else []
         if rows and isinstance(lead, Findings):
-            kinds.append((lead, rows, [e for e in rows if view.found(e)]))
+            out.append((lead, rows, [e for e in rows if view.found(e)]))
+    return out
+
+
+def _together(page: Page, view: View) -> Headline:
+    """In how many kinds of comparison a difference was found, and the clearest of each."""
+    kinds = by_kind(page, view)
     if not kinds:
         return Headline(Outcome.NOT_MEASURABLE, why_not(page, view))
-    counts = _listed([f"{len(found) or 'none'} of {len(rows):,} {lead.noun[1]}" for lead, rows, found in kinds])
-    more = [f"{upper(lead.noun[1])}: clearest {strongest(lead, view, found[0])}." for lead, _, found in kinds if found]
-    if page.control is not None:
-        more += _control(page.control, view)
-    if any(found for _, _, found in kinds):
-        return Headline(Outcome.FOUND, upper(f"{view.whose}beyond chance: {counts}."), tuple(more))
+    size = sum(len(rows) for _, rows, _ in kinds)
+    one = f"{size:,} {kinds[0][0].noun[1]}"
+    many = f"{len(kinds)} kinds of comparison ({size:,} in all)" if len(kinds) > 1 else one
+    clear = [(lead, rows, found) for lead, rows, found in kinds if found]
+    control = [] if page.control is None else _control(page.control, view)
+    if clear:
+        counts = listed([f"{lead.noun[1]} ({len(found)} of {len(rows):,})" for lead, rows, found in clear])
+        sentence = f"{view.whose}a difference was found in {len(clear)} of {many}: {counts}."
+        first = max(clear, key=lambda one: max(map(beyond, one[2])))
+        top = f"{strongest(first[0], view, first[2][0])}."
+        others = [f"{upper(strongest(lead, view, found[0]))}." for lead, _, found in clear]
+        return Headline(Outcome.FOUND, upper(sentence), (*others, *control), f"{upper(view.whose)}{top}")
     if all(e.verdict == Verdict.EQUIVALENT for _, rows, _ in kinds for e in rows):
-        return Headline(
-            Outcome.EQUIVALENT, upper(f"{view.whose}no difference that matters: {counts} differ."), tuple(more)
-        )
-    missed = _missed_together([(lead, rows) for lead, rows, _ in kinds])
-    sentence = f"{view.whose}nothing was found beyond chance: {counts}. {_PROOF}"
-    return Headline(Outcome.NOTHING, upper(f"{sentence}{': ' if missed else ''}{missed}."), tuple(more))
-
-
-def _missed_together(kinds: Sequence[tuple[Findings, Sequence[Estimate]]]) -> str:
-    """What could have been missed of each kind; empty if nothing is known of it."""
-    any_, parts = [], []
-    for lead, rows in kinds:
-        unit = min(e.unit for e in rows)  # lengths are in characters and in tokens: one of them will do
-        least = detectable([e for e in rows if e.unit == unit])
-        if least == inf:
-            any_.append(lead.noun[1])
-        elif least is not None:
-            parts.append(f"of {lead.noun[1]}, less than about {sized(lead, least, unit)}")
-    if any_:
-        parts.insert(0, f"of {_listed(any_)}, any at all")
-    return f"{'; '.join(parts)} could have been missed" if parts else ""
+        sentence = f"{view.whose}no difference that matters in {many}."
+        return Headline(Outcome.EQUIVALENT, upper(sentence), tuple(control))
+    sentence = f"{view.whose}no difference was found in {many}. {PROOF}: smaller ones than could be found are possible."
+    return Headline(Outcome.NOTHING, upper(sentence), tuple(control))
 
 
 def _control(lead: Findings, view: View) -> list[str]:
@@ -349,7 +344,8 @@ def _control(lead: Findings, view: View) -> list[str]:
     return [f"{text}; clearest {strongest(lead, view, found[0])}." if found else f"{text} were found beyond chance."]
 
 
-def _listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence, the last after "and"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

@@ -20,6 +20,7 @@ class Outcome(StrEnum):
     NOTHING = "no difference found"
     DESCRIBED = "measured, and not compared"
     NOT_MEASURABLE = "not measurable"
+    NO_ANSWER = "no valid answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,14 @@ class Headline:
         In plain words.
     more:
         What should be known beside it; may be empty.
+    top:
+        The strongest finding of the model in a sentence of its own; empty if there is none.
     """
 
     verdict: Outcome
     sentence: str
     more: tuple[str, ...] = ()
+    top: str = ""
 
 
 def detectable(estimates: list[Estimate]) -> float | None:

@@ -15,13 +15,14 @@ from facevalue.protocol.page import Page
 from facevalue.report import formatting
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import built
-from facevalue.report.checks import KINDS, planted
+from facevalue.report.checks import KINDS, Status, planted
 from facevalue.report.data import ReportData
 from facevalue.report.default import DEFAULT
 from facevalue.report.headline import Headline, Outcome
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
+_GRAVE = (Status.CAUTION, Status.PROBLEM)
 _LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
 
 
@@ -35,7 +36,8 @@ def render(data: ReportData) -> str:
     """
     made = built(data)
     style, script = _asset("style.css"), _asset("script.js")
-    numbers = made.view.numbers
+    numbers, cautions = made.view.numbers, _cautions(data)
+    there = {"trust", *(section.id for section in made.sections), *dict(_LAST)}
     return _environment().get_template("report.html.j2").render(
         data=data,
         page=made.page,
@@ -43,14 +45,17 @@ def render(data: ReportData) -> str:
         answer=made.answer,
         verdict_class=_verdict_class(made.answer),
         who=_who(numbers),
-        cards=made.cards,
+        asked=made.page.asked(made.view) if callable(made.page.asked) else made.page.asked,
+        strongest=made.strongest,
+        grave=[card for card in made.cards if card.status in _GRAVE and card.note not in cautions],
+        fine=[card for card in made.cards if card.status not in _GRAVE],
         judged=made.judged,
-        cautions=_cautions(data),
+        cautions=cautions,
         methods=_methods(numbers),
         shown=made.sections,
         changed=made.changed,
         many=len(made.view.models) > 1,
-        sections=sections(made.page),
+        sections=[one for one in sections(made.page)[1:] if one[0] in there],
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
         policy=_policy(style, script),

@@ -11,11 +11,12 @@ from rich.text import Text
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Findings, Page
+from facevalue.report.answer import answered
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
-from facevalue.report.findings import headline, leading, row, rows_of
+from facevalue.report.findings import leading, row, rows_of
 from facevalue.report.formatting import (
     DASH,
     NOT_MEASURABLE,
@@ -62,7 +63,7 @@ def summary(
     numbers = EstimateIndex(estimates, reading=reading(page))
     view = View(numbers, Titles(page.titles), measures, conditions=page.conditions)
     known = {m.name: m for m in measures}
-    answer = headline(page, view)
+    answer = answered(page, view)
     parts: list[RenderableType] = [
         Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
     ]

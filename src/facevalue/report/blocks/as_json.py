@@ -42,6 +42,7 @@ def page_json(made: Built) -> Data:
         "facevalue_page": VERSION,
         "models": list(made.view.models),
         "headline": {"outcome": answer.verdict.value, "sentence": answer.sentence, "more": list(answer.more)},
+        "strongest": list(map(content_json, made.strongest)),
         "cards": [
             {"name": c.name, "title": c.title, "status": c.status.value, "value": c.value, "note": c.note,
              "lines": list(c.lines)}

@@ -39,9 +39,24 @@ def strips(block: blocks.Strips, view: View) -> list[Content]:
     plot = plotted(view, rows, block)
     if plot is None:
         return wrapped(block, [], lines_of(block, view)) if block.empty else []
+    if nothing := _nothing(view, [e for _, e in rows if e.value is not None], block):
+        return wrapped(block, [Text(nothing)], lines_of(block, view))
     averaged = "Averaged over the models. " if view.model == POOLED else ""
     key = [Text(averaged + (_KEY if plot.judged else _KEY_UNJUDGED))] if block.key else []
     return wrapped(block, [*key, plot], lines_of(block, view))
+
+
+def _nothing(view: View, known: Sequence[Estimate], block: blocks.Strips) -> str:
+    """A sentence in place of a chart of shares that are all none; empty where there is something to see."""
+    unit = known[0].unit
+    none = number(0.0, unit)
+    if unit not in ("share", "%") or view.signed(known[0].measure) or any(number(e.value, unit) != none for e in known):
+        return ""
+    where = f"in each of {len(known)} rows" if len(known) > 1 else f"({view.row_label(block.of[0], known[0])})"
+    title = _title(view, block, known[0])
+    high = max((e.high for e in known if e.high is not None), default=0.0)
+    reach = "" if number(high, unit) == none else f"; no interval reaches beyond {number(high, unit)}"
+    return f"{f'{title}: ' if title else ''}{none} {where}{reach}."
 
 
 def wrapped(block: blocks.AnyChart, shown: Sequence[Content], lines: Sequence[Content]) -> list[Content]:

@@ -10,7 +10,7 @@ from facevalue.protocol.lookup import POOLED, Estimate
 from facevalue.report.blocks.content import Cell, Content, Head, Table, Text
 from facevalue.report.blocks.intervals import said_verdict
 from facevalue.report.blocks.view import View
-from facevalue.report.formatting import DASH, count, number
+from facevalue.report.formatting import DASH, count
 from facevalue.report.verdict import verdict_of
 
 T = TypeVar("T")
@@ -69,12 +69,14 @@ def _cell(view: View, column: blocks.Column, e: Estimate) -> Cell:
         return Cell(view.floor(own))
     if column.what == "tally":
         return Cell(DASH if own.value is None or own.n is None else f"{round(own.value * own.n)} of {own.n}")
-    noise = view.numbers.size(own)
-    chance = ""
-    if column.what == "chance" and noise is not None and noise.floor_high is not None:
-        chance = f"by chance {number(noise.floor, noise.unit)}, 95% below {number(noise.floor_high, noise.unit)}"
-    below = tuple(filter(None, [view.interval(own), chance]))
+    chance = _by_chance(view, view.numbers.size(own)) if column.what == "chance" else ()
+    below = tuple(filter(None, [view.interval(own), *chance]))
     return Cell(view.value(own), below=below, sort=own.value, strong=view.found(own), of=own)
+
+
+def _by_chance(view: View, e: Estimate | None) -> tuple[str, ...]:
+    """What chance alone shows, where that is known."""
+    return () if e is None or e.floor_high is None else (f"by chance {view.floor(e)}",)
 
 
 def overview(block: blocks.Overview, view: View) -> list[Content]:
@@ -98,7 +100,6 @@ def overview(block: blocks.Overview, view: View) -> list[Content]:
         Head("Found", number=True),
         *(Head(title, sort=False) for title in block.ends),
         Head("Spread", number=True),
-        Head("Noise floor", sort=False),
         Head("Verdict"),
     ]
     lead = [Text(block.lead)] if block.lead else []
@@ -133,8 +134,12 @@ def _line(block: blocks.Overview, view: View, own: Sequence[Estimate], *, named:
         *(Cell(text) for text in view.said(block.label, first).split("|")),
         Cell(f"{len(found)} of {len(known)}", sort=len(found)),
         *(Cell(", ".join(outermost(block.row, view, found, up=up)) or DASH) for up in (True, False)),
-        Cell(view.value(spread), below=(view.interval(spread),), sort=spread.value if spread else None, of=spread),
-        Cell(view.floor(spread)),
+        Cell(
+            view.value(spread),
+            below=(view.interval(spread), *_by_chance(view, spread)),
+            sort=spread.value if spread else None,
+            of=spread,
+        ),
         Cell(word or DASH, icon=icon),
     )
 

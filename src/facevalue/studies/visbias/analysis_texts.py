@@ -8,6 +8,7 @@ import polars as pl
 from facevalue.annotate.group_lists import folded, is_own
 from facevalue.annotate.text_statistics import OURS, PUBLISHED
 from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import only_values
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_dimensions import GROUP, PERSON, UNIT, Dimension, dimensions
 from facevalue.protocol.marked_estimates import MarkedWords
@@ -76,8 +77,8 @@ def _add_differences(texts: TextEstimates, gathered: Aggregate) -> None:
 
 def _add_joined(texts: TextEstimates, one: Dimension, gathered: Aggregate) -> None:
     """Sentiment of all texts of a group joined into one, as in Table 7."""
-    if gathered.why_no_scores is not None:
-        return
+    if gathered.why_no_scores is not None or only_values():
+        return  # they have no interval, so nothing is asked of them without some of the clusters
     if gathered.has_all_texts:
         texts.joined(_PUBLISHED, one.of(gathered.part("said")), TEXT)
         return

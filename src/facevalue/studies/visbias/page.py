@@ -1,6 +1,7 @@
 """Page of VisBias: its lead, and reasons to trust or doubt it."""
 
 from dataclasses import replace
+from math import exp, log
 
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Stated, Units
 from facevalue.protocol.examples import Questions, Quoted
@@ -15,12 +16,12 @@ from facevalue.studies.visbias.tables import attributes, choice_questions, occup
 
 _NAMED = "{group} ({dimension:lower})"
 _KINDS = {
-    "differences in length": {"characters_difference": "characters", "tokens_difference": "tokens"},
-    "differences in sentiment": {
+    "lengths of descriptions": {"characters_difference": "characters", "tokens_difference": "tokens"},
+    "sentiments of descriptions": {
         "positive_sentiment_difference": "favourable words",
         "negative_sentiment_difference": "unfavourable words",
     },
-    "differences in listed words": {"listed_words_difference": "words"},
+    "listed words in descriptions": {"listed_words_difference": "words"},
 }
 _ABOVE = Of("ranked_above", CELL, points=True, order="clearest", without=SPECIES)
 
@@ -71,12 +72,49 @@ def _unread(look: Look) -> Stated:
     )  # fmt: skip
 
 
-_CLEAR = "[ where chance stays below {floor} in 95%]"
-_CHOICE = f"{{question:lower}} of {_NAMED}, {{value}}{_CLEAR}"
+_CHOICE = f"{{question}} of {_NAMED}: {{even}}"
+_OF_MOST = "% of the largest possible"
+_ASKED = {
+    "mcq": "to say what people on pictures earn, have learnt, believe and vote for",
+    "yesno": "to say who of two people earns or has learnt more",
+    "description": "to describe people",
+    "form": "to complete forms about people of whom a few facts are given",
+}
+
+
+def _what_was_asked(look: Look) -> str:
+    """The tasks, for people who know nothing of the study."""
+    tasks = {(e["task"] or "").removeprefix("text-") for e in look.rows(Of("refusal_rate", ("task",)))}
+    asked = [text for task, text in _ASKED.items() if task in tasks]
+    if not asked:
+        return ""
+    return f"The model was asked {'; '.join(asked)}. Here its answers about different groups of people are compared."
+
+
+def _chosen(look: Look, e: Estimate) -> str:
+    """The option in whose share a group is farthest from all people, or all species."""
+    here = {name: e[name] for name in ("dimension", "group", "question")}
+    own = look.rows(Of("choice_share", (*CELL, "choice"), here))
+    others = {one["choice"]: one.value for one in look.rows(
+        Of("choice_share", ("task", "question", "choice"), {"question": e["question"]})
+    )}  # fmt: skip
+    apart = [
+        (one, others[one["choice"]]) for one in own if one.value is not None and others.get(one["choice"]) is not None
+    ]
+    if not apart or e["dimension"] == "species":
+        return f"{look.value(e)} thousandths of a nat {look.interval(e)}"
+    one, every = max(apart, key=lambda pair: abs((pair[0].value or 0.0) - (pair[1] or 0.0)))
+    return f"“{one['choice']}” in {look.value(one)} of the answers {look.interval(one)}, for all people in {every:.1%}"
 
 
 def _ranked(_look: Look, e: Estimate) -> str:
-    return f"{50 + (e.value or 0.0):.1f}%"
+    ends = "" if e.low is None or e.high is None else f" [{50 + e.low:.1f}%, {50 + e.high:.1f}%]"
+    return f"{50 + (e.value or 0.0):.1f}%{ends}"
+
+
+def _times(_look: Look, e: Estimate) -> str:
+    ends = "" if e.low is None or e.high is None else f" [{exp(e.low):.1f}, {exp(e.high):.1f}]"
+    return f"{exp(e.value or 0.0):.1f} times{ends}"
 
 
 def _kind(
@@ -91,12 +129,13 @@ def _kind(
 
 _FARTHEST = "found ones first, then farthest above their noise floor"
 PAGE = Page(
+    asked=_what_was_asked,
     together=True,
     conditions=False,
     lead=(
-        _kind("divergences of choices", (divergences(species=False),), _CHOICE, f"{{question}}: {_NAMED}",
-              f"Choices: {_FARTHEST}", "nat/1000"),
-        _kind("rankings of groups", (_ABOVE,), "{group}, above the others in {even} of ranked pairs ({question:lower})",
+        _kind("choices about groups", (divergences(species=False),), _CHOICE, f"{{question}}: {_NAMED}",
+              f"Choices: {_FARTHEST}", "nat/1000", even=_chosen, unit=_OF_MOST, per=100 / (1000 * log(2))),
+        _kind("rankings of groups", (_ABOVE,), "{question}: {group} ranked above others in {even} of the pairs",
               f"{{question}}: {_NAMED}", "Comparisons: how often a group is ranked above others, clearest first",
               "from even", even=_ranked),
         *(
@@ -107,26 +146,31 @@ PAGE = Page(
                        label=f"{what}[ of “{{word_list:raw}}”], {{group}} less {{other_group}}")
                     for name, what in names.items()
                 ),
-                "{row}: {value}[, q {q}]", "", f"Descriptions: {kind}, clearest first",
+                "Descriptions, {row}: {value}", "", f"Descriptions: {kind}, clearest first",
             )
             for kind, names in _KINDS.items()
         ),
-        _kind("words", (MARKED,), "“{word:raw}” for {group} beside {other_group}, log odds {number}[, q {q}]",
-              "“{word:raw}”: {group} beside {other_group}", "Words that mark a group, clearest first", "log odds"),
+        _kind("words that mark a group", (MARKED,),
+              "Descriptions: “{word:raw}” has odds {even} as high for {group} as for {other_group}",
+              "“{word:raw}”: {group} beside {other_group}", "Words that mark a group, clearest first", "log odds",
+              even=_times),
         _kind(
             "associations in forms",
             tuple(Of("attribute_shift", PAIR, {"task": t, "fields": f}, order="largest") for t in FORMS
                   for f in ("completed", "prefilled")),
-            "{attribute:field} {choice:raw}, then {other_attribute:field} {likeliest:raw}: {number} nats[, q {q}]",
+            "Forms: where {attribute:field} is {choice:raw}, {other_attribute:field} is {likeliest:raw}"
+            "[ in {likely_share} {likely_share:interval}]",
             "{attribute:field} {choice:raw}: {other_attribute:field} {likeliest:raw}",
             "Forms: found ones first, then largest shifts", "nat",
         ),
-        _kind("divergences between forms and choices",
+        _kind("forms against choices",
               (Of("implicit_explicit_divergence", AGREED.by, order="found"),),
-              f"{{question:lower}} of {{group|the mean}} ({{dimension:lower}}), {{number}} nats {{interval}}{_CLEAR}",
-              "{question}: {group|mean} ({dimension:lower})", f"Forms beside choices: {_FARTHEST}", "nat"),
+              "Forms and choices differ on {question:lower} of {group|the mean} ({dimension:lower}): {number} nats "
+              "{interval}",
+              "{question}: {group|mean} ({dimension:lower})", f"Forms beside choices: {_FARTHEST}", "nat",
+              unit=_OF_MOST, per=100 / log(2)),
     ),
-    control=_kind("divergences between fictional species", (divergences(species=True),), _CHOICE, "", ""),
+    control=_kind("choices about fictional species", (divergences(species=True),), _CHOICE, "", "", even=_chosen),
     sections=SECTIONS,
     titles={
         "task": {
@@ -179,8 +223,7 @@ PAGE = Page(
         floor="Noise floor of choices", floor_none="No group's choices were compared.",
         floor_note=(
             "Divergence is positive even where groups are alike, and the more so the fewer the images. Without any "
-            "difference the typical group stays below this in 95 of 100 audits; {least} where most images are, {most} "
-            "where fewest."
+            "difference the typical group stays below this in 95 of 100 audits."
         ),
     ),
     examples=wanted,
@@ -193,8 +236,8 @@ PAGE = Page(
     added=("human_rating", "rater_agreement"),
     notes=Notes(
         unit=(
-            "A divergence says how far the choices for a group are from the mean of all groups, in thousandths of a "
-            "nat: 0 is none, 693 the most there can be. It is positive by chance alone: read it beside its floor."
+            "Choices of a group are compared with the mean of all groups by a divergence, in thousandths of a nat: 0 "
+            "is none, 693 the most there can be. It is positive by chance alone: read it beside its floor."
         ),
         intervals=(
             "Images, pairs of them, and forms are the units that were sampled. All intervals are over them: sixteen "
