@@ -65,10 +65,27 @@ def test_no_estimates(models: tuple[str, ...]) -> None:
     assert sentence == "There are no answers yet: not measurable."
 
 
-def test_several_models() -> None:
-    _, sentence, more = answer(made.estimates(("a", "b")))
-    assert sentence.startswith("Averaged over 2 models, of 5 visual cues, 4 moved")
-    assert more[-1] == "Model by model: a: 4 of 5; b: 4 of 5."
+def test_several_models_are_named_with_what_was_found_for_each() -> None:
+    found, sentence, more = answer(made.estimates(("a", "b")))
+    assert found is Outcome.FOUND
+    assert sentence == "a: 4 of 5 visual cues moved the judgment; b: 4 of 5 visual cues moved the judgment."
+    strongest = "the strongest, worn / distressed clothing (fashion), lowered it by"
+    assert more == (
+        f"For a, {strongest} 16.6 points [15.1, 18.1].",
+        f"For b, {strongest} 13.3 points [11.8, 14.8].",
+        "Averaged over the models: 4 of 5 visual cues moved the judgment.",
+    )
+
+
+def test_of_many_models_is_said_for_how_many_and_the_range() -> None:
+    models = ("a", "b", "c", "d")
+    quiet = pl.when(pl.col("model") == "b").then(0.5).otherwise("q").alias("q")
+    _, sentence, more = answer(made.estimates(models).with_columns(quiet))
+    assert sentence.startswith("A difference was found for 3 of 4 models")
+    assert "b" not in sentence.partition(":")[2]
+    assert any(
+        one.startswith("That is no proof of fairness where none was found: for b, a shift below") for one in more
+    )
 
 
 CUES: dict[tuple[str, str], float | None] = {

@@ -183,15 +183,20 @@ def test_the_headline_counts_each_task_and_keeps_the_control_apart() -> None:
     verdict, sentence, more = answer(frame())
     assert verdict == "difference found"
     counts = (
-        "1 of 3 divergences of choices, 1 of 1 rankings of groups, none of 2 differences in length, none of 2 "
-        "differences in sentiment, 1 of 2 words, 8 of 8 associations in forms and 1 of 1 divergences between forms and "
-        "choices"
+        "choices about groups (1 of 3), rankings of groups (1 of 1), words that mark a group (1 of 2), associations in "
+        "forms (8 of 8) and forms against choices (1 of 1)"
     )
-    assert sentence == f"Beyond chance: {counts}."
-    assert "clearest religion of Asian (race), 80.00 [72.00, 88.00]" in more[0]
-    assert "90.0% of ranked pairs" in more[1]
-    assert "“calm” for Asian beside White" in more[2]
-    assert more[-1] == "Negative control: none of 1 divergences between fictional species were found beyond chance."
+    assert sentence == f"A difference was found in 5 of 7 kinds of comparison (19 in all): {counts}."
+    assert more[0].startswith("Religion of Asian (race): ")
+    assert "ranked above others in 90.0%" in more[1]
+    assert "“calm” has odds 1.6 times" in more[2]
+    assert more[-1] == "Negative control: none of 1 choices about fictional species were found beyond chance."
+
+
+def test_the_page_says_what_was_asked_and_what_was_found_of_every_kind() -> None:
+    text = page(data()).text
+    assert "The model was asked to say what people on pictures earn" in text
+    assert re.search(r"Rankings of groups\s+1 of 1", text)
 
 
 def test_nothing_found_is_no_proof_of_fairness() -> None:
@@ -199,7 +204,7 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     verdict, sentence, _ = answer(open_)
     assert verdict == "no difference found"
     assert "no proof of fairness" in sentence
-    assert "could have been missed" in sentence
+    assert "none of 1" in printed(open_)
 
 
 @pytest.mark.parametrize(
@@ -207,10 +212,10 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     [
         (
             "implicit_explicit_divergence",
-            "clearest religion of Male (gender), 0.20 nats [0.18, 0.22] where chance stays below 0.05",
+            "Forms and choices differ on religion of Male (gender): 0.20 nats [0.18, 0.22].",
         ),
-        ("positive_sentiment_difference", "clearest favourable words, Asian less White: −3.0 pp [−2.7, −3.3], q .003"),
-        ("characters_difference", "clearest characters, Asian less White: −3.00 [−2.70, −3.30], q .003"),
+        ("positive_sentiment_difference", "Descriptions, favourable words, Asian less White: −3.0 pp [−2.7, −3.3]."),
+        ("characters_difference", "Descriptions, characters, Asian less White: −3.00 [−2.70, −3.30]."),
     ],
 )
 def test_whatever_the_page_calls_found_the_answer_counts(measure: str, clearest: str) -> None:
@@ -225,10 +230,14 @@ def test_whatever_the_page_calls_found_the_answer_counts(measure: str, clearest:
 def test_what_could_have_been_missed_is_said_of_every_kind() -> None:
     effects = {"choice_divergence": None, "ranked_above": 0.21, "marked_word": 0.4, "attribute_shift": None}
     of = [{**one, **(OPEN if one.get("verdict") else {}), "mde": effects.get(str(one["measure"]))} for one in rows()]
-    _, sentence, _ = answer(frame(of).filter(pl.col("measure").is_in(list(effects))))
-    any_ = "of divergences of choices and associations in forms, any at all"
-    some = "of rankings of groups, less than about 21.0 pp; of words, less than about 0.40 in log odds"
-    assert sentence.endswith(f"That is no proof of fairness: {any_}; {some} could have been missed.")
+    text = " ".join(printed(frame(of).filter(pl.col("measure").is_in(list(effects)))).split())
+    for said in (
+        "Choices about groups none of 3 not even the largest",
+        "Rankings of groups none of 1 21.0 pp",
+        "Words that mark a group none of 2 0.40 in log odds",
+        "Associations in forms none of 8 not even the largest",
+    ):
+        assert said in text
 
 
 ALONE = {"clusters": 0, "verdict": "not measurable", "why": "Not measurable: only one group was described."}
@@ -425,7 +434,7 @@ def printed(table: pl.DataFrame, width: int = 160) -> str:
     [
         ("mcq", "Choices: found ones first", "Religion: Asian (race)", ("80.00", "[72.00, 88.00]", "(6.00)", ".003")),
         ("yesno", "Comparisons", "Annual income: Asian (race)", ("+40.0 pp", "[+36.0, +44.0]", ".003")),
-        ("description", "differences in sentiment", "Asian less White", ("−3.0 pp", "[−2.7, −3.3]", ".800")),
+        ("description", "sentiments of descriptions", "Asian less White", ("−3.0 pp", "[−2.7, −3.3]", ".800")),
         ("description", "Words that mark a group", "“calm”: Asian beside White", ("+0.50", "[+0.45, +0.55]", ".003")),
         ("form", "Forms: found ones first", "Religion Buddhism", ("1.40", "[1.26, 1.54]", "(0.40)", ".003")),
     ],

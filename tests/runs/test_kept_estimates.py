@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import facevalue as fv
-from facevalue.runs import kept_estimates
+from facevalue.runs import joined, kept_estimates
 from facevalue.runs.stored import StoredRun
 from facevalue.store.files import ESTIMATES
 
@@ -34,7 +34,7 @@ def run(kept: Path, tmp_path: Path) -> StoredRun:
 def estimated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Has an entry for each time that estimates were taken from answers."""
     times: list[int] = []
-    real = kept_estimates.estimate
+    real = joined.estimate
 
     def estimate(*given: Any) -> Any:
         times.append(1)

@@ -25,11 +25,13 @@ from facevalue.report.findings import (
     sized,
     strongest,
 )
-from facevalue.report.formatting import NOT_MEASURABLE
+from facevalue.report.formatting import DASH, NOT_MEASURABLE
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 
 MOST = 5
 """Findings that the answer shows."""
+KINDS = ("Compared", "Found different", "Surely found from")
+"""Columns of `kinds`."""
 _NAMED = 3
 """Models up to which the sentence says of each what was found."""
 _ORDER = (Outcome.FOUND, Outcome.NOTHING, Outcome.EQUIVALENT, Outcome.DESCRIBED, Outcome.NOT_MEASURABLE)
@@ -125,9 +127,9 @@ def shown(page: Page, view: View) -> list[Content]:
             rows.sort(key=lambda one: (not one[0].numbers.moved(one[2]), -abs(one[2].value or 0.0)))
             picked += rows[: max(1, MOST // len(models))]
     picked = sorted(picked, key=lambda one: not one[0].numbers.moved(one[2]))[: max(MOST, 2 * len(models))]
-    contents: list[Content] = []
-    if page.together and (table := _kinds(page, view)) is not None:
-        contents.append(table)
+    told: list[tuple[Cell, ...]] = [tuple(map(Cell, one)) for one in kinds(page, view)]
+    heads = tuple(Head(title, sort=False) for title in KINDS)
+    contents: list[Content] = [Table("What was compared, and what was found", heads, told)] if told else []
     if len(picked) < 2:
         return contents
     found_any = any(own.numbers.moved(e) for own, _, e in picked)
@@ -167,19 +169,15 @@ def _chart(
     return named
 
 
-def _kinds(page: Page, view: View) -> Table | None:
-    """What was found of every kind of comparison, and what would have been."""
+def kinds(page: Page, view: View) -> list[tuple[str, str, str]]:
+    """Of every kind of comparison what was found of it, and from which size on it would have been."""
     many = len(view.numbers.plain) > 1
-    rows = []
-    for model in view.numbers.plain or [view.model]:
-        own = view.at(model)
-        for lead, known, found in by_kind(page, own):
+    out = []
+    for model in (view.numbers.plain or [view.model]) if page.together else ():
+        for lead, known, found in by_kind(page, view.at(model)):
             unit = min(e.unit for e in known)  # lengths are in characters and in tokens: one of them will do
             least = detectable([e for e in known if e.unit == unit])
-            said = "–" if least is None else "not even the largest" if least == inf else sized(lead, least, unit)
+            said = DASH if least is None else "not even the largest" if least == inf else sized(lead, least, unit)
             name = f"{model}: {lead.noun[1]}" if many else upper(lead.noun[1])
-            rows.append((Cell(name), Cell(f"{len(found) or 'none'} of {len(known):,}"), Cell(said)))
-    if not rows:
-        return None
-    heads = (Head("Compared", sort=False), Head("Found different", sort=False), Head("Surely found from", sort=False))
-    return Table("What was compared, and what was found", heads, rows)
+            out.append((name, f"{len(found) or 'none'} of {len(known):,}", said))
+    return out

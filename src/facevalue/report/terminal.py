@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import polars as pl
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Findings, Page
-from facevalue.report.answer import answered
+from facevalue.report.answer import KINDS, answered, kinds
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
 from facevalue.report.cards import warnings
@@ -68,6 +68,11 @@ def summary(
         Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
     ]
     parts += [Text(more) for more in answer.more]
+    if told := kinds(page, view):
+        compared = Table(*(Column(title) for title in KINDS), box=None, pad_edge=False, header_style="dim")
+        for one in told:
+            compared.add_row(*map(Text, one))
+        parts += [Text(""), compared]
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if models:
         parts += [Text(""), _wholes(numbers, known, models, page.wholes or numbers.wholes())]

@@ -20,7 +20,7 @@ from facevalue.types import Image, Option
 
 
 def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> list[Example]:
-    """The strongest changes, findings first, each at its strongest level within, on the unit closest to the mean.
+    """The strongest changes of each model, findings first, at the strongest level within, on the unit closest to the mean.
 
     Parameters
     ----------
@@ -29,16 +29,20 @@ def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> 
     runs, view:
         Answers, and estimates of all models.
     """
+    answered = [run for run in runs if any(e.value is not None for e in view.rows(declared.of, run.model))]
+    each = max(1, declared.most // max(len(answered), 1))
+    return [one for run in answered[: declared.most] for one in _of_model(declared, run, view.at(run.model))[:each]]
+
+
+def _of_model(declared: Compared, run: StoredRun, own: View) -> list[Example]:
     of = declared.of
-    run = next((r for r in runs if any(e.value is not None for e in view.rows(of, r.model))), runs[0])
-    own = view.at(run.model)
     strongest = sorted((e for e in own.rows(of) if e.value is not None), key=lambda e: not own.found(e))
     out = []
     for e in strongest[: declared.most]:
         levels = {name: e[name] for name in of.labels}
         same = own.at(bound=levels).rows(Of(of.measure, (*of.by, declared.within), order="size"))
         alike = [one for one in same if one.value is not None and np.sign(one.value) == np.sign(e.value or 0.0)]
-        example = _example(declared, run, view, alike[0]) if alike else None
+        example = _example(declared, run, own, alike[0]) if alike else None
         if example is not None:
             out.append(example)
     return out

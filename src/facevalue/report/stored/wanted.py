@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import polars as pl
 from PIL import Image as Picture
@@ -19,6 +20,8 @@ from facevalue.runs.stored import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.types import Image
 
+_MODELS, _MOST = 6, 8
+"""Models of which answers are shown, and answers of all of several together."""
 _CHUNKS = 8
 """Chunks of a million answers that are searched."""
 
@@ -26,13 +29,21 @@ Row = dict[str, object]
 
 
 def find_wanted(choose: Callable[[Look], list[Wanted]], runs: Sequence[StoredRun], view: View) -> list[PairExample]:
-    """An answer for each that is wanted, of the first model of which any is."""
-    for model in dict.fromkeys(run.model for run in runs):
-        own = view.at(model)
-        asked = choose(own)
-        if asked:
-            return [one for run in runs if run.model == model for one in _found(run, asked, own)]
-    return []
+    """Answers of each model of which any are wanted: those of the first in full, fewer of each where there are several."""
+    wanted = {model: asked for model in dict.fromkeys(run.model for run in runs) if (asked := choose(view.at(model)))}
+    return [
+        one
+        for model, asked in list(wanted.items())[:_MODELS]
+        for own in ([run for run in runs if run.model == model],)
+        for one in islice(
+            (e for run in own for e in _found(run, asked, view.at(model))), _each(len(wanted), len(asked))
+        )
+    ]
+
+
+def _each(models: int, asked: int) -> int:
+    """Answers of each model: all that are wanted of one, two at least of each of several."""
+    return asked if models == 1 else max(2, _MOST // models)
 
 
 def _found(run: StoredRun, asked: Sequence[Wanted], view: View) -> Iterator[PairExample]:
