@@ -11,12 +11,15 @@ from PIL import Image
 
 from facevalue.measures.estimates import schema
 from facevalue.protocol.lookup import EstimateIndex
+from facevalue.protocol.page import Page
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
 from facevalue.report.answer import answered
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
+from facevalue.report.default import DEFAULT
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline
+from facevalue.report.html import LAST
 from facevalue.report.sections import page_of
 from facevalue.stimuli.base import Kind
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES
@@ -198,6 +201,12 @@ def answer(study: str, frame: pl.DataFrame, models: Sequence[str] = ()) -> Headl
     page = page_of(study)
     index = EstimateIndex(frame, models, reading(page))
     return answered(page, View(index, Titles(page.titles), MEASURES_OF[study], conditions=page.conditions))
+
+
+def sections(page: Page) -> list[tuple[str, str]]:
+    """Identifiers and titles of a page's sections, in order."""
+    own = ((section.id, section.title) for section in page.sections or DEFAULT)
+    return [("answer", "Answer"), ("trust", "How far to trust it"), *own, *LAST]
 
 
 def picture(size: int = 512) -> bytes:

@@ -8,10 +8,10 @@ import pytest
 
 from facevalue import report
 from facevalue.errors import RunError
-from facevalue.report.html import sections
 from facevalue.report.sections import page_of
 from facevalue.stimuli.base import Kind
 from tests.report import made
+from tests.report.made import sections
 
 SECTIONS = sections(page_of("stylisticbias"))
 SCRIPT = "<script>alert(1)</script>"
@@ -343,3 +343,31 @@ def test_fashion_says_what_it_is_compared_with() -> None:
     framing = pl.DataFrame([made.row("framing_shift", "model-a", 0.05)], schema=plain.schema)
     text = page(made.data(estimates=pl.concat([plain, framing]))).text
     assert "That view alone shifts the judgment by +0.050 [+0.035, +0.065]" in text
+
+
+def test_a_page_of_refusals_alone_says_so_and_leaves_out_what_has_nothing_to_show() -> None:
+    """Twenty places said "not measurable"."""
+    run = made.run(asked=40, valid=0, refused=40, errors=0)
+    shown = page(made.data(estimates=made.estimates(cues=dict.fromkeys(made.CUES)), runs=(run,)))
+    assert "The model refused every question: all 40 replies are refusals" in shown.text
+    assert "missing" in ids(shown)
+    assert "cues" not in ids(shown)
+    mixed = page(made.data(runs=(made.run(asked=40, valid=0, refused=30, errors=0),)))
+    assert "75.0% of the replies are refusals, and the others name no answer" in mixed.text
+
+
+def test_shares_that_are_all_none_are_a_sentence_and_no_chart() -> None:
+    shares = pl.col("measure").is_in(["na_rate", "refusal_rate"])
+    none = made.estimates().with_columns(
+        pl.when(shares).then(0.0).otherwise(name).alias(name) for name in ("value", "low", "high")
+    )
+    text = page(made.data(estimates=none)).text
+    assert re.search(r"Replies without a valid answer: 0\.0% in each of \d+ rows\.", text)
+
+
+def test_checks_without_a_warning_are_folded_and_warnings_stay_open() -> None:
+    html = report.render(made.data())
+    folded = html[html.index('<details class="numbers checks">') : html.index("</details>")]
+    assert 'class="card fine"' in folded
+    assert 'class="card caution"' not in folded
+    assert 'class="card problem"' not in folded

@@ -11,7 +11,6 @@ from facevalue import report
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import TITLED
 from facevalue.report.built import built
-from facevalue.report.html import sections
 from facevalue.report.sections import page_of
 from facevalue.studies.registry import STUDIES
 from facevalue.studies.vignette.measures import LABELS
@@ -20,7 +19,7 @@ from tests.report import vignette_made as vm
 from tests.report.test_html import Page, ids, page
 
 EVIL = "<script>alert(1)</script>"
-SECTIONS = sections(page_of("vignette"))
+SECTIONS = made.sections(page_of("vignette"))
 
 
 def only(**levels: str) -> pl.DataFrame:
@@ -316,7 +315,7 @@ def test_a_study_without_a_page_shows_every_measure() -> None:
     data = vm.data(estimates=vm.estimates(dimensions={"age": 3}, done=2))
     own = report.StudyFacts("tomorrow", 1, "Tomorrow: a study", "Nobody, 2027", measures=vm.MEASURES)
     parsed: Page = page(report.ReportData(own, data.runs, data.estimates, data.generated))
-    assert ids(parsed) == [section for section, _ in sections(page_of("tomorrow"))]
+    assert ids(parsed) == [section for section, _ in made.sections(page_of("tomorrow"))]
     measured = set(data.estimates["measure"])
     assert all(m.title in parsed.text for m in vm.MEASURES if m.name in measured)
     assert "found a difference; the clearest, " in parsed.text

@@ -23,7 +23,6 @@ from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
 from facevalue.report.data import Sentence
 from facevalue.report.formatting import Titles
-from facevalue.report.html import sections
 from facevalue.report.sections import page_of
 from facevalue.report.sentences import LONGEST, sentence
 from facevalue.studies.visbias.measures import LABELS, MEASURES
@@ -171,7 +170,7 @@ def answer(table: pl.DataFrame) -> tuple[str, str, tuple[str, ...]]:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_report_has_the_same_sections_and_fetches_nothing(name: str) -> None:
     parsed = page(VARIANTS[name]())
-    assert ids(parsed) == [section for section, _ in sections(page_of("visbias"))]
+    assert ids(parsed) == [section for section, _ in made.sections(page_of("visbias"))]
     for tag, attrs in parsed.elements:
         assert "style" not in attrs
         assert not any(key.startswith("on") for key in attrs), (tag, attrs)
@@ -400,7 +399,9 @@ def test_interventions_are_no_models() -> None:
 
 
 def test_every_study_says_what_interventions_changed() -> None:
-    assert all("interventions" in dict(sections(page_of(name))) for name in ("stylisticbias", "vignette", "tomorrow"))
+    assert all(
+        "interventions" in dict(made.sections(page_of(name))) for name in ("stylisticbias", "vignette", "tomorrow")
+    )
 
 
 def test_untrusted_texts_stay_texts() -> None:

@@ -62,27 +62,21 @@ def _found(study: Study, offer: Demo, estimates: pl.DataFrame) -> Table:
     """What was planted in these very pictures, beside what the audit found."""
     from facevalue.protocol.lookup import EstimateIndex  # noqa: PLC0415 - slow to import
     from facevalue.report.formatting import interval, number  # noqa: PLC0415
+    from facevalue.report.planted import counted, planted  # noqa: PLC0415
 
-    truth = offer.planted(study).select(*offer.labels, "title", "planted")
-    known = {tuple(labels): (title, planted) for *labels, title, planted in truth.iter_rows()}
-    numbers = EstimateIndex(estimates)
-    every = numbers.all(offer.measure, offer.model, *offer.labels)
-    rows = [(*known[tuple(e[name] for name in offer.labels)], e) for e in every]
-    found = [[numbers.moved(e) for _, planted, e in rows if bool(planted) is kind] for kind in (True, False)]
+    rows = planted(offer, study, EstimateIndex(estimates), offer.model)
     table = Table(
         title="Planted and found",
         title_justify="left",
-        caption=f"Found: {sum(found[0])} of {len(found[0])} {offer.plural} with a planted effect, "
-        f"{sum(found[1])} of {len(found[1])} without one.\n"
-        f"Many audits of this model: facevalue calibrate --model {offer.model}",
+        caption=f"{counted(offer, rows)}\nMany audits of this model: facevalue calibrate --model {offer.model}",
         caption_justify="left",
         header_style="bold",
     )
     table.add_column(offer.heading)
     for name in ("planted", "estimated", "95% interval", ""):
         table.add_column(name, justify="right")
-    for title, planted, e in sorted(rows, key=lambda row: -abs(row[1]))[:SHOWN]:
-        both = [number(value, e.unit, signed=True) for value in (planted, e.value)]
-        told = "found" if numbers.moved(e) else ""
-        table.add_row(title, *both, interval(e, signed=True), told)
+    for one in rows[:SHOWN]:
+        e = one.estimate
+        both = [number(value, e.unit, signed=True) for value in (one.effect, e.value)]
+        table.add_row(one.title, *both, interval(e, signed=True), "found" if one.found else "")
     return table

@@ -1,13 +1,17 @@
 """Default pages: what follows from the takes of a study that declares no page of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+
+import polars as pl
 
 from facevalue.protocol.asks import WORDING
-from facevalue.protocol.blocks import Strips
+from facevalue.protocol.blocks import Answers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Stated, Units
 from facevalue.protocol.definitions import measure_name
-from facevalue.protocol.look import Of
+from facevalue.protocol.examples import Wanted
+from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, Page, Section
 from facevalue.protocol.replies import Score
 from facevalue.protocol.takes import CONTRAST, DIMENSION, GAP, MEAN, OTHERS, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
@@ -60,11 +64,42 @@ def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> P
     others = {name: {OTHERS: "All others"} for take in takes if (name := take.of)}
     return Page(
         lead=lead,
-        sections=(*sections, missing),
+        sections=(*sections, _EXAMPLES, missing),
         titles=others,
+        examples=partial(_wanted, [of for _, own in asked for of in own], {*parts.factors, *parts.asked}),
         stated=(_wordings(parts), NO_SCORER),
         units=Units(floor="Noise floor" if any(take.measure == SPREAD for take in takes[:1]) else ""),
     )
+
+
+_EXAMPLES = Section(
+    "examples", "Examples",
+    (Answers(lead="Stored answers behind the strongest numbers.", empty="No example: no answer is valid."),),
+)  # fmt: skip
+_EACH, _MOST = 3, 6  # examples of a take, and of all
+
+
+def _wanted(selections: Sequence[Of], columns: Collection[str], look: Look) -> list[Wanted]:
+    """A stored answer behind each of the strongest estimates of every take, those found first."""
+    out = []
+    for of in selections:
+        rows = sorted(
+            (e for e in look.rows(of) if e.value is not None), key=lambda e: (not look.found(e), -abs(e.value or 0.0))
+        )
+        for e in rows[:_EACH]:
+            levels = {name: level for name, level in e.labels.items() if name in columns}
+            said = f"{look.said(of.label, e)}: {look.value(e)} {look.interval(e)}"
+            same = [pl.col(name).cast(pl.String) == level for name, level in levels.items()]
+            own = pl.all_horizontal(same) if same else pl.lit(value=True)
+            title = partial(_shown, sorted(columns))
+            out.append(Wanted(finding=said, title=title, rows=own, needs=tuple(levels), once=("trial",), longest=320))
+    return out[:_MOST]
+
+
+def _shown(columns: Sequence[str], look: Look, row: Mapping[str, object]) -> str:
+    """What an answer is about: the levels of its picture and question."""
+    levels = [look.title(name, str(row[name])) for name in columns if row.get(name) is not None]
+    return ", ".join(levels) or "An answer"
 
 
 def _wordings(parts: Breakdown) -> Stated:

@@ -17,7 +17,6 @@ from facevalue.report.findings import (
     by_kind,
     headline,
     leading,
-    listed,
     missed,
     of_these,
     row,
@@ -70,16 +69,15 @@ def answered(page: Page, view: View) -> Headline:
 
 def unanswered(runs: Sequence[RunFacts]) -> Headline | None:
     """The answer of runs without any valid answer, with what there was instead; None for others."""
-    asked = sum(run.asked or 0 for run in runs)
+    asked = sum((run.asked or 0) - (run.errors or 0) for run in runs)
     if not asked or any(run.valid != 0 for run in runs):
         return None
     who = "The model" if len(runs) == 1 else "The models"
-    refused, failed = (sum(getattr(run, name) or 0 for run in runs) for name in ("refused", "errors"))
+    refused = sum(run.refused or 0 for run in runs)
     if refused == asked:
         sentence = f"{who} refused every question: all {asked:,} replies are refusals, so nothing can be compared."
         return Headline(Outcome.NO_ANSWER, sentence)
-    counts = {"were refused": refused, "failed": failed, "got a reply that names no answer": asked - refused - failed}
-    told = listed([f"{n / asked:.1%} {what}" for what, n in counts.items() if n])
+    told = f"{refused / asked:.1%} of the replies are refusals, and the others name no answer"
     sentence = f"{who} gave no valid answer to {asked:,} questions, so nothing can be compared: {told}."
     return Headline(Outcome.NO_ANSWER, sentence)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from facevalue.protocol.blocks import Grid
 from facevalue.protocol.lookup import EstimateIndex, Reading
 from facevalue.protocol.page import Findings, Page, selections
+from facevalue.report import planted
 from facevalue.report.answer import answered, shown, unanswered
 from facevalue.report.blocks.content import Content, SectionContent
 from facevalue.report.blocks.layout import Builder
@@ -61,6 +62,10 @@ def built(data: ReportData) -> Built:
         checks = [card for card in checks if card.value.lower() != NOT_MEASURABLE and card.name != "bounds"]
         rates = {name for rate in page.rates for name in rate.of.measures}
         sections = tuple(one for one in sections if any(rates & {*of.measures} for of in selections(one)))
+    made = [Builder.of(view, data.examples).section(section) for section in sections]
+    if data.demo is not None:
+        offer, study = data.demo
+        made.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
     return Built(
         page,
         view,
@@ -68,7 +73,7 @@ def built(data: ReportData) -> Built:
         [] if none else shown(page, view),
         checks,
         None if none else how_judged(data, numbers),
-        [Builder.of(view, data.examples).section(section) for section in sections],
+        made,
         changed(numbers, titles, data.study.measures),
     )
 

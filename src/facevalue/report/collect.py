@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from facevalue import __version__
+from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
 from facevalue.report.data import DataStatement, Gallery, ReportData, RunFacts, SelfCheck, StudyFacts
 from facevalue.report.formatting import Titles
@@ -66,7 +67,17 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
         titles=study.titles,
         facevalue_version=__version__,
         page=page,
+        demo=_demo(runs),
     )
+
+
+def _demo(runs: Sequence[StoredRun]) -> tuple[Demo, Study] | None:
+    """The demo that a run is of: the same model asked the same."""
+    run, offer = runs[0], runs[0].protocol.extras.demo
+    if len(runs) > 1 or offer is None or run.model != offer.model:
+        return None
+    asked = run.protocol.study(offer.options)
+    return (offer, run.study) if asked.options == run.study.options else None
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,9 @@ import polars as pl
 
 from facevalue.measures.base import Measure
 from facevalue.measures.multiple_testing import Family
+from facevalue.protocol.offers import Demo
 from facevalue.protocol.page import Page
+from facevalue.protocol.study import Study
 from facevalue.report.sentences import word_pattern
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling
@@ -340,6 +342,8 @@ class ReportData:
         Of the package that made the report.
     page:
         What the report shows; that of the study by default.
+    demo:
+        The demo that this is a run of, and its study; None for every other run.
     """
 
     study: StudyFacts
@@ -353,3 +357,4 @@ class ReportData:
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     facevalue_version: str = ""
     page: Page | None = None
+    demo: tuple[Demo, Study] | None = None

@@ -11,19 +11,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from facevalue.protocol.lookup import EstimateIndex
-from facevalue.protocol.page import Page
 from facevalue.report import formatting
 from facevalue.report.blocks.as_json import page_json
 from facevalue.report.built import built
 from facevalue.report.checks import KINDS, Status, planted
 from facevalue.report.data import ReportData
-from facevalue.report.default import DEFAULT
 from facevalue.report.headline import Headline, Outcome
 from facevalue.stimuli.base import Kind
 from facevalue.store.files import write_whole
 
 _GRAVE = (Status.CAUTION, Status.PROBLEM)
-_LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
+LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("definitions", "Definitions"))
+"""Sections that follow a study's own."""
 
 
 def render(data: ReportData) -> str:
@@ -37,7 +36,6 @@ def render(data: ReportData) -> str:
     made = built(data)
     style, script = _asset("style.css"), _asset("script.js")
     numbers, cautions = made.view.numbers, _cautions(data)
-    there = {"trust", *(section.id for section in made.sections), *dict(_LAST)}
     return _environment().get_template("report.html.j2").render(
         data=data,
         page=made.page,
@@ -55,19 +53,13 @@ def render(data: ReportData) -> str:
         shown=made.sections,
         changed=made.changed,
         many=len(made.view.models) > 1,
-        sections=[one for one in sections(made.page)[1:] if one[0] in there],
+        sections=[("trust", "How far to trust it"), *((one.id, one.title) for one in made.sections), *LAST],
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
         policy=_policy(style, script),
         words=formatting,
         shown_setting=formatting.shown_setting,
     )  # fmt: skip
-
-
-def sections(page: Page) -> list[tuple[str, str]]:
-    """Identifiers and titles of a page's sections, in order."""
-    own = ((section.id, section.title) for section in page.sections or DEFAULT)
-    return [("answer", "Answer"), ("trust", "How far to trust it"), *own, *_LAST]
 
 
 def write(path: Path, data: ReportData) -> None:

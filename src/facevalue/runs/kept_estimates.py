@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def taken(
         return found
     estimates, tallies = estimate(runs, margins)
     tally = tallies[str(run.folder)]
-    told = {_OF: of, _TALLY: json.dumps({"asked": tally.asked, "na": tally.na})} if of else {}
+    told = {_OF: of, _TALLY: json.dumps(asdict(tally))} if of else {}
     write_estimates(estimates, run.folder / ESTIMATES, told)
     return estimates, tallies
 
@@ -56,7 +57,8 @@ def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, Tally]] |
         if told.get(_OF) != of:
             return None
         counted = json.loads(told[_TALLY])
-        tally = Tally(int(counted["asked"]), {str(why): int(n) for why, n in counted["na"].items()})
+        na = {str(why): int(n) for why, n in counted["na"].items()}
+        tally = Tally(int(counted["asked"]), int(counted["failed"]), na)
         return read_estimates(path, run.study), {str(run.folder): tally}
     except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):
         return None  # whatever is wrong with the file, the answers are there

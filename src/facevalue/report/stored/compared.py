@@ -20,7 +20,7 @@ from facevalue.types import Image, Option
 
 
 def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> list[Example]:
-    """The strongest changes of each model, findings first, at the strongest level within, on the unit closest to the mean.
+    """The strongest changes of each model, findings first, where they are strongest, on the unit closest to the mean.
 
     Parameters
     ----------

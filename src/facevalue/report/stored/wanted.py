@@ -29,21 +29,13 @@ Row = dict[str, object]
 
 
 def find_wanted(choose: Callable[[Look], list[Wanted]], runs: Sequence[StoredRun], view: View) -> list[PairExample]:
-    """Answers of each model of which any are wanted: those of the first in full, fewer of each where there are several."""
+    """An answer for each that is wanted; of several models fewer of each."""
     wanted = {model: asked for model in dict.fromkeys(run.model for run in runs) if (asked := choose(view.at(model)))}
-    return [
-        one
-        for model, asked in list(wanted.items())[:_MODELS]
-        for own in ([run for run in runs if run.model == model],)
-        for one in islice(
-            (e for run in own for e in _found(run, asked, view.at(model))), _each(len(wanted), len(asked))
-        )
-    ]
-
-
-def _each(models: int, asked: int) -> int:
-    """Answers of each model: all that are wanted of one, two at least of each of several."""
-    return asked if models == 1 else max(2, _MOST // models)
+    out: list[PairExample] = []
+    for model, asked in list(wanted.items())[:_MODELS]:
+        found = (one for run in runs if run.model == model for one in _found(run, asked, view.at(model)))
+        out += islice(found, None if len(wanted) == 1 else max(2, _MOST // len(wanted)))
+    return out
 
 
 def _found(run: StoredRun, asked: Sequence[Wanted], view: View) -> Iterator[PairExample]:

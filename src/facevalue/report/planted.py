@@ -1,0 +1,60 @@
+"""What was planted in a model whose bias is known, beside what the audit found."""
+
+from typing import NamedTuple
+
+from facevalue.protocol.lookup import Estimate, EstimateIndex
+from facevalue.protocol.offers import Demo
+from facevalue.protocol.study import Study
+from facevalue.report.blocks.content import Cell, Head, SectionContent, Table, Text
+from facevalue.report.formatting import interval, number
+
+_SHOWN = 12
+
+
+class Planted(NamedTuple):
+    """A planted effect: what of, how large, and what was estimated."""
+
+    title: str
+    effect: float
+    estimate: Estimate
+    found: bool
+
+
+def planted(offer: Demo, study: Study, numbers: EstimateIndex, model: str) -> list[Planted]:
+    """Effects that were planted in these very pictures, the largest first."""
+    truth = offer.planted(study).select(*offer.labels, "title", "planted")
+    known = {tuple(labels): (title, effect) for *labels, title, effect in truth.iter_rows()}
+    rows = [
+        Planted(*known[key], e, numbers.moved(e))
+        for e in numbers.all(offer.measure, model, *offer.labels)
+        if (key := tuple(e[name] for name in offer.labels)) in known
+    ]
+    return sorted(rows, key=lambda one: -abs(one.effect))
+
+
+def counted(offer: Demo, rows: list[Planted]) -> str:
+    """Of how many a difference was found, with and without a planted effect."""
+    found = [[one.found for one in rows if bool(one.effect) is there] for there in (True, False)]
+    return (
+        f"Found: {sum(found[0])} of {len(found[0])} {offer.plural} with a planted effect, "
+        f"{sum(found[1])} of {len(found[1])} without one."
+    )
+
+
+def section(offer: Demo, rows: list[Planted]) -> SectionContent:
+    """A table for the page."""
+    heads = (Head(offer.heading[:1].upper() + offer.heading[1:]), Head("Planted", number=True),
+             Head("Estimated [95% interval]", number=True), Head(""))  # fmt: skip
+    table: list[tuple[Cell, ...]] = []
+    for one in rows[:_SHOWN]:
+        e = one.estimate
+        said = Cell(number(e.value, e.unit, signed=True), interval(e, signed=True), sort=e.value, of=e)
+        effect = Cell(number(one.effect, e.unit, signed=True), sort=one.effect)
+        table.append((Cell(one.title), effect, said, Cell("found" if one.found else "")))
+    lead = Text(
+        "The bias of this model was planted, so the truth is known: what was planted for these very pictures, and what "
+        f"the audit found. {counted(offer, rows)}"
+    )
+    note = [Text(f"The {_SHOWN} largest of {len(rows)}.", "small")] if len(rows) > _SHOWN else []
+    title = "Planted and found"
+    return SectionContent("planted", title, title, [lead, Table(title, heads, table), *note])
