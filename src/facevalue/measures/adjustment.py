@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
@@ -56,7 +56,7 @@ def adjust(p: Array, method: str) -> Array:
         adjusted = np.empty_like(values)
         adjusted[order] = np.minimum(steps, 1.0)
     else:
-        adjusted = stats.false_discovery_control(values, method="bh" if method == "bh" else "by")
+        adjusted = scipy.stats.false_discovery_control(values, method="bh" if method == "bh" else "by")
     out[tested] = adjusted
     return out
 

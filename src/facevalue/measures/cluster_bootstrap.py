@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from facevalue.measures.interval_method import BOOTSTRAP, method_for
 from facevalue.measures.unseen import UNSEEN, mostly_equal, widened
@@ -188,7 +189,9 @@ def means(
     quick = only_values()
     p = None
     if level or quick:
-        spread = np.full(se.shape, np.nan) if quick else stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
+        spread = (
+            np.full(se.shape, np.nan) if quick else scipy.stats.t.ppf(0.5 + LEVEL / 2, np.maximum(groups - 1, 1)) * se
+        )
         low, high = value - spread, value + spread
     else:
         low, high, p = t_test(value, se, groups)
@@ -219,7 +222,7 @@ def means(
 def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:
     """Interval and two-sided p-value by t with `groups` - 1 degrees of freedom: low, high, p."""
     df = np.maximum(groups - 1, 1)
-    spread = stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    spread = scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se
     with np.errstate(invalid="ignore", divide="ignore"):
         return value - spread, value + spread, np.asarray(2 * special.stdtr(df, -np.abs(value / se)))
 
@@ -303,7 +306,7 @@ def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, 
     squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(squares * (size - 1) / size)
-    spread = stats.t.ppf(0.5 + LEVEL / 2, size - 1) * se
+    spread = scipy.stats.t.ppf(0.5 + LEVEL / 2, size - 1) * se
     return value, np.maximum(value - spread, 0.0), value + spread, se
 
 
@@ -379,7 +382,7 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
     used = np.isfinite(means) & (means != 0)
     n = used.sum(axis=0)
     size = np.where(used, np.abs(means), np.inf)  # what is not used ranks last, and is then left out
-    ranks = np.where(used, stats.rankdata(size, axis=0), 0.0)
+    ranks = np.where(used, scipy.stats.rankdata(size, axis=0), 0.0)
     signed = np.where(used, np.sign(means), 0.0)
     observed = (signed * ranks).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -391,7 +394,7 @@ def wilcoxon(sums: Array, counts: Array) -> Array:
         if kept.size <= _ENUMERATED:
             out[cell] = np.mean(np.abs(_signs(kept.size) @ kept) >= abs(observed[cell]) - 1e-9)
         elif np.unique(kept).size == kept.size:
-            out[cell] = stats.wilcoxon(signed[used[:, cell], cell] * kept, method="exact").pvalue
+            out[cell] = scipy.stats.wilcoxon(signed[used[:, cell], cell] * kept, method="exact").pvalue
     return out
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import LEVEL, RESAMPLES, Array, Estimates
@@ -114,8 +114,8 @@ def t_interval(parts: Sequence[Part]) -> Interval:
     se, df = error(parts)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.where(se > 0, value / se, np.nan)
-        spread = np.where(se > 0, stats.t.ppf(0.5 + LEVEL / 2, df) * se, np.nan)
-    return Interval(value - spread, value + spread, np.asarray(2 * stats.t.sf(np.abs(t), df)))
+        spread = np.where(se > 0, scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se, np.nan)
+    return Interval(value - spread, value + spread, np.asarray(2 * scipy.stats.t.sf(np.abs(t), df)))
 
 
 def resampled(sums: Array, counts: Array, weights: Array) -> tuple[Array, Array]:

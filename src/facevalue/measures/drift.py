@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
@@ -146,13 +146,13 @@ def _slope(cells: pl.DataFrame | None, untimed: str) -> tuple[Estimates, np.ndar
     if squares < 1e-24 * units.height:
         return _nothing("no answers to one question differ")
     se = float(np.sqrt(squares / free / total))
-    reach = float(stats.t.ppf(0.5 + LEVEL / 2, free)) * se
+    reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, free)) * se
     found = Estimates(
         np.array([value]), np.array([value - reach]), np.array([value + reach]),
         np.array([int(units["n"].sum())]), np.array([units.height]),
         np.array(["least squares over units asked together, t"], dtype=object), np.array([se]),
     )  # fmt: skip
-    return found, np.array([2 * stats.t.sf(abs(value) / se, free)])
+    return found, np.array([2 * scipy.stats.t.sf(abs(value) / se, free)])
 
 
 def _nothing(why: str) -> tuple[Estimates, np.ndarray]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Floor
@@ -208,9 +208,9 @@ def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:
         if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
             continue
         if groups == 2:
-            out[scenario] = stats.mannwhitneyu(samples[0], samples[1], alternative="two-sided").pvalue
+            out[scenario] = scipy.stats.mannwhitneyu(samples[0], samples[1], alternative="two-sided").pvalue
         else:
-            out[scenario] = stats.kruskal(*samples).pvalue
+            out[scenario] = scipy.stats.kruskal(*samples).pvalue
     return out
 
 

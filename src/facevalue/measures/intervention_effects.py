@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
+import scipy
 
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, means, single
@@ -206,12 +206,12 @@ def _jackknife(x: Mapping[str, Array], units: Sequence[str]) -> Estimates:
     n = np.nansum([x["n"][0], x[f"n{_OTHER}"][0]], axis=0)
     clusters = np.nan_to_num(np.fmin(x["clusters"][0], x[f"clusters{_OTHER}"][0]))
     df = np.maximum(m - 1, 1)
-    half = stats.t.ppf(0.5 + LEVEL / 2, df) * se
+    half = scipy.stats.t.ppf(0.5 + LEVEL / 2, df) * se
     made = (
         f"delete-a-group jackknife, {groups} random groups by {unit}" for groups, unit in zip(m, units, strict=True)
     )
     method = np.array([reason or how for reason, how in zip(why, made, strict=True)], dtype=object)
-    p = np.asarray(2 * stats.t.sf(np.abs(d[0]) / se, df), dtype=np.float64)
+    p = np.asarray(2 * scipy.stats.t.sf(np.abs(d[0]) / se, df), dtype=np.float64)
     return Estimates(d[0], d[0] - half, d[0] + half, n.astype(np.int64), clusters.astype(np.int64), method, se, p)
 
 
@@ -232,7 +232,7 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     possible = np.arange(1, GROUPS)
     with np.errstate(invalid="ignore", divide="ignore"):
         reach = np.fmax(high - value, value - low) / se
-    nearest = np.abs(stats.t.ppf(0.5 + LEVEL / 2, possible) - reach[:, None]).argmin(axis=1)
+    nearest = np.abs(scipy.stats.t.ppf(0.5 + LEVEL / 2, possible) - reach[:, None]).argmin(axis=1)
     groups = np.where(np.isfinite(reach), possible[nearest], np.nan)
     return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
 
@@ -273,9 +273,9 @@ def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: s
         ]
         if size > 1:
             se = 100 * float(np.sqrt(size / (size - 1) * ((parts[1] - parts[0]) ** 2).sum()))
-    half = stats.t.ppf(0.5 + LEVEL / 2, max(size - 1, 1)) * se
+    half = scipy.stats.t.ppf(0.5 + LEVEL / 2, max(size - 1, 1)) * se
     method = "t over clusters, both conditions of each" if np.isfinite(se) else "no interval: fewer than two clusters"
-    p = np.array([2 * stats.t.sf(abs(value) / se, size - 1) if se > 0 else np.nan])
+    p = np.array([2 * scipy.stats.t.sf(abs(value) / se, size - 1) if se > 0 else np.nan])
     found = single(value, value - half, value + half, se, int(sum(totals)), size, method)
     table.add(missing_change(unit), {}, found, p=p, family="change in missing answers")
 

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures import cluster_bootstrap
@@ -56,7 +56,7 @@ def pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     known = known.with_columns(pl.len().over(keys).alias("m"))
     value, se, neutral, clusters, m = (to_array(known[c]) for c in ("value", "se", "neutral", "clusters", "m"))
     with np.errstate(invalid="ignore"):
-        spread = stats.t.ppf(1 - (1 - LEVEL) / 2 / m, np.maximum(clusters - 1, 1)) * se
+        spread = scipy.stats.t.ppf(1 - (1 - LEVEL) / 2 / m, np.maximum(clusters - 1, 1)) * se
         varied = (se > 0) & (clusters > 1)
         below, above = varied & (value + spread < neutral), varied & (value - spread > neutral)
     marked = known.with_columns(pl.Series("below", below), pl.Series("above", above))
@@ -107,7 +107,7 @@ def correlations(
     kept = np.isfinite(first) & np.isfinite(second)
     x, y = np.asarray(first, dtype=np.float64)[kept], np.asarray(second, dtype=np.float64)[kept]
     size = int(kept.sum())
-    pairs = [(x, y), (stats.rankdata(x), stats.rankdata(y))] if size else []
+    pairs = [(x, y), (scipy.stats.rankdata(x), scipy.stats.rankdata(y))] if size else []
     value, low, high, se = (np.full(2, np.nan) for _ in range(4))
     for i, (a, b) in enumerate(pairs):
         if np.ptp(a) <= 1e-12 * np.abs(a).max() or np.ptp(b) <= 1e-12 * np.abs(b).max():

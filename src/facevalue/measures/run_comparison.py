@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
+import scipy
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures import adjustment, cluster_bootstrap, comparison
@@ -171,9 +171,9 @@ def _compared(both: pl.DataFrame, within: Sequence[str], scale: Scale) -> pl.Dat
     low, high, df = _interval(frame, scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         facing = np.where(delta > 0, delta - low, np.where(delta < 0, high - delta, (high - low) / 2))
-        se = facing / stats.t.ppf(0.5 + LEVEL / 2, df)
+        se = facing / scipy.stats.t.ppf(0.5 + LEVEL / 2, df)
         z = np.where(se > 0, delta / se, np.nan)
-    p = np.asarray(2 * stats.t.sf(np.abs(z), df))
+    p = np.asarray(2 * scipy.stats.t.sf(np.abs(z), df))
     columns = {"delta": delta, "se": se, "df": df, "low": low, "high": high}
     family = codes(both.select(pl.struct(within)).to_series()) if within else np.zeros(p.size, dtype=np.int64)
     columns |= {"z": z, "p": p, "q": adjustment.within(p, family)}
@@ -221,7 +221,7 @@ def _interval(frame: pl.DataFrame, scale: Scale, level: float = LEVEL) -> tuple[
             variance = two.inside / (free * two.groups)
             total = variance.sum(axis=0)
             df = np.where(total > 0, total**2 / (variance**2 / free).sum(axis=0), np.nan)
-            reach = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(total)
+            reach = scipy.stats.t.ppf(0.5 + level / 2, df) * np.sqrt(total)
         low, high = two.value[1] - two.value[0] - reach, two.value[1] - two.value[0] + reach
     return *(np.clip(scale.whole * x, -scale.apart, scale.apart) for x in (low, high)), df
 

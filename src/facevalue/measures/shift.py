@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor
@@ -143,7 +143,7 @@ def cohens_d_interval(d: Array, n: npt.NDArray[np.int64]) -> tuple[Array, Array]
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(1.0 / n + d**2 / (2.0 * (n - 1)))
-        spread = stats.t.ppf(0.5 + cluster_bootstrap.LEVEL / 2, np.maximum(n - 1, 1)) * se
+        spread = scipy.stats.t.ppf(0.5 + cluster_bootstrap.LEVEL / 2, np.maximum(n - 1, 1)) * se
     return d - spread, d + spread
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from facevalue.measures import cluster_bootstrap, shift
 from facevalue.measures.base import Measure
@@ -198,7 +198,7 @@ class _Row:
     ) -> None:
         """Add an estimate whose interval is symmetric in the statistic, and shown `back` on the measure's scale."""
         value, se, df = self.sides.jackknife(statistic)
-        reach = float(stats.t.ppf(0.5 + LEVEL / 2, df)) * se
+        reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, df)) * se
         known = np.isfinite(reach)
         ends = [float(back(end)) for end in (value - reach, value + reach)] if known else []
         self.add(measure, float(back(value)), "jackknife over groups of faces" if known else _UNKNOWN, ends)
