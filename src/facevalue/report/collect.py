@@ -42,7 +42,8 @@ def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[
     """
     study = study_of(runs)
     page = page_of(study)
-    names = short_names([run.model for run in runs])
+    named = {run.model for run in runs if run.facts.name}  # what users called their runs stays as it is
+    names = short_names([run.model for run in runs if run.model not in named]) | {name: name for name in named}
     known = examples(page, [run.plain() for run in runs], estimates.filter(pl.col("intervention").is_null()))
     return ReportData(
         study=StudyFacts(
