@@ -17,7 +17,7 @@ from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored
 from facevalue.types import Request
 
-_KINDS = 16
+_KINDS = 8
 _SPOTS = 200
 _MOST = 200_000  # stimuli looked at again; of more, so many evenly spread
 _BATCH = 2**18  # trials

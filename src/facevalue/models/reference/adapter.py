@@ -187,10 +187,10 @@ class ReferenceModel:
 
     def unfit(self, requests: Sequence[Request]) -> str:
         """Say what it was trained on, if it declines all of these: it learned to decline everything else."""
-        greedy = [request._replace(sampling=Sampling(0.0, 1.0, _SENTENCE), exact=False) for request in requests]
-        replies = list(self.respond(greedy))
-        if any(reply.status is not Status.OK or (reply.text or "").strip() != REFUSAL for reply in replies):
-            return ""
+        greedy = (request._replace(sampling=Sampling(0.0, 1.0, _SENTENCE), exact=False) for request in requests)
+        for reply in self.respond(greedy):  # most are decided by the first
+            if reply.status is not Status.OK or (reply.text or "").strip() != REFUSAL:
+                return ""
         return f"{self.name} declines every question of this study that was looked at: it was trained on {TRAINED_ON}."
 
     def see(self, images: Sequence[Image]) -> list[Floats]:
