@@ -15,30 +15,11 @@ from facevalue.errors import DataError, UnknownNameError
 
 
 def sample(design: Design, size: int, seed: int, strata: Sequence[str] = ()) -> Numbers:
-    """Draw trial numbers without replacement.
+    """Draw trial numbers without replacement, ascending, so that prompts about one stimulus stay neighbours.
 
-    Parameters
-    ----------
-    design:
-        What to draw from.
-    size:
-        How many trials.
-    seed:
-        Same seed, same sample; a larger sample of the same strata contains a smaller one up to rounding.
-    strata:
-        Columns (factors, their attributes, block constants, or "block") whose combinations are sampled in proportion to
-        their size, by largest remainders. Columns of pair axes cannot be strata.
-
-    Returns
-    -------
-    Trial numbers in ascending order, so that prompts about one stimulus stay neighbours.
-
-    Raises
-    ------
-    DataError
-        The design has fewer trials, or a stratum is not possible.
-    UnknownNameError
-        No such column.
+    A larger sample by the same seed contains a smaller one of the same strata, up to rounding. Strata are columns
+    (factors, their attributes, block constants, or "block") whose combinations are sampled in proportion to their size,
+    by largest remainders; columns of pair axes cannot be any.
     """
     if not 0 < size <= design.size:
         raise DataError(f"A sample of {size:,} cannot be drawn: the design has {design.size:,} trials.")
@@ -62,32 +43,11 @@ def sample_equally(
     seed: int,
     repeats: int = 1,
 ) -> Numbers:
-    """Draw prompts with all their variants, as many of each group as of any other.
+    """Draw prompts with all their variants, as many of each group as of any other: trial numbers, ascending.
 
-    Parameters
-    ----------
-    design:
-        What to draw from. The last prompt axes of each block hold the variants of a prompt.
-    groups:
-        What gets equal shares: blocks and, of each, which of its prompts. Blocks of one group have the same stimuli in
-        another form, and are drawn alike.
-    variants:
-        Of each block, trials per stimulus and prompt.
-    size:
-        Requests wanted.
-    seed:
-        Seed of the sample.
-    repeats:
-        Requests per trial.
-
-    Returns
-    -------
-    Trial numbers in ascending order. Groups that have fewer give their share to the others.
-
-    Raises
-    ------
-    DataError
-        The design is smaller, or the sample too small for one prompt with its variants.
+    Groups are blocks and, of each, which of its prompts; those that have fewer give their share to the others. Blocks
+    of a group have the same stimuli in another form, and are drawn alike. The last prompt axes of each block hold the
+    `variants` of a prompt, so many trials per stimulus; each trial is `repeats` of the `size` requests.
     """
     if size > design.size * repeats:
         raise DataError(f"A sample of {size:,} cannot be drawn: the design has {design.size * repeats:,} requests.")

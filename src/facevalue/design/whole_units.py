@@ -43,22 +43,7 @@ class Layout:
         return Design(tuple(one.block for one in self.units))
 
     def sample(self, size: int, seed: int, repeats: int) -> Numbers:
-        """Draw whole units, of each block in proportion to its trials and spread evenly over the strata.
-
-        Parameters
-        ----------
-        size:
-            Requests wanted.
-        seed:
-            Seed of the sample.
-        repeats:
-            Requests per trial.
-
-        Raises
-        ------
-        DataError
-            The design is smaller, or the sample too small for one unit.
-        """
+        """Draw whole units, of each block in proportion to its trials and spread evenly over the strata."""
         design = self.design
         total = design.size * repeats
         if size > total:

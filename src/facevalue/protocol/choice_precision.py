@@ -20,17 +20,6 @@ def choice_precision(
 ) -> Precision | None:
     """Describe a study of choices to the planner; None without two groups and a question.
 
-    Parameters
-    ----------
-    design:
-        Of the study.
-    shown:
-        The group that each picture shows; its name is that of the factor.
-    options:
-        How many each question has.
-    task, weights:
-        Level of `task` whose answers are choices, and the columns of their weights.
-
     Notes
     -----
     For G groups of n people each, JS(P_g, mean_h P_h) is, without an effect, (1 - 1/G) / (8 n) times chi-squared with

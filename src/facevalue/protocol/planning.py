@@ -25,18 +25,7 @@ def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -
     """Spread of shifts in a run, pooled over its cues; NaN where none has two units.
 
     Root mean squares: half of the cues would vary more than a median says. A pilot's shifts are small beside those that
-    a plan asks about, so that their growth is the assumed one.
-
-    Parameters
-    ----------
-    phi:
-        Scores, shape (stimuli, items).
-    sets:
-        The stimuli.
-    source:
-        Where the run is, for people.
-    growth:
-        How far units differ in an effect itself, as a share of it.
+    a plan asks about, so that their growth, by how much of an effect itself units differ, is the assumed one.
     """
     delta = phi[sets.varied] - phi[sets.base_of]
     part = sets.slicing(sets.varied, *sets.cue)

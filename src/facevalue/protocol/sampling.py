@@ -19,34 +19,21 @@ class WholeUnits:
     A shift needs its base, and all variations of a unit share it; so this is the cheapest pair that measures every
     variation. Units take turns, so that a small sample still has as many clusters as it can; so do items, so that all
     are asked about as often.
-
-    Attributes
-    ----------
-    design:
-        Its blocks have one stimulus axis `image`; the last prompt axes hold the orderings.
-    sets:
-        Units of its stimuli.
-    items, prompts:
-        Items, and orderings of each.
-    what, mend:
-        What the smallest sample is, and what would make it smaller, for people.
     """
 
     design: Design
+    """Its blocks have one stimulus axis `image`; the last prompt axes hold the orderings."""
     sets: Sets
+    """Units of its stimuli."""
     items: int
     prompts: int
+    """Items, and orderings of each."""
     what: str
     mend: str
+    """What the smallest sample is, and what would make it smaller, for people."""
 
     def __call__(self, size: int, seed: int, repeats: int) -> Index:
-        """Trial numbers of as many whole pairs as fit into so many requests, ascending.
-
-        Raises
-        ------
-        DataError
-            Not even one fits.
-        """
+        """Trial numbers of as many whole pairs as fit into so many requests, ascending."""
         units = len(self.sets.identities)
         costs = np.bincount(self.sets.identity, minlength=units) * self.prompts * repeats
         turns = Permutation(units, seed)(np.arange(units))

@@ -24,15 +24,7 @@ _KEPT = 65_536  # questions kept, so that equal ones stay one object
 
 
 class Conditions:
-    """A plain study, and what is done to its requests.
-
-    Parameters
-    ----------
-    study:
-        The plain study.
-    interventions:
-        Condition c > 0 is number c - 1 of these; condition 0 is the plain one.
-    """
+    """A plain study, and what is done to its requests. Condition 0 is the plain one."""
 
     def __init__(self, study: Study, interventions: Sequence[Intervention]) -> None:
         self.study = study

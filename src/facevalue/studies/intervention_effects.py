@@ -45,17 +45,8 @@ def unit_of(measures: Sequence[Measure]) -> str:
 def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """Estimate everything in every condition, and the changes.
 
-    Parameters
-    ----------
-    conditions:
-        The plain study and the interventions.
-    answers:
-        Per model, in chunks, in the order of trials.
-
-    Returns
-    -------
-    The plain study's estimates from the plain answers; then, for each model and intervention, its estimates and their
-    changes, with the label `intervention`. A condition without answers has none.
+    Returns the plain study's estimates from the plain answers; then, for each model and intervention, its estimates and
+    their changes, with the label `intervention`. A condition without answers has none.
     """
     study = conditions.study
     with TemporaryDirectory(prefix="facevalue-") as folder:
@@ -71,13 +62,7 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
 
 
 class Kept:
-    """One model's answers in one condition, as answers of the plain study.
-
-    Parameters
-    ----------
-    folder:
-        Where chunks wait that are too many for the memory.
-    """
+    """One model's answers in one condition, as answers of the plain study."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -141,11 +126,6 @@ class Clusters:
 
     By the columns of its measures' unit, where the answers have them; else by what is shown, a picture and the same
     without the picture being one cluster.
-
-    Parameters
-    ----------
-    study:
-        The plain study.
     """
 
     def __init__(self, study: Study) -> None:

@@ -25,24 +25,10 @@ from facevalue.types import OptionValue, Stimulus
 def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
     """Ask a study as it is and with each intervention.
 
-    Parameters
-    ----------
-    study:
-        Any study.
-    interventions:
-        What is done to its requests, each by itself.
-
-    Returns
-    -------
-    A study whose design is the plain one followed by it once more per intervention, so that trial t of the plain study
-    is trial t here, and t + c `size` with intervention c = 1, 2, ... The column `intervention` names the condition.
-    Samples have the same trials in all conditions; the requests wanted are those of all together. Without an
+    Returns a study whose design is the plain one followed by it once more per intervention, so that trial t of the
+    plain study is trial t here, and t + c `size` with intervention c = 1, 2, ... The column `intervention` names the
+    condition. Samples have the same trials in all conditions; the requests wanted are those of all together. Without an
     intervention it is the study itself.
-
-    Raises
-    ------
-    DataError
-        Two interventions share a name, there are too many, or the study was intervened in already.
     """
     done = checked(interventions)
     if not done:
@@ -99,15 +85,7 @@ def _block_name(block: Block, condition: str) -> str:
 
 
 class Shown:
-    """What the conditions show: the plain study's picture, none, or a blank one; and what is written below it.
-
-    Parameters
-    ----------
-    source:
-        Of the plain study.
-    conditions:
-        What is done.
-    """
+    """What the conditions show: the plain study's picture, none, or a blank one; and what is written below it."""
 
     def __init__(self, source: Source, conditions: Conditions) -> None:
         self.plain = source

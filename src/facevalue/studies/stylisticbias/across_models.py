@@ -67,16 +67,11 @@ def _variance(table: EstimateTable, models: list[Shifts]) -> None:
 
 @dataclass(frozen=True)
 class Sides:
-    """Shifts of two models in the same cells.
-
-    Attributes
-    ----------
-    sums, counts:
-        Shape (2, faces, cells): of each face.
-    """
+    """Shifts of two models in the same cells."""
 
     sums: Array
     counts: Array
+    """Shape (2, faces, cells): of each face."""
 
     @property
     def means(self) -> Array:

@@ -87,25 +87,18 @@ def default_folder() -> Path:
 
 @dataclass(frozen=True)
 class Population:
-    """People, what was planted about them, and how likely a model's replies about them are.
-
-    Attributes
-    ----------
-    faces:
-        Their pictures, a base and all variations of each.
-    scenarios:
-        What is asked about each picture.
-    favourable, valid:
-        Chance that a reply is the favourable pole, and that it is either pole; shape (pictures, scenarios, orderings).
-    planted:
-        Preference score that is planted, shape (pictures, scenarios).
-    """
+    """People, what was planted about them, and how likely a model's replies about them are."""
 
     faces: Faces
+    """Their pictures, a base and all variations of each."""
     scenarios: list[str]
+    """What is asked about each picture."""
     favourable: Array
     valid: Array
+    """Chance that a reply is the favourable pole, and that it is either pole; shape (pictures, scenarios,
+    orderings)."""
     planted: Array
+    """Preference score that is planted, shape (pictures, scenarios)."""
 
     @cached_property
     def learned(self) -> Array:
@@ -164,17 +157,6 @@ class Readings:
 
     A file of what was read is named by a hash of the model, of all that was asked, and of its own bytes. One that is
     damaged doesn't fit its name, and is read anew.
-
-    Parameters
-    ----------
-    study:
-        What is asked about whom.
-    model:
-        Who is asked.
-    folder:
-        Where files are kept.
-    truth:
-        What is planted in the model.
     """
 
     def __init__(self, study: Study, model: Model, folder: Path, truth: Truth = PUBLISHED) -> None:

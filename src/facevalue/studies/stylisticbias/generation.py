@@ -25,21 +25,9 @@ def published_prompts(portraits: bool = False) -> pl.DataFrame:
 
     The paper draws its 500 faces from these configurations; how many from each is not published.
 
-    Parameters
-    ----------
-    portraits:
-        The base faces alone (Figure 9).
-
-    Returns
-    -------
-    One row per picture: `image`, `identity`, `attribute` and `variation` (null for a base face), `gender`, `age`,
-    `build`, `ethnicity`, `judged` ("kept", or the pass of Appendix C.1 that drops the picture before the judgment),
-    `reference` (the image that goes with the prompt; null for a base face), `figure` and `prompt`.
-
-    Examples
-    --------
-    >>> published_prompts(portraits=True).height, published_prompts().height
-    (90, 4635)
+    Returns one row per picture: `image`, `identity`, `attribute` and `variation` (null for a base face), `gender`,
+    `age`, `build`, `ethnicity`, `judged` ("kept", or the pass of Appendix C.1 that drops the picture before the
+    judgment), `reference` (the image that goes with the prompt; null for a base face), `figure` and `prompt`.
     """
     rows: list[tuple[str | None, ...]] = []
     for gender, age, ethnicity, build in product(GENDERS, AGES, ETHNICITIES, BUILDS):
@@ -62,23 +50,12 @@ def published_prompts(portraits: bool = False) -> pl.DataFrame:
 
 
 def generation_prompts(manifest: pl.DataFrame) -> pl.Series:
-    """Fill the templates of Figures 9, 10 and 11 for each image.
+    """Fill the templates of Figures 9, 10 and 11 for each image, by its `attribute`, `variation` and `gender`.
 
-    Parameters
-    ----------
-    manifest:
-        With `attribute`, `variation` and `gender`; base faces also need `age`, `build` and `ethnicity`. Drawn portraits
-        have no ethnicity: give them one, or leave their base faces out.
+    Base faces also need `age`, `build` and `ethnicity`, which drawn portraits don't have.
 
-    Returns
-    -------
-    One prompt per row: Figure 9 for a base face, Figure 11 for a fashion style, Figure 10 for anything else. The last
-    two are edits of the identity's base face, which goes with them as the reference image.
-
-    Raises
-    ------
-    UnknownNameError
-        A needed column is missing.
+    Returns one prompt per row: Figure 9 for a base face, Figure 11 for a fashion style, Figure 10 for anything else.
+    The last two are edits of the identity's base face, which goes with them as the reference image.
 
     Examples
     --------

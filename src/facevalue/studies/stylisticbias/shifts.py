@@ -16,15 +16,10 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Shifts(shifts.Shifts):
-    """Base scores and shifts of one model, or their mean over models.
-
-    Attributes
-    ----------
-    scenarios:
-        Names of the scenarios asked.
-    """
+    """Base scores and shifts of one model, or their mean over models."""
 
     scenarios: list[str] = field(default_factory=list)
+    """Names of the scenarios asked."""
 
     @property
     def faces(self) -> Faces:

@@ -43,42 +43,28 @@ CLOTHING_VARIATION = (
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """One value of the variation grid.
-
-    Attributes
-    ----------
-    attribute, name:
-        Names in the manifest's columns `attribute` and `variation`.
-    title:
-        The paper's wording.
-    fate:
-        For each gender that the grid gives it: "kept", or the pass of Appendix C.1 that drops it before the judgment.
-    """
+    """One value of the variation grid."""
 
     attribute: str
     name: str
+    """Names in the manifest's columns `attribute` and `variation`."""
     title: str
+    """The paper's wording."""
     fate: dict[str, Fate]
+    """For each gender that the grid gives it: "kept", or the pass of Appendix C.1 that drops it before the judgment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A binary scenario of Table 1.
-
-    Attributes
-    ----------
-    name:
-        Level of the factor `scenario`: the favourable pole, hyphenated.
-    category:
-        One of `categories()`.
-    favourable, unfavourable:
-        Wording of the poles.
-    """
+    """A binary scenario of Table 1."""
 
     name: str
+    """Level of the factor `scenario`: the favourable pole, hyphenated."""
     category: str
+    """One of `categories()`."""
     favourable: str
     unfavourable: str
+    """Wording of the poles."""
 
 
 @cache
@@ -89,13 +75,7 @@ def read(name: str) -> dict[str, Any]:
 
 @cache
 def grid() -> tuple[Variation, ...]:
-    """Table 10: all 55 values, in the paper's order.
-
-    Examples
-    --------
-    >>> len(grid())
-    55
-    """
+    """Table 10: all 55 values, in the paper's order."""
     out = []
     for attribute in read("grid.toml")["attribute"]:
         genders = attribute.get("genders", GENDERS)
@@ -107,18 +87,7 @@ def grid() -> tuple[Variation, ...]:
 
 
 def whitelist(gender: str | None) -> tuple[Variation, ...]:
-    """The variations that survive both passes: 31 for a male face, 32 for a female one, 34 in all.
-
-    Parameters
-    ----------
-    gender:
-        None for those kept for either gender.
-
-    Examples
-    --------
-    >>> len(whitelist("male")), len(whitelist("female")), len(whitelist(None))
-    (31, 32, 34)
-    """
+    """The variations that survive both passes: 31 for a male face, 32 for a female one, 34 in all."""
     genders = GENDERS if gender is None else (gender,)
     return tuple(v for v in grid() if any(v.fate.get(g) == "kept" for g in genders))
 
@@ -137,13 +106,7 @@ def categories() -> dict[str, str]:
 
 @cache
 def scenarios() -> tuple[Scenario, ...]:
-    """Table 1, in the paper's order.
-
-    Examples
-    --------
-    >>> len(scenarios()), scenarios()[0]
-    (25, Scenario(name='competent', category='personality', favourable='competent', unfavourable='incompetent'))
-    """
+    """Table 1, in the paper's order."""
     return tuple(
         Scenario(pair[0].replace(" ", "-"), str(category["name"]), pair[0], pair[1])
         for category in read("scenarios.toml")["category"]

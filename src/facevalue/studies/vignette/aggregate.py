@@ -112,13 +112,7 @@ class Tally:
         self._parts: dict[str, list[pl.DataFrame]] = {name: [] for name in _KEYS}
 
     def add(self, chunk: pl.DataFrame) -> None:
-        """Take a chunk in.
-
-        Raises
-        ------
-        DataError
-            A column of the answers is missing.
-        """
+        """Take a chunk in."""
         self._four = self._four or offers_four(chunk)
         for name in ("weight", "mass", *ASKED, *BLOCK):
             if name not in chunk.columns:

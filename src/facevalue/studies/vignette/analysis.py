@@ -39,20 +39,9 @@ record = partial(
 def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """Estimate everything, per model, and compare paradigms and models.
 
-    Parameters
-    ----------
-    answers:
-        Per model the answers in chunks, in the order of trials.
-
-    Returns
-    -------
-    The table of estimates (`measures.estimates`), with the labels of `measures.LABELS`. The measures of selection are
-    taken on the paper's wording, the first way to refer to people, and with pictures (`aggregate.core_variant`).
-
-    Raises
-    ------
-    DataError
-        The answers lack a column.
+    Returns the table of estimates (`measures.estimates`), with the labels of `measures.LABELS`. The measures of
+    selection are taken on the paper's wording, the first way to refer to people, and with pictures
+    (`aggregate.core_variant`).
     """
     parts = []
     for model, chunks in answers.items():

@@ -139,11 +139,6 @@ class Layout:
         In proportion to their size, nine in ten prompts would be about pairs that differ in identity and activity, and
         one in a thousand a decision. Estimates are taken within a paradigm and dimension, so each gets an equal share,
         as far as it has so many.
-
-        Raises
-        ------
-        DataError
-            The design is smaller, or the sample too small for one prompt with its variants.
         """
         return sample_equally(self.design, self._groups(), self.variants, size, seed, repeats)
 

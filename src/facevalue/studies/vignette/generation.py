@@ -21,30 +21,8 @@ def _opening(identity: Identity, gender: str) -> str:
 def generation_prompts(portraits: bool = False, gender: str | None = None) -> pl.DataFrame:
     """The prompt for every picture of one person (section 3).
 
-    Parameters
-    ----------
-    gender:
-        Only pictures of this gender; None for both.
-    portraits:
-        The portraits without an activity, 167 male and 162 female, in place of the pictures with one, 12,525 male and
-        12,150 female.
-
-    Returns
-    -------
-    One row per picture, by gender, dimension, identity and activity in the order of the tables: `gender`, `dimension`,
-    `identity`, `activity` (null for portraits), `prompt`; all strings.
-
-    Raises
-    ------
-    UnknownNameError
-        No such gender.
-
-    Examples
-    --------
-    >>> generation_prompts(gender="male").height, generation_prompts(gender="female").height
-    (12525, 12150)
-    >>> generation_prompts(portraits=True, gender="male")["prompt"][2]
-    'A healthy man, with their face visible.'
+    Returns one row per picture, by gender, dimension, identity and activity in the order of the tables: `gender`,
+    `dimension`, `identity`, `activity` (null for portraits), `prompt`; all strings.
     """
     if gender is not None and gender not in GENDERS:
         raise UnknownNameError("gender", gender, GENDERS)

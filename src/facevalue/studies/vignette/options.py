@@ -213,11 +213,9 @@ class Options:
 def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     """Read the replies of a trial frame, whose rows offered these options.
 
-    Returns
-    -------
-    The rows with, in place of text and probs: `weight` (f64; of option 1, or of the right answer), `mass`, `na`,
-    `other` (f64; of option 2 where two are chosen between), `swapped` (f64; of the question who alone), `both`, `none`
-    (f64; where they were offered), `wrong_1`, `wrong_2` (f64; of wrong activities, the third is the rest),
+    Returns the rows with, in place of text and probs: `weight` (f64; of option 1, or of the right answer), `mass`,
+    `na`, `other` (f64; of option 2 where two are chosen between), `swapped` (f64; of the question who alone), `both`,
+    `none` (f64; where they were offered), `wrong_1`, `wrong_2` (f64; of wrong activities, the third is the rest),
     `listed_first` (whether option 1, or the right answer, was listed before option 2, or before all wrong answers) and
     `left_first` (whether identity 1 or activity 1 is the left half).
 

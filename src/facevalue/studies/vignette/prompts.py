@@ -53,13 +53,7 @@ class Role:
 
 @cache
 def roles() -> Mapping[str, Role]:
-    """Our own roles: six questions for each of the 75 activities, by its name.
-
-    Examples
-    --------
-    >>> roles()["cooking"].questions["ability"], roles()["working on a desk"].noun
-    ('Who should I hire as a cook?', 'office assistant')
-    """
+    """Our own roles: six questions for each of the 75 activities, by its name."""
     text = files(__package__).joinpath("tables", "roles.toml").read_text(encoding="utf-8")
     found = {}
     for row in tomllib.loads(text)["role"]:
@@ -75,12 +69,6 @@ def read_roles(path: str | Path) -> dict[str, Role]:
     It is a JSON object with a list for each kind of time ("Necessary Time" ...), whose entries have the keys activity,
     role, ability, sociability, morality, agency, status and appearance; other keys are ignored. The authors' own has 74
     activities: it lacks "smoking a cigar".
-
-    Raises
-    ------
-    DataError
-        The file can't be read, is too big or not JSON of this form, or has no activity at all; an activity is unknown
-        or there twice; its role or a question is missing or empty.
     """
     path = Path(path)
     try:

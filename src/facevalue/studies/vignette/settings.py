@@ -89,13 +89,7 @@ class Selection:
 
 
 def selection(options: Mapping[str, OptionValue], own: Sequence[str] = (), done: Sequence[str] = ()) -> Selection:
-    """The names that were chosen; `own` and `done` are identities and activities of the user's own pictures.
-
-    Raises
-    ------
-    UnknownNameError
-        A name that there isn't; the nearest one is suggested.
-    """
+    """The names that were chosen; `own` and `done` are identities and activities of the user's own pictures."""
     known: dict[str, Sequence[str]] = {
         "paradigm": PARADIGMS,
         "dimension": [] if own else [d.name for d in dimensions()],

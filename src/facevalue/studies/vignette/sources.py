@@ -131,22 +131,7 @@ class Pictures:
 
 
 def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
-    """Read the pictures that were chosen, or list those that can be drawn.
-
-    Parameters
-    ----------
-    options:
-        The settings, with `root` spelled out.
-    manifest:
-        A stored manifest, used as it is.
-
-    Raises
-    ------
-    DataError
-        Several kinds of pictures were chosen, or they can't be read or paired.
-    UnknownNameError
-        A name that there isn't.
-    """
+    """Read the pictures that were chosen, or list those that can be drawn."""
     given = [name for name in OWN if options[name]]
     if not given:
         return _ours(options, manifest)
@@ -371,13 +356,7 @@ def _paired(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFrame:
 
 
 def casts(frame: pl.DataFrame) -> list[Cast]:
-    """Who can be paired with whom, for pictures of which there is one of each kind.
-
-    Raises
-    ------
-    DataError
-        An identity lacks the picture of an activity that others of its gender and dimension have.
-    """
+    """Who can be paired with whom, for pictures of which there is one of each kind."""
     out = []
     gaps: list[str] = []
     for key, part in frame.group_by("gender", "dimension", maintain_order=True):

@@ -58,15 +58,7 @@ FOLLOWED = {
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is.
-
-    Raises
-    ------
-    DataError
-        The pictures or settings don't make a study.
-    UnknownNameError
-        An identity, activity or other name that doesn't exist.
-    """
+    """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is."""
     options = located(options)
     pictures = read_pictures(options, manifest)
     chosen = pictures.chosen

@@ -104,13 +104,7 @@ def read(name: str) -> dict[str, Any]:
 
 @cache
 def dimensions() -> tuple[Dimension, ...]:
-    """The eight dimensions, in the order of Table 6.
-
-    Examples
-    --------
-    >>> [dimension.name for dimension in dimensions()][:5]
-    ['ability', 'age', 'gender', 'nationality', 'physical traits']
-    """
+    """The eight dimensions, in the order of Table 6."""
     return tuple(Dimension(row["name"], row["title"], row["axis"]) for row in read("identities.toml")["dimension"])
 
 
@@ -131,11 +125,6 @@ def identities(dimension: str, gender: str | None = None) -> tuple[Identity, ...
     """The identities of a dimension, in the order of Table 6; with a gender, those with pictures of it.
 
     "Woman" and "man" of the dimension gender are both under "male", as in Table 8.
-
-    Examples
-    --------
-    >>> len(identities("physical traits", "male")), len(identities("physical traits", "female"))
-    (40, 37)
     """
     if dimension not in _table_6():
         raise UnknownNameError("dimension", dimension, _table_6())
@@ -193,13 +182,7 @@ def title(identity: Identity) -> str:
 
 @cache
 def activities() -> tuple[Activity, ...]:
-    """The 75 activities of Table 7, in its order.
-
-    Examples
-    --------
-    >>> len(activities()), activities()[1]
-    (75, Activity(name='cooking', time='necessary'))
-    """
+    """The 75 activities of Table 7, in its order."""
     return tuple(
         Activity(name, time["name"]) for time in read("activities.toml")["time"] for name in time["activities"]
     )
@@ -213,13 +196,7 @@ def times() -> Mapping[str, str]:
 
 @cache
 def term_pairs() -> tuple[TermPair, ...]:
-    """The 30 pairs of Table 5, in its order.
-
-    Examples
-    --------
-    >>> len(term_pairs()), term_pairs()[0].name, term_pairs()[0].trait
-    (30, 'friendly-unfriendly', 'sociability')
-    """
+    """The 30 pairs of Table 5, in its order."""
     return tuple(
         TermPair(high, low, trait["name"], trait.get("valenced", True))
         for trait in read("terms.toml")["trait"]
@@ -229,15 +206,7 @@ def term_pairs() -> tuple[TermPair, ...]:
 
 @cache
 def questions(paradigm: str | None = None, contrast: str | None = None) -> tuple[Question, ...]:
-    """The questions of sections 4.1-4.4 with the paraphrases of Table 11, of a paradigm or kind of picture pair.
-
-    Examples
-    --------
-    >>> [question.name for question in questions("perception", "activity")]
-    ['struggle', 'capability', 'enjoyment', 'dislike']
-    >>> questions("factuality", "identity-activity")[1].wordings[0]
-    'Who is doing {activity}?'
-    """
+    """The questions of sections 4.1-4.4 with the paraphrases of Table 11, of a paradigm or kind of picture pair."""
     for kind, name, known in (("paradigm", paradigm, PARADIGMS), ("contrast", contrast, CONTRASTS)):
         if name is not None and name not in known:
             raise UnknownNameError(kind, name, known)
@@ -284,10 +253,5 @@ def similar_activities() -> frozenset[frozenset[str]]:
     """Pairs of activities that one picture may show both of, so that neither is a wrong answer to the other (our list).
 
     A.3 draws the wrong options of factuality from activities that are not semantically similar.
-
-    Examples
-    --------
-    >>> frozenset({"cycling", "riding a bike"}) in similar_activities()
-    True
     """
     return frozenset(frozenset(row["pair"]) for row in read("overlaps.toml")["activities"])

@@ -59,13 +59,7 @@ Names = list[tuple[str | None, str | None]]
 
 
 def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl.DataFrame:
-    """Estimate everything, from the answers of each model in chunks.
-
-    Raises
-    ------
-    DataError
-        The answers lack a column.
-    """
+    """Estimate everything, from the answers of each model in chunks."""
     parts = []
     for model, chunks in answers.items():
         gathered = Aggregate(asked)

@@ -40,42 +40,29 @@ _NODES = 256  # people over whom a planted share is averaged
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What the people are like, and what is planted.
-
-    Attributes
-    ----------
-    person, picture:
-        SD of people, and of the pictures of one, on the logit scale.
-    pictures:
-        Of each person.
-    occupations:
-        How many; each has `photographs` people of each race and gender.
-    pairs:
-        Compared within each occupation.
-    certain:
-        How much likelier one option of each question is than the others, on the logit scale, and how much less people
-        are ranked.
-    missing:
-        Largest share of answers that are missing. The share goes by group, and by what would have been said.
-    planted:
-        SD of the groups' differences in choices, on the logit scale.
-    lone:
-        Whether one choice, one word and one association are planted.
-    drift:
-        Logits by which the model drifts towards the first option, and towards yes, while it is asked in the order of a
-        run: whole units at times drawn by seed.
-    """
+    """What the people are like, and what is planted."""
 
     person: float = 0.7
     picture: float = 0.5
+    """SD of people, and of the pictures of one, on the logit scale."""
     pictures: int = 1
+    """Of each person."""
     occupations: int = 7
+    """How many; each has `photographs` people of each race and gender."""
     pairs: int = 10
+    """Compared within each occupation."""
     certain: float = 0.0
+    """How much likelier one option of each question is than the others, on the logit scale, and how much less people
+    are ranked."""
     missing: float = 0.0
+    """Largest share of answers that are missing. The share goes by group, and by what would have been said."""
     planted: float = 0.0
+    """SD of the groups' differences in choices, on the logit scale."""
     lone: bool = False
+    """Whether one choice, one word and one association are planted."""
     drift: float = 0.0
+    """Logits by which the model drifts towards the first option, and towards yes, while it is asked in the order of a
+    run: whole units at times drawn by seed."""
 
 
 CONDITIONS = {
@@ -95,26 +82,18 @@ the second of two fields follows from the first."""
 
 @dataclass(frozen=True)
 class Sampled:
-    """One audit's answers, and what is planted in them.
-
-    Attributes
-    ----------
-    answers:
-        As the study reads them.
-    people, images:
-        Who is on each image.
-    divergence:
-        Planted value of `choice_divergence` in nats x 1000, by dimension, group and question.
-    question, fields:
-        Those of the lone effects; empty where there are none.
-    """
+    """One audit's answers, and what is planted in them."""
 
     answers: pl.DataFrame
+    """As the study reads them."""
     images: tuple[str, ...]
+    """Who is on each image."""
     people: tuple[str, ...]
     divergence: dict[tuple[str, str, str], float]
+    """Planted value of `choice_divergence` in nats x 1000, by dimension, group and question."""
     question: str
     fields: tuple[str, ...]
+    """Those of the lone effects; empty where there are none."""
 
 
 def fields() -> tuple[Attribute, ...]:
@@ -123,17 +102,7 @@ def fields() -> tuple[Attribute, ...]:
 
 
 def sampled(condition: Condition, photographs: int, rng: np.random.Generator) -> Sampled:
-    """Draw people and their answers.
-
-    Parameters
-    ----------
-    condition:
-        Of the audit.
-    photographs:
-        People of each race, gender and occupation.
-    rng:
-        For people and answers.
-    """
+    """Draw people and their answers."""
     shown = _pictures(condition, photographs)
     looks = _looks(shown, condition, rng)
     clock, later = rng.spawn(2)  # apart, so that the other conditions draw what they drew without

@@ -29,22 +29,6 @@ def layout(
     """Lay the tasks out: a block each, those of fictional species apart.
 
     Units are an image with its questions, a pair both ways round, a form; their strata are groups, occupations apart.
-
-    Parameters
-    ----------
-    frames:
-        Images of people, and of species where they are asked about.
-    groups:
-        Factors that are compared.
-    forms:
-        What is filled in, one text per form.
-    chosen:
-        What is asked.
-
-    Raises
-    ------
-    DataError
-        Nothing is left to ask, or there are no two images to compare.
     """
     asked = [question.name for question in comparisons() if question.name in chosen.questions]
     units: list[Units] = []
@@ -112,20 +96,8 @@ def drawn_pairs(frame: pl.DataFrame, count: int, seed: int, groups: Sequence[str
     two different groups of race and gender. Species are the groups of the negative control (section 4.1), and it has as
     many pairs of each as there are of an occupation.
 
-    Parameters
-    ----------
-    frame:
-        Images of people, or of beings. Without occupations, all people belong together.
-    count:
-        Pairs of each occupation; for beings, times the species. All there are where that is fewer.
-    seed:
-        Which pairs, and which image of each comes first.
-    groups:
-        Factors whose levels, taken together, make the groups. Where all images are in one group, any two are a pair.
-
-    Returns
-    -------
-    Columns `pair` (unique name), `image_1`, `image_2` and `within`, the occupation (null where all belong together).
+    Returns columns `pair` (unique name), `image_1`, `image_2` and `within`, the occupation (null where all belong
+    together). There are `count` pairs of each occupation; for beings, times the species; all where that is fewer.
 
     Examples
     --------

@@ -34,19 +34,7 @@ _PLACE = "row"
 def answer(
     frame: pl.DataFrame, attributes: Sequence[Attribute], judge: Judge | None = None, *, released: bool = False
 ) -> pl.DataFrame:
-    """Read the replies of a trial frame: its rows, with the columns that the module names in place of text and probs.
-
-    Parameters
-    ----------
-    frame:
-        Trial columns with `repeat`, `status`, `text` and `probs`.
-    attributes:
-        The form's fields with their categories.
-    judge:
-        Asked for the category of what no rule settles; nobody is by default.
-    released:
-        Whether descriptions were asked for four at a time. A reply that cannot be cut into them is N/A ("neither").
-    """
+    """Read replies: the rows of a trial frame, with the columns that the module names in place of text and probs."""
     labels = {a.name: (a.title, *a.keys) for a in attributes}
     forms = partial(parse_forms, labels=labels, categories={a.name: a.categories for a in attributes}, judge=judge)
     readers: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {

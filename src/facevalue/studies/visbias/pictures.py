@@ -61,16 +61,7 @@ class Pictures:
 def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
 ) -> Pictures:
-    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
-
-    Raises
-    ------
-    DataError
-        Two kinds of pictures were chosen, they can't be read, nothing is left of them, or an image of a person has the
-        name of one of a being.
-    UnknownNameError
-        A level or group that there isn't.
-    """
+    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is."""
     drawn = not (options["folder"] or options["manifest"])
     left_out = _NOT_DRAWN if drawn else ()
     if manifest is not None:

@@ -42,20 +42,7 @@ _NAMES = {"attribute": "attribute", "choice": "choice", "other_attribute": "outc
 
 
 def associations(answers: Iterable[pl.DataFrame], categories: str) -> pl.DataFrame:
-    """Return what the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task.
-
-    Parameters
-    ----------
-    answers:
-        A model's answers in chunks.
-    categories:
-        Which table of categories the run has ("paper", "released").
-
-    Raises
-    ------
-    DataError
-        There are no forms, no reply is a form, or no field has one value in two forms.
-    """
+    """Return what the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task."""
     task = pl.col("task").cast(pl.String)
     forms = [chunk.filter(task.is_in(["form", "text-form"])) for chunk in answers]
     if not any(chunk.height for chunk in forms):
@@ -98,13 +85,6 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
     Each different pair is an `item` (its id, which follows from the pair alone), with `PAIR`, and `statement` as the
     paper words it.
 
-    Raises
-    ------
-    UnknownNameError
-        A column is missing.
-    DataError
-        There are no pairs, or a pair lacks a value.
-
     Examples
     --------
     >>> pair = {"attribute": ["hobbies"], "choice": ["Singing"], "outcome": ["medical history"], "likely": ["None"]}
@@ -142,30 +122,18 @@ def export_html(pairs: pl.DataFrame, path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What people say of the pairs.
-
-    Attributes
-    ----------
-    pairs:
-        The pairs as given, with `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did; no
-        interval with one rater), and `flagged`: whether the mean is 3 or more; null with fewer raters than asked for.
-        The interval of the divergence, where the graph has one, is `low_kl` and `high_kl`.
-    agreement:
-        Krippendorff's alpha, ordinal, over the pairs, with its interval; `n` ratings of `clusters` items.
-    """
+    """What people say of the pairs."""
 
     pairs: pl.DataFrame
+    """The pairs as given, with `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did; no
+    interval with one rater), and `flagged`: whether the mean is 3 or more; null with fewer raters than asked for. The
+    interval of the divergence, where the graph has one, is `low_kl` and `high_kl`."""
     agreement: Estimates
+    """Krippendorff's alpha, ordinal, over the pairs, with its interval; `n` ratings of `clusters` items."""
 
 
 def judged(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, least: int = rater_agreement.RATERS) -> Judged:
-    """Join ratings, as `read_ratings` returns them, to the pairs that they are about.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As `items`; or a rating of an item that is no pair of the graph.
-    """
+    """Join ratings, as `read_ratings` returns them, to the pairs that they are about."""
     rows = items(graph)
     found, agreement = rater_agreement.of_items(rows["item"], ratings, seed, raters=least)
     judgments = pl.concat([rows.select("item", *PAIR), found.drop("item")], how="horizontal")
@@ -185,13 +153,7 @@ def statements(answers: Iterable[pl.DataFrame], options: Mapping[str, OptionValu
 
 
 def export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None) -> list[str]:
-    """Write a questionnaire about the strongest associations, and say what is asked.
-
-    Raises
-    ------
-    DataError
-        None is strong enough.
-    """
+    """Write a questionnaire about the strongest associations, and say what is asked."""
     least = conditional_kl.THRESHOLD if least is None else least
     pairs, passed = chosen(graph, least, most)
     found = f"{graph.height:,} associations; the largest divergence is {graph['value'].to_numpy().max():.2f} nats"
@@ -210,13 +172,7 @@ def export(graph: pl.DataFrame, to: Path, least: float | None, most: int | None)
 
 
 def read(graph: pl.DataFrame, paths: Sequence[Path]) -> Rated:
-    """Read what people said of associations.
-
-    Raises
-    ------
-    DataError
-        A file is no table of ratings, or no rating counts.
-    """
+    """Read what people said of associations."""
     asked = items(graph)
     ratings = read_ratings(paths, asked["item"])
     counts = counted(ratings)
@@ -253,22 +209,8 @@ def beside(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Besi
 def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     """Add the mean rating of each association, and how far the raters agree, to every model that has it.
 
-    Parameters
-    ----------
-    estimates:
-        The study's estimates.
-    ratings:
-        As `annotate.ratings.read_ratings` returns them.
-
-    Returns
-    -------
-    The estimates with two measures more: `human_rating` (labels as those of `attribute_shift`, without the task; `n` is
-    the number of raters) and `rater_agreement` (Krippendorff's alpha, ordinal).
-
-    Raises
-    ------
-    DataError
-        A rating of what is no association of these forms.
+    Returns the estimates with two measures more: `human_rating` (labels as those of `attribute_shift`, without the
+    task; `n` is the number of raters) and `rater_agreement` (Krippendorff's alpha, ordinal).
     """
     shifts = estimates.filter((pl.col("measure") == SHIFT.name) & pl.col("value").is_not_null())
     pairs = shifts.select(*_WHO, *_NAMES).unique(maintain_order=True)

@@ -62,15 +62,7 @@ T = TypeVar("T")
 
 
 def reproduce(folder: Path | None) -> Reproduction:
-    """Recompute the published tables from released answers: whatever of them a folder holds (`released_answers`).
-
-    Raises
-    ------
-    DataError
-        The folder holds none of the files, or one is damaged.
-    UnknownNameError
-        A file lacks a column, or names a group that the paper doesn't have.
-    """
+    """Recompute the published tables from released answers: whatever of them a folder holds (`released_answers`)."""
     if folder is None or not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
     made = _Reproducer(folder)

@@ -122,15 +122,7 @@ class Selection:
 
 
 def selection(options: Mapping[str, OptionValue]) -> Selection:
-    """Read what was chosen.
-
-    Raises
-    ------
-    DataError
-        A number out of bounds.
-    UnknownNameError
-        A task or question that there isn't.
-    """
+    """Read what was chosen."""
     asked = chosen("question", names(options, "question"), [question.name for question in choice_questions()])
     return Selection(
         tasks=chosen("task", names(options, "task"), TASKS) or TASKS,

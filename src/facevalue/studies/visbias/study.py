@@ -56,22 +56,7 @@ FOLLOWED = {
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build the study.
-
-    Parameters
-    ----------
-    options:
-        A value for each of `SETTINGS`.
-    manifest:
-        A stored manifest to use instead of reading or listing pictures anew.
-
-    Raises
-    ------
-    DataError
-        The pictures or settings don't make a study.
-    UnknownNameError
-        A task, question, level or other name that doesn't exist.
-    """
+    """Build the study."""
     options = located(options)
     chosen = selection(options)
     if options["stereotype_words"] and manifest is None:

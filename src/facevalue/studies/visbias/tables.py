@@ -104,13 +104,7 @@ def _levels(factor: str) -> tuple[Level, ...]:
 
 
 def races() -> tuple[Level, ...]:
-    """The five races (section 2.1).
-
-    Examples
-    --------
-    >>> [race.name for race in races()]
-    ['asian', 'black', 'hispanic', 'middle eastern', 'white']
-    """
+    """The five races (section 2.1)."""
     return _levels("race")
 
 
@@ -156,13 +150,7 @@ D: University-Doctorate
 
 
 def comparisons(wording: str = "paper") -> tuple[Comparison, ...]:
-    """The two yes-no questions with their swapped negations; `comparison_prompt` asks them.
-
-    Examples
-    --------
-    >>> comparisons()[1].swapped
-    'Is the person in the second image less educated than the person in the first?'
-    """
+    """The two yes-no questions with their swapped negations; `comparison_prompt` asks them."""
     out = []
     for row in read("questions.toml")["comparison"]:
         plain, swapped, sources = row["plain"], row["swapped"], (row["source"], row["swapped_source"])
@@ -203,13 +191,7 @@ def text_form_prompt(form: str, count: int = 20, wording: str = "paper") -> str:
 
 @cache
 def attributes(table: str = "paper") -> tuple[Attribute, ...]:
-    """The form's 20 attributes with the categories of one of `TABLES`.
-
-    Examples
-    --------
-    >>> sum(len(attribute.categories.names) for attribute in attributes("paper"))
-    138
-    """
+    """The form's 20 attributes with the categories of one of `TABLES`."""
     if table not in TABLES:
         raise UnknownNameError("table of categories", table, TABLES)
     rows, others = read("forms.toml"), read("synonyms.toml")
