@@ -45,8 +45,7 @@ def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = Fal
     >>> [len(prompts(contrast)) for contrast in CONTRASTS]
     [12, 4, 12, 60]
     """
-    asked = [one for one in _prompts(contrast, irrelevant) if not paradigms or one.paradigm in paradigms]
-    return tuple(asked)
+    return tuple(one for one in _prompts(contrast, irrelevant) if not paradigms or one.paradigm in paradigms)
 
 
 def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
@@ -124,7 +123,7 @@ class Layout:
     @cached_property
     def variants(self) -> npt.NDArray[np.int64]:
         """Trials of each block that differ only in wording and reference."""
-        return np.array([_variants(block) for block in self.design.blocks], dtype=np.int64)
+        return np.array([block.prompts // len(block.prompt[0]) for block in self.design.blocks], dtype=np.int64)
 
     def pair_numbers(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The number of each trial's pair, the same with and without its picture."""
@@ -229,10 +228,6 @@ def _prompt_axes(asked: Sequence[Prompt], chosen: Selection, contrast: str, medi
 def paradigms(block: Block) -> tuple[str | None, ...]:
     """The paradigm of each prompt of a block."""
     return tuple(next(c.values for c in block.prompt[0].columns() if c.name == "paradigm"))
-
-
-def _variants(block: Block) -> int:
-    return block.prompts // len(block.prompt[0])
 
 
 def keys(numbers: npt.NDArray[np.int64], prompt: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.uint64]:

@@ -8,17 +8,11 @@ import polars as pl
 
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.calibration import COVERS, EVEN, FOUND, Statistic, share, share_with
+from facevalue.protocol.calibration import COVERS, EVEN, FOUND, Statistic, repeated, share, share_with, sized, told
+from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table
 from facevalue.studies.visbias.aggregate import Asked
 from facevalue.studies.visbias.analysis import estimated
-from facevalue.studies.visbias.calibration_answers import (
-    CONDITIONS,
-    GROUPS,
-    WORD,
-    Sampled,
-    fields,
-    sampled,
-)
+from facevalue.studies.visbias.calibration_answers import CONDITIONS, GROUPS, WORD, Sampled, fields, sampled
 from facevalue.studies.visbias.measures import MEASURES
 from facevalue.studies.visbias.study import LEAD
 
@@ -67,6 +61,36 @@ STATISTICS: dict[str, Statistic] = {
 the correction for the page; "worst_family": the largest of these shares over the kinds of families; "test": share of p
 below .05. The last three: audits in which a lone effect is found.
 """
+
+
+def audited(asked: CalibrationRequest) -> Calibrated:
+    """Audit simulated people in all conditions."""
+    cases = sized(asked, "photographs", CONDITIONS, audits)
+    all_audits, first = repeated(asked, cases, STATISTICS)
+    shown = first.filter(measure="choice_divergence", dimension="race").sort("question", "group")
+    closer = Table(
+        "One audit: divergences of choices by race, planted and found",
+        ("question", "group", "planted", "found", "95% interval", "covers", "q", "finding"),
+        [
+            (row["question"], row["group"], f"{row['true']:.1f}", *told(row, ".1f"))
+            for row in shown.iter_rows(named=True)
+        ],
+    )
+    summary = Table.of(
+        "All audits",
+        [
+            ("people", "condition"), ("of each", "photographs"), ("audits", "repetitions"), ("page", "page"),
+            ("family", "family"), ("test", "test"), ("choices cover", "coverage"), ("pairs", "coverage_pairs"),
+            ("texts", "coverage_texts"), ("choice", "found_choice"), ("word", "found_word"),
+            ("association", "found_association"),
+        ],
+        all_audits.iter_rows(named=True),
+        "page: audits in which anything is found where nothing is planted; family, test: the same of a family, and of "
+        "p < .05. Promised: .06, .06, .05 at most. Coverage, promised .93 to .97: of divergences, rankings, and "
+        "differences between texts. The last three: audits in which a lone effect is found.",
+        boxed=False,
+    )  # fmt: skip
+    return Calibrated([closer, summary], {"": all_audits})
 
 
 def audits(condition: str, photographs: int) -> Iterator[pl.DataFrame]:

@@ -5,6 +5,7 @@ What is planted is drawn at random, and nothing in it is true of anybody.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -198,8 +199,7 @@ def _choices(
     return shown.drop("identity").with_columns(
         *(pl.Series(name, values).fill_nan(None) for name, values in weights.items()),
         pl.lit("mcq").alias("task"), pl.lit(question).alias("question"),
-        pl.Series("weight", np.where(given, 1.0, np.nan)).fill_nan(None),
-        pl.Series("mass", given.astype(np.float64)), pl.Series("na", [None if g else NA.REFUSED.value for g in given]),
+        *_given(given, 1.0),
     )  # fmt: skip
 
 
@@ -224,6 +224,13 @@ def _divergences(question: str, base: Array, tilt: Array, condition: Condition) 
     return out
 
 
+def _given(given: npt.NDArray[np.bool_], said: Array | float) -> Iterator[pl.Series]:
+    """Weight, mass and reason of answers, some of which were refused."""
+    yield pl.Series("weight", np.where(given, said, np.nan)).fill_nan(None)
+    yield pl.Series("mass", given.astype(np.float64))
+    yield pl.Series("na", [None if g else NA.REFUSED.value for g in given])
+
+
 def _compared(
     shown: pl.DataFrame, looks: Array, condition: Condition, rng: np.random.Generator, clock: np.random.Generator
 ) -> pl.DataFrame:
@@ -243,9 +250,7 @@ def _compared(
             said = (rng.random(listed.height) < chance).astype(np.float64)
             parts.append(frame.with_columns(
                 pl.lit("yesno").alias("task"), pl.lit(question.name).alias("question"), pl.lit(order).alias("order"),
-                pl.Series("weight", np.where(given, said, np.nan)).fill_nan(None),
-                pl.Series("mass", given.astype(np.float64)),
-                pl.Series("na", [None if g else NA.REFUSED.value for g in given]),
+                *_given(given, said),
             ))  # fmt: skip
     return pl.concat(parts)
 
@@ -270,8 +275,7 @@ def _described(shown: pl.DataFrame, looks: Array, condition: Condition, rng: np.
     return shown.drop("identity").with_columns(
         pl.lit("description").alias("task"),
         pl.Series("description", [text if g else None for text, g in zip(texts, given, strict=True)], pl.String),
-        pl.Series("weight", np.where(given, 1.0, np.nan)).fill_nan(None), pl.Series("mass", given.astype(np.float64)),
-        pl.Series("na", [None if g else NA.REFUSED.value for g in given]),
+        *_given(given, 1.0),
     )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from facevalue.studies.visbias.study import NAME, TITLE, build
 
 if TYPE_CHECKING:
     from facevalue.protocol.page import Page
-    from facevalue.studies.visbias import calibration_tables, questionnaire, reproduce
+    from facevalue.studies.visbias import calibration, questionnaire, reproduce
 else:  # they need scipy.stats, which takes a second to import
-    calibration_tables = Later(__package__, "calibration_tables")
+    calibration = Later(__package__, "calibration")
     questionnaire = Later(__package__, "questionnaire")
     reproduce = Later(__package__, "reproduce")
 
@@ -34,9 +34,7 @@ COMPARED = Compared(
 """What is chosen of a group, question by question (section 3.1)."""
 EXTRAS = Extras(
     reproduce=Recomputed(reproduce.reproduce, released=True),
-    calibrate=Calibration(
-        (2,), "people of each race, gender and occupation", 1, {"sim": 50}, calibration_tables.audited
-    ),
+    calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, calibration.audited),
     questionnaire=Questionnaire(
         "forms", questionnaire.statements, questionnaire.export, questionnaire.read, questionnaire.beside
     ),
