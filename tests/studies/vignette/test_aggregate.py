@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 from facevalue.errors import DataError
 from facevalue.measures.selection import SUMS
-from facevalue.studies.vignette.aggregate import Tables, core_variant, tally
+from facevalue.studies.vignette.aggregate import Tables, collect, core_variant
 from tests.studies.vignette.framed import answers, chunks
 
 FRAME = answers(repeats=2, exact=True)
@@ -24,19 +24,19 @@ def same(one: Tables, other: Tables) -> None:
         assert_frame_equal(getattr(one, field.name), getattr(other, field.name), check_row_order=False)
 
 
-WHOLE = tally([FRAME])
+WHOLE = collect([FRAME])
 
 
 @settings(max_examples=15)
 @given(st.lists(st.integers(1, FRAME.height - 1), max_size=6))
 def test_any_cut_of_the_frame_gives_the_same_tables(cuts: list[int]) -> None:
     edges = sorted({0, *cuts, FRAME.height})
-    same(WHOLE, tally(FRAME[a:b] for a, b in pairwise(edges)))
+    same(WHOLE, collect(FRAME[a:b] for a, b in pairwise(edges)))
 
 
 def test_one_row_at_a_time_gives_the_same_tables() -> None:
     some = FRAME.filter(pl.col("gender").cast(pl.String) == "male")[-160:]
-    same(tally([some]), tally(chunks(some, 1)))
+    same(collect([some]), collect(chunks(some, 1)))
 
 
 def by_hand(frame: pl.DataFrame) -> dict[str, dict[tuple[Any, ...], list[float]]]:
@@ -120,53 +120,55 @@ def test_only_the_papers_own_way_of_asking_counts() -> None:
     ]
     asked = pl.concat(variants)
     assert core_variant(asked[:1]) == {"wording": "1", "reference": "identity", "shown": "image"}
-    same(WHOLE, tally([asked]))
-    other = tally([asked], {"wording": "2", "reference": "identity", "shown": "image"})
+    same(WHOLE, collect([asked]))
+    other = collect([asked], {"wording": "2", "reference": "identity", "shown": "image"})
     assert other.selected["s"].sum() != pytest.approx(WHOLE.selected["s"].sum())
 
 
 def test_a_run_without_pictures_counts_what_there_is() -> None:
     text = FRAME.with_columns(shown=pl.lit("text"), reference=pl.lit("position"))
     assert core_variant(text) == {"shown": "text", "reference": "position"}
-    same(WHOLE, tally([text]))
+    same(WHOLE, collect([text]))
 
 
 def test_questions_of_the_control_stay_out_of_the_sum_over_questions() -> None:
     control = answers(contrasts=("identity",)).with_columns(pl.col("question").cast(pl.String))
     more = control.filter(pl.col("question") == "ability").with_columns(question=pl.lit("irrelevant 1"))
     plain, both = (
-        tally([x]).selected.filter(pl.col("question").is_null()) for x in (control, pl.concat([control, more]))
+        collect([x]).selected.filter(pl.col("question").is_null()) for x in (control, pl.concat([control, more]))
     )
     assert_frame_equal(plain, both, check_row_order=False)
 
 
 def test_what_was_sampled_is_the_person_else_the_picture_else_the_activity() -> None:
     def units(frame: pl.DataFrame) -> set[str]:
-        return set(tally([frame]).selected["unit"])
+        return set(collect([frame]).selected["unit"])
 
     alone = answers(contrasts=("identity",))
     assert units(alone) == {"cooking", "sleeping", "running"}
     pictures = alone.with_columns(image_1=pl.col("identity_1").cast(pl.String) + "1", image_2=pl.lit("b"))
     assert units(pictures) == {"old1", "young1", "b"}
     assert units(pictures.with_columns(person=pl.lit("4"))) == {"4"}
-    crossed = [tally([x]).pairs["crossed"].all() for x in (alone, pictures, pictures.with_columns(person=pl.lit("4")))]
+    crossed = [
+        collect([x]).pairs["crossed"].all() for x in (alone, pictures, pictures.with_columns(person=pl.lit("4")))
+    ]
     assert crossed == [False, True, False]
-    assert tally([answers(contrasts=("identity-activity",))]).pairs["crossed"].all()
+    assert collect([answers(contrasts=("identity-activity",))]).pairs["crossed"].all()
 
 
 def test_pictures_of_one_couple_are_different_pairs() -> None:
     once = answers(contrasts=("portrait",))
     twice = pl.concat([once.with_columns(pair_of_pictures=pl.lit(name)) for name in ("a.png", "b.png")])
-    assert tally([twice]).pairs["clusters"].sum() == 2 * tally([once]).pairs["clusters"].sum()
+    assert collect([twice]).pairs["clusters"].sum() == 2 * collect([once]).pairs["clusters"].sum()
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert tally([]).selected.height == 0
-    assert tally([FRAME.clear()]).pairs.height == 0
+    assert collect([]).selected.height == 0
+    assert collect([FRAME.clear()]).pairs.height == 0
 
 
 def test_frames_that_are_no_answers_are_refused() -> None:
     with pytest.raises(DataError, match="'mass' is missing"):
-        tally([FRAME.drop("mass")])
+        collect([FRAME.drop("mass")])
     with pytest.raises(DataError, match="no column 'wording'"):
-        tally([FRAME], {"wording": "2"})
+        collect([FRAME], {"wording": "2"})

@@ -91,7 +91,7 @@ class Tables:
     """gender, dimension, contrast, paradigm, identity (shown; null: all): replies (n) without a valid answer (s)."""
 
 
-class Tally:
+class Aggregate:
     """Takes one model's answers in, in the order of trials.
 
     `variant` says which variant of the questions to take, by column; those of `Main` by default.
@@ -162,9 +162,9 @@ class Tally:
                 self._parts[name] = [_together(parts, name)]
 
 
-def tally(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = None) -> Tables:
+def collect(chunks: Iterable[pl.DataFrame], variant: Mapping[str, str] | None = None) -> Tables:
     """Reduce all chunks, which come in the order of trials."""
-    out = Tally(variant)
+    out = Aggregate(variant)
     for chunk in chunks:
         out.add(chunk)
     return out.tables()

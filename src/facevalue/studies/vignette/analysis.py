@@ -18,7 +18,7 @@ from facevalue.measures.proportions import PAIRED, WILSON, score_p
 from facevalue.measures.selection import balanced, to_array
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
-from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, Tables, Tally, unit
+from facevalue.studies.vignette.aggregate import CONTROL, SHOWN_AS, SUMMED, Aggregate, Tables, unit
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import Profiles, compare
 from facevalue.studies.vignette.variants import Variants
@@ -45,12 +45,12 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """
     parts = []
     for model, chunks in answers.items():
-        tally, profiles, variants = Tally(), Profiles(), Variants()
-        for chunk in whole_stimuli(_passing(chunks, tally), SHOWN_AS):
+        aggregate, profiles, variants = Aggregate(), Profiles(), Variants()
+        for chunk in whole_stimuli(_passing(chunks, aggregate), SHOWN_AS):
             profiles.add(chunk)
             variants.add(chunk)
         table = EstimateTable(STUDY, model, LABELS)
-        estimate(table, tally.tables())
+        estimate(table, aggregate.tables())
         profiles.write(table)
         variants.write(table)
         parts.append(table.frame())
@@ -74,9 +74,9 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
     add_missing(table, tables)
 
 
-def _passing(chunks: Iterable[pl.DataFrame], tally: Tally) -> Iterator[pl.DataFrame]:
+def _passing(chunks: Iterable[pl.DataFrame], aggregate: Aggregate) -> Iterator[pl.DataFrame]:
     for chunk in chunks:
-        tally.add(chunk)
+        aggregate.add(chunk)
         yield chunk
 
 

@@ -17,7 +17,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.calibration import COVERS, FOUND, Array, Statistic, false_discovery_rate, share
-from facevalue.studies.vignette.aggregate import tally
+from facevalue.studies.vignette.aggregate import collect
 from facevalue.studies.vignette.analysis import estimate
 from facevalue.studies.vignette.calibration import ALPHA, GAP, PAIRCOMP, WRONG, beside, true_values
 from facevalue.studies.vignette.measures import LABELS, MEASURES
@@ -149,7 +149,7 @@ def truth(kind: Kind) -> pl.DataFrame:
 def audit(kind: Kind, seed: int) -> pl.DataFrame:
     """One audit's estimates with their verdicts, beside what is planted."""
     table = EstimateTable("vignette", "generated", LABELS)
-    estimate(table, tally([answers(kind, seed)]))
+    estimate(table, collect([answers(kind, seed)]))
     planted = [name for name, effect in zip(kind.names, kind.preferred, strict=True) if effect]
     return beside(judge(table.frame(), MEASURES, lead=LEAD), truth(kind)).with_columns(
         found=pl.col("verdict").eq_missing(pl.lit(Verdict.DIFFERENCE.value)),

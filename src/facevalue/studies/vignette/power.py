@@ -101,9 +101,9 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     Questions of perception are taken one by one; `source` says where the run is.
     """
     from facevalue.measures.selection import balanced  # noqa: PLC0415 - slow to import
-    from facevalue.studies.vignette.aggregate import CONTROL, tally  # noqa: PLC0415
+    from facevalue.studies.vignette.aggregate import CONTROL, collect  # noqa: PLC0415
 
-    rows = balanced(tally(chunks).stimuli).filter(pl.col("n") > 0)
+    rows = balanced(collect(chunks).stimuli).filter(pl.col("n") > 0)
     question = pl.col("question").cast(pl.String)
     of = (pl.col("contrast").cast(pl.String) == "identity") & (pl.col("paradigm").cast(pl.String) == paradigm)
     rows = rows.filter(of & ~question.str.starts_with(CONTROL))

@@ -62,19 +62,19 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], asked: Asked) -> pl
     """Estimate everything, from the answers of each model in chunks."""
     parts = []
     for model, chunks in answers.items():
-        gathered = Aggregate(asked)
+        aggregate = Aggregate(asked)
         for chunk in chunks:
-            gathered.add(chunk)
+            aggregate.add(chunk)
         table = EstimateTable(STUDY, model, LABELS)
         for add in (add_missing, add_choices, add_pairs, add_texts, add_forms, add_agreement):
-            add(table, gathered)
+            add(table, aggregate)
         parts.append(table.frame())
     return pl.concat(parts) if parts else EstimateTable(STUDY, "", LABELS).frame()
 
 
-def add_missing(table: EstimateTable, gathered: Aggregate) -> None:
+def add_missing(table: EstimateTable, aggregate: Aggregate) -> None:
     """Add how many replies have no valid answer, by task, question and group, and for which reasons."""
-    rows = gathered.part("missing")
+    rows = aggregate.part("missing")
     if rows.is_empty():
         return
     rows = rows.with_columns(pl.when(pl.col("being").is_not_null()).then(pl.lit(SPECIES)).alias("dimension"))
@@ -93,13 +93,13 @@ def add_missing(table: EstimateTable, gathered: Aggregate) -> None:
         enter(table, m.NA_RATE, {**labels, "reason": reason}, found)
     if "image" in rows.columns:
         shown = rows.filter(pl.col("image").is_not_null()).drop("dimension")
-        for one in dimensions(gathered.asked.groups, alone=(SPECIES,)):
+        for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
             lost(one.of(shown), ["task", GROUP], UNIT, {"dimension": one.name})
 
 
-def add_choices(table: EstimateTable, gathered: Aggregate) -> None:
+def add_choices(table: EstimateTable, aggregate: Aggregate) -> None:
     """Add choice shares and divergences, of each dimension."""
-    rows = gathered.part("choices")
+    rows = aggregate.part("choices")
     if rows.is_empty():
         return
     there = set(rows["question"])
@@ -110,7 +110,7 @@ def add_choices(table: EstimateTable, gathered: Aggregate) -> None:
         everyone = people.with_columns(pl.lit("").alias(GROUP))
         found, _ = divergence.from_answers(everyone, [GROUP], counts, item=PERSON, answer="selected")
         _add_shares(table, found, [(None, None)], asked)
-    for one in dimensions(gathered.asked.groups, alone=(SPECIES,)):
+    for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
         mine = one.of(rows)
         if mine.is_empty():
             continue
@@ -138,9 +138,9 @@ def _add_shares(table: EstimateTable, found: divergence.Choices, names: Names, a
     enter(table, m.SHARE, labels, as_shares(divergence.shares(found, SEED)), keep=keep)
 
 
-def add_pairs(table: EstimateTable, gathered: Aggregate) -> None:
+def add_pairs(table: EstimateTable, aggregate: Aggregate) -> None:
     """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
-    rows = gathered.part("pairs")
+    rows = aggregate.part("pairs")
     if rows.is_empty():
         return
     paired = both_orders(rows)
@@ -150,7 +150,7 @@ def add_pairs(table: EstimateTable, gathered: Aggregate) -> None:
             _add_pair_shares(table, part, own, pl.lit(None, pl.String))
         if part["within"].null_count() < part.height:
             _add_pair_shares(table, part.drop_nulls("within"), dimension, pl.col("within"))
-    for name in gathered.asked.groups:
+    for name in aggregate.asked.groups:
         if f"{name}_1" in paired.columns:
             _add_ranking(table, paired, Dimension((name,)))
 
@@ -220,10 +220,10 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, one: Dimension) -> 
     enter(table, m.ABOVE, labels, found.gap, **tests)
 
 
-def add_forms(table: EstimateTable, gathered: Aggregate) -> None:
+def add_forms(table: EstimateTable, aggregate: Aggregate) -> None:
     """Add Algorithm 1, the likeliest values, and the routes of fields, for forms as pictures and as text."""
-    fields = gathered.part("forms")
-    tasks = gathered.part("missing")["task"].unique().to_list() if not gathered.part("missing").is_empty() else []
+    fields = aggregate.part("forms")
+    tasks = aggregate.part("missing")["task"].unique().to_list() if not aggregate.part("missing").is_empty() else []
     for task in ("form", "text-form"):
         if task not in tasks:
             continue
@@ -233,11 +233,11 @@ def add_forms(table: EstimateTable, gathered: Aggregate) -> None:
                 not_measurable(table, measure, {"task": task}, "no reply is a form")
             continue
         _add_routes(table, task, mine)
-        _add_graph(table, task, gathered, first_replies(mine))
+        _add_graph(table, task, aggregate, first_replies(mine))
 
 
-def _add_graph(table: EstimateTable, task: str, gathered: Aggregate, fields: pl.DataFrame) -> None:
-    forms = conditional_kl.gather(fields, [(a.name, a.categories.names) for a in gathered.asked.attributes])
+def _add_graph(table: EstimateTable, task: str, aggregate: Aggregate, fields: pl.DataFrame) -> None:
+    forms = conditional_kl.gather(fields, [(a.name, a.categories.names) for a in aggregate.asked.attributes])
     for conditions in CONDITIONS:
         found = conditional_kl.graph(forms, SEED, conditions=conditions)
         if found.is_empty():
@@ -289,9 +289,9 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         add(m.KEPT, given, pl.col("kept"), by)
 
 
-def add_agreement(table: EstimateTable, gathered: Aggregate) -> None:
+def add_agreement(table: EstimateTable, aggregate: Aggregate) -> None:
     """Add the divergence between what forms and choices say, by question, and for each gender and race."""
-    fields, rows = gathered.part("forms"), gathered.part("choices")
+    fields, rows = aggregate.part("forms"), aggregate.part("choices")
     if fields.is_empty() or rows.is_empty():
         return
     fields = first_replies(fields.filter(pl.col("task") == fields["task"][0]))

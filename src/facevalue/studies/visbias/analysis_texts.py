@@ -27,70 +27,70 @@ _PUBLISHED = {"pos": m.POSITIVE_PUBLISHED, "neg": m.NEGATIVE_PUBLISHED}
 _GENDERS = {"female": ("woman", "women"), "male": ("man", "men")}
 
 
-def add_texts(table: EstimateTable, gathered: Aggregate) -> None:
+def add_texts(table: EstimateTable, aggregate: Aggregate) -> None:
     """Add lengths, sentiment and rates of words, over all, in each group and between groups; and marked words."""
-    rows = gathered.part("texts")
+    rows = aggregate.part("texts")
     if rows.is_empty():
         return
     everyone = rows.with_columns(pl.lit("").alias(GROUP), pl.col(PERSON).alias(UNIT))
-    _add_levels(TextEstimates(table, TEXT, None, everyone), gathered)
-    for one in dimensions(gathered.asked.groups, alone=(SPECIES,)):
+    _add_levels(TextEstimates(table, TEXT, None, everyone), aggregate)
+    for one in dimensions(aggregate.asked.groups, alone=(SPECIES,)):
         mine = one.of(rows)
         if mine.height:
             texts = TextEstimates(table, TEXT, one, mine)
-            _add_levels(texts, gathered)
-            _add_differences(texts, gathered)
-            _add_joined(texts, one, gathered)
+            _add_levels(texts, aggregate)
+            _add_differences(texts, aggregate)
+            _add_joined(texts, one, aggregate)
             if len(one.factors) == 1:
-                _add_own_words(texts, gathered)
-    words = gathered.words()
-    for name in gathered.asked.groups:
+                _add_own_words(texts, aggregate)
+    words = aggregate.words()
+    for name in aggregate.asked.groups:
         if name in words.images.columns:
             MARKED.add(table, words, Dimension((name,)))
 
 
-def _plain(gathered: Aggregate) -> Mapping[Measure, str]:
-    return _LENGTHS if gathered.why_no_scores is not None else _LENGTHS | _SCORES
+def _plain(aggregate: Aggregate) -> Mapping[Measure, str]:
+    return _LENGTHS if aggregate.why_no_scores is not None else _LENGTHS | _SCORES
 
 
-def _add_levels(texts: TextEstimates, gathered: Aggregate) -> None:
-    for measure, column in _plain(gathered).items():
+def _add_levels(texts: TextEstimates, aggregate: Aggregate) -> None:
+    for measure, column in _plain(aggregate).items():
         texts.level(measure, column)
-    if gathered.why_no_scores is not None:
+    if aggregate.why_no_scores is not None:
         for measure in _SCORES:
-            texts.nothing(measure, gathered.why_no_scores)
-    for listed in gathered.lists:
+            texts.nothing(measure, aggregate.why_no_scores)
+    for listed in aggregate.lists:
         texts.add(m.WORDS, texts.rates(listed), OURS)
 
 
-def _add_differences(texts: TextEstimates, gathered: Aggregate) -> None:
+def _add_differences(texts: TextEstimates, aggregate: Aggregate) -> None:
     several = texts.rows[GROUP].n_unique() > 1
-    for measure, column in _plain(gathered).items():
+    for measure, column in _plain(aggregate).items():
         if several:
             texts.difference(m.DIFFERENCES[measure.name], column)
         else:
             texts.nothing(m.DIFFERENCES[measure.name], "only one group was described")
-    for listed in gathered.lists if several else ():
-        whose = "" if listed is gathered.ours else ", yours"
+    for listed in aggregate.lists if several else ():
+        whose = "" if listed is aggregate.ours else ", yours"
         texts.rate_differences(m.DIFFERENCES[m.WORDS.name], listed, whose)
 
 
-def _add_joined(texts: TextEstimates, one: Dimension, gathered: Aggregate) -> None:
+def _add_joined(texts: TextEstimates, one: Dimension, aggregate: Aggregate) -> None:
     """Sentiment of all texts of a group joined into one, as in Table 7."""
-    if gathered.why_no_scores is not None or only_values():
+    if aggregate.why_no_scores is not None or only_values():
         return  # they have no interval, so nothing is asked of them without some of the clusters
-    if gathered.has_all_texts:
-        texts.joined(_PUBLISHED, one.of(gathered.part("said")), TEXT)
+    if aggregate.has_all_texts:
+        texts.joined(_PUBLISHED, one.of(aggregate.part("said")), TEXT)
         return
     for measure in _PUBLISHED.values():
         texts.nothing(measure, "all texts of a group are needed at once, and these are too many")
 
 
-def _add_own_words(texts: TextEstimates, gathered: Aggregate) -> None:
+def _add_own_words(texts: TextEstimates, aggregate: Aggregate) -> None:
     """Each group's own words, where the user gave lists: Table 8 has no other words, and no crossed groups."""
-    if gathered.theirs is None:
+    if aggregate.theirs is None:
         return
-    rates = texts.rates(gathered.theirs, PUBLISHED)
+    rates = texts.rates(aggregate.theirs, PUBLISHED)
     lists = rates["measure"].str.strip_prefix(PUBLISHED)
     own = [is_own(group, name, _spellings()) for group, name in zip(rates[GROUP], lists, strict=True)]
     if any(own):
