@@ -90,7 +90,7 @@ def share_with(any_of: pl.Expr, among: pl.Expr = _ALL, by: Sequence[str] = ("aud
 def false_discovery_rate(false: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
     """Mean over audits of the share of findings that are false; 0 for an audit without findings."""
     of = false.filter(FOUND & among).mean().fill_null(0.0)
-    return lambda rows: rows.group_by("audit").agg(false=of)["false"].mean()  # type: ignore[return-value]
+    return lambda rows: rows.group_by("audit", maintain_order=True).agg(false=of)["false"].mean()  # type: ignore[return-value]
 
 
 def correlation(planted: str = "true", found: str = "value") -> Statistic:
