@@ -195,7 +195,7 @@ def test_what_a_server_does_not_take_is_said(facevalue: Command, server: Misbeha
     assert done.status == 0
     assert "takes no temperature: its own default applies, not the 0.2 of the study." in done.err
     assert "takes no seed: replies cannot be reproduced." in done.err
-    assert settings()["left_out"] == "seed, temperature"
+    assert settings()["left_out"] == "temperature"
 
 
 def test_two_runs_of_one_model_stand_side_by_side_by_name(facevalue: Command) -> None:

@@ -1085,12 +1085,12 @@ def test_a_parameter_that_is_unknown_is_left_out_said_and_kept(server: Misbehavi
     model.expect(Sampling(0.2, 0.9, 16))
     before = model.settings()
     assert model.capabilities.seeds == (name != "seed")
-    assert model.settings() == {**before, "left_out": name}
+    assert model.settings() == (before if name == "seed" else {**before, "left_out": name})
     (note,) = model.notes
     assert f"takes no {name}" in note
     assert one(model).status is Status.OK
     assert name not in server.bodies[-1]
-    assert model_hash("m", model.settings()) != model_hash("m", before)
+    assert (model_hash("m", model.settings()) == model_hash("m", before)) == (name == "seed")
 
 
 def test_nothing_is_left_out_once_a_run_has_begun(server: Misbehaving, make: Make) -> None:

@@ -96,11 +96,13 @@ class OpenAIModel:
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Return the endpoint, the model's name there, and what is sent otherwise than a study says."""
+        # Without a seed replies are drawn from the same distribution: folders begun on such a server go on.
+        unlike = sorted(name for name in self._dialect.left_out if name != "seed")
         given = {
             "max_tokens": self._options.max_tokens,
             "reasoning_effort": self._options.reasoning_effort,
             "reasoning_tokens": self._thinking or None,
-            "left_out": ", ".join(sorted(self._dialect.left_out)) or None,
+            "left_out": ", ".join(unlike) or None,
         }
         own = {name: value for name, value in given.items() if value is not None}
         return {"api": "openai-chat-completions", "endpoint": self._server.url, "model": self._model, **own}
