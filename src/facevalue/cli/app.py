@@ -22,6 +22,7 @@ _COMMANDS = {
     "compare": ("facevalue.cli.compare:compare", "Compare two runs of a study cell by cell."),
     "prompts": ("facevalue.cli.prompts:prompts", "Write the image prompts of a study."),
     "scenes": ("facevalue.cli.scenes:scenes", "Check folders of scenes for people."),
+    "corpus": ("facevalue.cli.corpus:corpus", "Count gender words beside occupations in a training corpus."),
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit models whose bias is known."),
     "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
     "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),
