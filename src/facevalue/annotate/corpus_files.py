@@ -28,7 +28,7 @@ BROKEN, ENCODING, LONG, NO_TEXT = "no valid JSON", "not UTF-8", "longer than 1 M
 
 _SPOKEN = ("value", "content", "text")  # of a turn of a conversation: LLaVA's, then the usual ones of others
 _LOOKED_AT = 1_000  # lines from which the form is told
-_ROWS, _NESTED = 8_192, 1_024  # of Parquet at once; of nested columns it is not known how much they unpack to
+_ROWS, _NESTED = 32_768, 1_024  # of Parquet at once; of nested columns it is not known how much they unpack to
 _FEW = 16  # lines that are looked at one by one where some of them are broken
 
 
