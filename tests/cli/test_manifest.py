@@ -225,6 +225,7 @@ def test_bad_rows_of_a_study_are_named_at_once(facevalue: Command) -> None:
         "the identity has more than one base picture (2 rows)",
         "the identity has no base picture (1 row)",
         "not both",
+        "missing or not readable (5 rows)",
     ):
         assert said in done.out
     done = facevalue("plan", "stylisticbias", "--manifest", "m.csv")

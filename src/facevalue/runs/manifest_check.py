@@ -59,17 +59,21 @@ def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | No
     out.pictures, out.identities = frame.height, frame["identity"].n_unique()
     out.columns = frame.columns[4:]
     place = root if root is not None else path.parent
-    shown = frame
+    shown, study = frame, None
     try:
-        if protocol is None:
-            FileSource(frame, place).check({"image": frame["image"].to_list()})
-        else:
+        if protocol is not None:
             options: dict[str, OptionValue] = {"manifest": str(path), **({"root": str(root)} if root else {})}
             study = protocol.study(options)
             shown = study.manifest
-            check_pictures(study)
     except ManifestError as error:
         out.faults += error.faults
+    except FaceValueError as error:
+        out.faults.append(Fault(str(error).rstrip(".")))
+    try:
+        if study is not None:
+            check_pictures(study)
+        else:
+            FileSource(frame, place).check({"image": frame["image"].to_list()})
     except PicturesError as error:
         out.faults += _by_row(error.problems, frame)
     except FaceValueError as error:
