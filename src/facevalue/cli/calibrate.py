@@ -86,8 +86,8 @@ def _rich(table: Table) -> RichTable:
     if not table.boxed:
         made.box, made.pad_edge, made.padding = None, False, (0, 1, 0, 0)
         made.title_justify = made.caption_justify = "left"
-    for i, name in enumerate(table.columns):
-        made.add_column(name, justify="right" if i else "left")
+    for i, name in enumerate(table.columns):  # nothing is cut: what is too long goes on below
+        made.add_column(name, justify="right" if i else "left", overflow="fold")
     for row in table.rows:
         made.add_row(*row)
     return made

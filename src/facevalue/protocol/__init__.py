@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from facevalue.protocol.asks import Ask
+    from facevalue.protocol.blocks import Answers, Column, Each, Fold, Numbers, Pictures, Prose, Table
     from facevalue.protocol.charts import Strips
+    from facevalue.protocol.examples import Wanted
     from facevalue.protocol.look import Of
     from facevalue.protocol.offers import Extras
     from facevalue.protocol.page import Findings, Notes, Page, Section
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 
 _PARTS = {
     "asks": ("Ask",),
+    "blocks": ("Answers", "Column", "Each", "Fold", "Numbers", "Pictures", "Prose", "Table"),
     "charts": ("Strips",),
+    "examples": ("Wanted",),
     "look": ("Of",),
     "offers": ("Extras",),
     "page": (
@@ -75,20 +79,27 @@ _MODULES = {name: module for module, names in _PARTS.items() for name in names}
 
 __all__ = [
     "Amount",
+    "Answers",
     "Ask",
+    "Column",
+    "Each",
     "Extras",
     "Field",
     "Fields",
     "Findings",
+    "Fold",
     "Folder",
     "LeftOut",
     "Listed",
     "Notes",
+    "Numbers",
     "Of",
     "Page",
     "Pairs",
+    "Pictures",
     "Portraits",
     "Precision",
+    "Prose",
     "Protocol",
     "Rows",
     "Section",
@@ -97,8 +108,10 @@ __all__ = [
     "Stimuli",
     "Strips",
     "Study",
+    "Table",
     "Take",
     "Text",
+    "Wanted",
     "choice",
     "rating",
     "yes_or_no",

@@ -67,6 +67,11 @@ class Numbers:
         Rows shown.
     every_model:
         Whether rows of every model are shown.
+
+    Examples
+    --------
+    >>> Numbers(of=(Of("shift", ("variation",)),), title="All shifts", heads=("Cue",)).heads
+    ('Cue',)
     """
 
     of: tuple[Of, ...]
@@ -123,6 +128,11 @@ class Column:
         Another measure of the same cell; the row's own by default.
     quiet:
         Whether it is less important.
+
+    Examples
+    --------
+    >>> Column("95% interval", "interval").what
+    'interval'
     """
 
     title: str
@@ -147,6 +157,12 @@ class Table:
         Titles of the columns of labels; several are separated in a row's form by "|".
     each_model:
         Whether there are rows for every model.
+
+    Examples
+    --------
+    >>> shown = Table(of=(Of("mean", ("role",)),), columns=(Column("Mean"), Column("n", "n")), title="Means by role")
+    >>> [column.title for column in shown.columns]
+    ['Mean', 'n']
     """
 
     of: tuple[Of, ...]
@@ -203,6 +219,11 @@ class Prose:
         From the estimates to it.
     small:
         Whether it is a note below something.
+
+    Examples
+    --------
+    >>> Prose(lambda look: f"{len(look.models)} models were asked.").small
+    False
     """
 
     text: Callable[[Look], str | Sequence[str]]
@@ -219,7 +240,13 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What was shown: stimuli of a few units, as chosen by the page's `Gallery`."""
+    """What was shown: stimuli of a few units, as chosen by the page's `Gallery`.
+
+    Examples
+    --------
+    >>> Pictures("What was shown").heading
+    'What was shown'
+    """
 
     heading: str = ""
     lead: str = ""
@@ -227,7 +254,13 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Stored answers behind the findings, as chosen by the page's examples."""
+    """Stored answers behind the findings, as chosen by the page's examples.
+
+    Examples
+    --------
+    >>> Answers(lead="Stored answers.", empty="No answer is valid.").empty
+    'No answer is valid.'
+    """
 
     heading: str = ""
     lead: str = ""
@@ -264,6 +297,12 @@ class Each:
         Whether cells in which every value is zero are left out.
     empty:
         What is said if there is none.
+
+    Examples
+    --------
+    >>> cues = Of("shift", ("role", "variation"))
+    >>> Each(of=(cues,), over=("role",), blocks=(Numbers(of=(cues,), title="Shifts"),), title="{role}").over
+    ('role',)
     """
 
     of: tuple[Of, ...]
@@ -296,6 +335,11 @@ class Fold:
         Whether it is open from the start.
     class_:
         How it looks.
+
+    Examples
+    --------
+    >>> Fold("More numbers", ("A paragraph.",)).open
+    False
     """
 
     title: str

@@ -34,6 +34,12 @@ class Wanted:
         Longest side of its picture in pixels.
     instead_of:
         Of several with the same word here, only the first that is found is shown.
+
+    Examples
+    --------
+    >>> hired = pl.col("weight") == 1
+    >>> Wanted(finding="Invited more often with a cap", title=lambda look, row: "With a cap", rows=hired).longest
+    640
     """
 
     finding: str
