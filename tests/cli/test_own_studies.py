@@ -1,6 +1,7 @@
 """The two examples from end to end: plan, run, measure, report, compare, interventions, resume, export."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -44,7 +45,9 @@ def test_an_example_is_planned_run_measured_reported_and_exported(name: str, wri
     found = estimates(folder)
     assert found.filter(pl.col("measure").str.starts_with("shift"))["value"].is_not_null().any()
     assert written("report", folder).status == 0
-    assert "<h1" in (Path(folder) / "report.html").read_text()
+    page = (Path(folder) / "report.html").read_text()
+    assert "<h1" in page
+    assert 'class="example"' in page  # of the page that a study without one has
     assert written("export", folder, "--to", "wide.parquet").status == 0
     assert pl.read_parquet("wide.parquet").height == plan["requests"]
     assert written("verify", folder).status == 0
@@ -103,7 +106,9 @@ def test_two_models_are_reported_together(written: Command) -> None:
         run(written, "hiring-screen.toml", *SMALL, "--model", f"sim/default@{seed}", "--out", seed)
         folders.append(seed)
     assert written("report", *folders, "--out", "both.html").status == 0
-    assert "(all models)" in Path("both.html").read_text() or "models" in Path("both.html").read_text()
+    page = Path("both.html").read_text()
+    assert all(re.search(rf'<p class="sentence">.*sim/default@{seed}: ', page) for seed in ("1", "2"))
+    assert all(f"· sim/default@{seed}</span>" in page for seed in ("1", "2"))  # examples come from each
 
 
 def test_a_published_study_is_narrowed(written: Command) -> None:

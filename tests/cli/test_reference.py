@@ -32,6 +32,7 @@ def test_the_demo_shows_what_was_planted_and_found(facevalue: Command, monkeypat
     assert "Planted and found" in outcome.err
     assert outcome.err.rstrip().endswith("--sample 20000")
     assert Path("demo/report.html").stat().st_size > 20_000
+    assert "Planted and found" in Path("demo/report.html").read_text()
     kept = pl.read_parquet("demo/run/estimates.parquet")
     others = [name for name in label_columns(kept) if name not in ("attribute", "variation")]
     cues = kept.filter(pl.col("variation").is_not_null(), pl.all_horizontal(pl.col(others).is_null()), measure="sbs")
