@@ -283,9 +283,7 @@ def test_the_command_starts_without_heavy_libraries() -> None:
 def test_a_report_of_kept_estimates_starts_without_scipy_stats() -> None:
     code = "import sys, facevalue.report.of_runs; print('scipy.stats' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False", (
-        "it takes a second: write scipy.stats.t, which imports it when used"
-    )
+    assert found.stdout.strip() == "False", "it takes a second: write scipy.stats.t, which imports it when used"
 
 
 def test_planning_and_asking_start_without_scipy_stats() -> None:

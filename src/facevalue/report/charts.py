@@ -76,15 +76,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
 
 
 def axis(over: Scale, labels: Sequence[str]) -> Markup:
-    """Tick labels to stand above strips of the same width.
-
-    Parameters
-    ----------
-    over:
-        The axis.
-    labels:
-        One per tick.
-    """
+    """Tick labels to stand above strips of the same width."""
     parts = []
     for value, label in zip(over.ticks, labels, strict=True):
         x = over.at(value)
@@ -105,23 +97,7 @@ def strip(
     class_: str = "",
     title: str = "",
 ) -> Markup:
-    """One row of an interval plot: a dot, its interval, the zero line, margins and the shaded noise floor.
-
-    Parameters
-    ----------
-    over:
-        The axis, shared by all rows.
-    value, low, high:
-        Estimate and interval; nothing is drawn for what is None.
-    band:
-        The noise floor.
-    margins:
-        Where dashed lines stand; those beyond the axis are left out.
-    shape, class_:
-        Look of the dot.
-    title:
-        Tooltip.
-    """
+    """One row of an interval plot: a dot, its interval, the zero line, margins and the shaded noise floor."""
     middle = _STRIP / 2
     parts = []
     if title:
@@ -173,21 +149,7 @@ def scatter(
     line: float | None = None,
     diagonal: bool = False,
 ) -> Markup:
-    """Plot points, with both axes labelled.
-
-    Parameters
-    ----------
-    points:
-        What to plot.
-    x, y:
-        Axes.
-    names:
-        Titles of the axes.
-    line:
-        Slope of a line through the middle of the points; None for none.
-    diagonal:
-        Whether to draw where both axes are equal.
-    """
+    """Plot points, with both axes labelled."""
     top, height, bottom, left = 26, 300, 52, 0.0
     floor = top + height
 
@@ -238,19 +200,7 @@ def cumulative(
     reached: tuple[float | None, float | None, float | None],
     names: tuple[str, str],
 ) -> Markup:
-    """Plot how the total adds up, largest share first, with the 80% line and where it is reached.
-
-    Parameters
-    ----------
-    shares:
-        Running share of the total in [0, 1].
-    titles:
-        Tooltip of each step.
-    reached:
-        How many steps reach 80%, with interval.
-    names:
-        What the steps are, in the plural, and what they add up to.
-    """
+    """Plot how the total adds up, largest share first, with the 80% line and where it is reached."""
     top, height = 36, 260
     floor = top + height
     size = len(shares)

@@ -77,15 +77,7 @@ def worst(statuses: Sequence[Status]) -> Status:
 
 
 def kind_card(kind: Kind, own: Mapping[str, str] | None = None) -> Card:
-    """What kind of pictures was shown.
-
-    Parameters
-    ----------
-    kind:
-        As stated.
-    own:
-        A study's own words for kinds of pictures, as "value|note"; either may be empty.
-    """
+    """What kind of pictures was shown."""
     value, note = KINDS[kind]
     said = (own or {}).get(kind.value, "|").split("|")
     value, note = said[0] or value, said[1] or note

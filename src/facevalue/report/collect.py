@@ -31,15 +31,7 @@ _SOURCES = {
 
 
 def gather(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, Tally]) -> ReportData:
-    """Collect everything a report shows.
-
-    Parameters
-    ----------
-    runs:
-        One per model, or one per model and part of the study.
-    estimates, tallies:
-        As from `facevalue.runs.stored.estimate`.
-    """
+    """Collect everything a report shows."""
     study = study_of(runs)
     page = page_of(study)
     named = {run.model for run in runs if run.facts.name}  # what users called their runs stays as it is

@@ -50,10 +50,6 @@ def detectable(estimates: list[Estimate]) -> float | None:
 
     At the level of its family where the estimates were judged, else before correction, on the normal approximation.
 
-    Returns
-    -------
-    In the unit of the estimates; None if none of them could be measured, or none has an interval.
-
     Examples
     --------
     >>> judged = Estimate("gap", "m", value=1.0, verdict="inconclusive")

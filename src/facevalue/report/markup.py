@@ -6,15 +6,6 @@ from markupsafe import Markup, escape
 def tag(name: str, *children: str | Markup, **attributes: object) -> Markup:
     """Build an element; attributes and text are escaped, attributes that are None left out.
 
-    Parameters
-    ----------
-    name:
-        Of the element.
-    children:
-        Text or markup.
-    attributes:
-        A trailing underscore is dropped, other underscores become hyphens.
-
     Examples
     --------
     >>> tag("a", "1 < 2", class_="x", data_v=3)

@@ -29,19 +29,7 @@ class Written(NamedTuple):
 def report(
     runs: Sequence[StoredRun], out: Path, margins: Mapping[str, float] | None = None, data: Path | None = None
 ) -> Written:
-    """Take the estimates, or read those that the folder of a single run keeps; gather what is shown, and write it.
-
-    Parameters
-    ----------
-    runs:
-        Of one study, asked the same but for its parts.
-    out:
-        An HTML file.
-    margins:
-        Largest differences that would not matter, by measure, if chosen after the run.
-    data:
-        A JSON file for the same page; none if not given.
-    """
+    """Take the estimates, or read those that the folder of a single run keeps; gather what is shown, and write it."""
     estimates, tallies = taken(runs, margins)
     shown, said = with_ratings(estimates, runs)
     made = gather(runs, shown, tallies)

@@ -16,15 +16,7 @@ _TRIES = ((1.0, 82), (1.0, 60), (0.7, 60), (0.5, 50), (0.3, 40))
 
 
 def smaller(data: bytes | None, longest: int = LONGEST) -> bytes | None:
-    """Return a picture as a small WebP; None for what is no picture, or stays too large.
-
-    Parameters
-    ----------
-    data:
-        An encoded picture.
-    longest:
-        Longest side in pixels.
-    """
+    """Return a picture as a small WebP; None for what is no picture, or stays too large."""
     if not data:
         return None
     try:

@@ -46,17 +46,6 @@ class Ranked:
     """A table of comparisons of one kind: value, interval, n, q, verdict; unsigned ones beside their noise floor.
 
     Bars, then the words of verdicts, are left out where the terminal is too narrow for them. No number is cut.
-
-    Parameters
-    ----------
-    ranking:
-        Those that are shown.
-    numbers:
-        All estimates.
-    signed:
-        Whether values have a direction.
-    of:
-        How many there are, those not shown included.
     """
 
     def __init__(self, ranking: Ranking, numbers: EstimateIndex, signed: bool, of: int) -> None:

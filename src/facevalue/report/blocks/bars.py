@@ -112,15 +112,7 @@ def one_bar(given: contents.Shares, view: View) -> Bars:
 
 
 def bar(parts: Sequence[Drawn], label: str) -> Markup | None:
-    """Draw a bar; None if no part is known.
-
-    Parameters
-    ----------
-    parts:
-        In the order of the choices.
-    label:
-        What it shows, for those who can't see it.
-    """
+    """Draw a bar; None if no part is known."""
     if not any(share is not None for _, share, _, _ in parts):
         return None
     drawn, at = [], 0.0

@@ -32,15 +32,7 @@ from facevalue.report.verdict import SHORT
 
 @dataclass(frozen=True)
 class Builder:
-    """Makes contents of blocks.
-
-    Parameters
-    ----------
-    view:
-        The estimates.
-    examples:
-        Stored answers, sentences and pictures to show.
-    """
+    """Makes contents of blocks."""
 
     view: View
     examples: Sequence[AnyExample] = ()

@@ -30,21 +30,7 @@ TITLED, MOST = 40_000, 120_000
 
 
 class View:
-    """What a block sees: see `facevalue.protocol.look.Look`.
-
-    Parameters
-    ----------
-    numbers, titles, measures:
-        All estimates, wording of levels, definitions.
-    model:
-        Whose estimates are shown.
-    bound:
-        Labels that a surrounding block fixes.
-    sizes:
-        Cells of large tables, by model.
-    conditions:
-        Whether models under an intervention are shown like models of their own.
-    """
+    """What a block sees: see `facevalue.protocol.look.Look`."""
 
     def __init__(
         self, numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], model: str = "",

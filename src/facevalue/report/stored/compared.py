@@ -20,15 +20,7 @@ from facevalue.types import Image, Option
 
 
 def find_compared(declared: Compared, runs: Sequence[StoredRun], view: View) -> list[Example]:
-    """The strongest changes of each model, findings first, where they are strongest, on the unit closest to the mean.
-
-    Parameters
-    ----------
-    declared:
-        What the page says of them.
-    runs, view:
-        Answers, and estimates of all models.
-    """
+    """The strongest changes of each model, findings first, each on the unit closest to the mean."""
     answered = [run for run in runs if any(e.value is not None for e in view.rows(declared.of, run.model))]
     each = max(1, declared.most // max(len(answered), 1))
     return [one for run in answered[: declared.most] for one in _of_model(declared, run, view.at(run.model))[:each]]

@@ -13,17 +13,7 @@ from facevalue.store.reader import collected, scan_responses
 
 
 def find_galleries(declared: Declared, run: StoredRun, titles: Titles) -> list[Gallery]:
-    """The first unit of each level, with the first stimulus of each level of another factor.
-
-    Parameters
-    ----------
-    declared:
-        Which factors.
-    run:
-        Only stimuli that were shown in it are taken.
-    titles:
-        Wording of levels.
-    """
+    """The first unit of each level, with the first stimulus of each level of another factor."""
     manifest = run.study.manifest
     if declared.each not in manifest.columns:
         return []

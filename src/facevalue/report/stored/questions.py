@@ -11,17 +11,7 @@ from facevalue.report.formatting import Titles
 
 
 def questions(declared: Questions, study: Study, titles: Titles) -> tuple[PromptExample, ...]:
-    """The first questions of each kind of block, one of each combination of levels.
-
-    Parameters
-    ----------
-    declared:
-        Which kinds and levels.
-    study:
-        What is asked.
-    titles:
-        Wording of levels.
-    """
+    """The first questions of each kind of block, one of each combination of levels."""
     design = study.design
     out: list[PromptExample] = []
     kinds: set[str] = set()
