@@ -172,12 +172,10 @@ def test_a_blank_picture_may_have_a_caption() -> None:
     assert shown[512:].min() < 100
 
 
-def test_a_caption_where_nothing_is_shown_is_an_error() -> None:
-    plain = studies.build("vignette", {**SMALL["vignette"], "pictures": "none", "shown": ["text"]})
-    study = intervened(plain, [builtin()["vis-debiasing"]])
-    (number,) = study.design.stimulus_numbers([plain.design.size]).tolist()
-    with pytest.raises(DataError, match="none is shown"):
-        study.source.stimulus(number, study.design.trials([plain.design.size]).row(0, named=True))
+def test_a_caption_where_a_question_shows_nothing_is_an_error_of_the_plan() -> None:
+    plain = studies.build("vignette", {**SMALL["vignette"], "shown": ["image", "text"]})
+    with pytest.raises(DataError, match="vis-debiasing writes below a picture, and vignette shows none in"):
+        intervened(plain, [Intervention("x", before="Act."), builtin()["vis-debiasing"]])
 
 
 def test_a_caption_that_cannot_be_drawn_is_found_when_the_study_is_built() -> None:

@@ -38,6 +38,7 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
     for block in study.design.blocks:
         if FACTOR in block.choices():
             raise DataError(f"{study.name} has a factor {FACTOR!r} of its own: it cannot be intervened in.")
+    _check_captions(study, done)
     conditions = Conditions(study, done)
     recorded: dict[str, OptionValue] = {INTERVENTIONS: [one.text() for one in done]}
     return replace(
@@ -55,6 +56,16 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
         precision=None if study.precision is None else _precision(study.precision, conditions),
         titles={**study.titles, FACTOR: {PLAIN: "As it is", **{one.name: one.label for one in done}}},
     )
+
+
+def _check_captions(study: Study, done: Sequence[Intervention]) -> None:
+    bare = next((block.name for block in study.design.blocks if TEXT in block.choices().get("shown", ())), None)
+    captioned = next((one.name for one in done if one.caption), None)
+    if bare is not None and captioned is not None:
+        raise DataError(
+            f"{captioned} writes below a picture, and {study.name} shows none in {bare!r}: leave out these "
+            f"questions, or {captioned}."
+        )
 
 
 def _analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
