@@ -32,7 +32,7 @@ coverage: .venv/.dev ## the same tests, half as long again: which lines they rea
 engine: .venv/.engine ## install what the local engine needs: PyTorch and transformers
 
 test-engine: .venv/.engine ## tests of the local engine only
-	$(PYTEST) -n 2 tests/models/hf tests/cli/test_local.py
+	$(PYTEST) -n 2 tests/models/hf tests/cli/test_local.py tests/cli/test_scenes.py
 
 check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .
