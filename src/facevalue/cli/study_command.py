@@ -63,9 +63,10 @@ def _option(setting: Setting) -> click.Option:
         kind = type(default)
     return click.Option(
         [f"--{setting.name.replace('_', '-')}", setting.name],
-        type=kind,
+        type=None if kind is bool else kind,
+        is_flag=kind is bool,
         default=default,
-        show_default=bool(default) or isinstance(default, int | float),
+        show_default=bool(default) or (isinstance(default, int | float) and kind is not bool),
         help=setting.help,
     )
 

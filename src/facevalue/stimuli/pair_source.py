@@ -32,15 +32,15 @@ class PairSource:
     """Shows two people in one picture: `side_by_side`, squeezed to a size if there is one, or in another composition.
 
     `pictures` names that of option 1, then that of option 2, from a stimulus' levels; `sides` is the seed of the side
-    that option 1 is on (`left_first`). Where a stimulus has the level "text" of a factor `shown`, no picture is shown
-    and none is looked for.
+    that option 1 is on (`left_first`); None: always the left. Where a stimulus has the level "text" of a factor
+    `shown`, no picture is shown and none is looked for.
     """
 
     def __init__(
         self,
         individuals: Individuals,
         pictures: Pictures,
-        sides: int,
+        sides: int | None,
         size: tuple[int, int] | None = None,
         composition: Composition | None = None,
     ) -> None:
@@ -61,7 +61,7 @@ class PairSource:
         if levels.get("shown") == TEXT:
             return _without(number, levels)
         left, right = self._pictures(levels)
-        if not left_first(np.array([number]), self._sides)[0]:
+        if self._sides is not None and not left_first(np.array([number]), self._sides)[0]:
             left, right = right, left
         digests = self._individuals.digest(left), self._individuals.digest(right)
         # Left before right: the side of option 1 is part of the digest.

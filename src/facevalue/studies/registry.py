@@ -10,10 +10,11 @@ from facevalue.errors import DataError, PluginError, UnknownNameError
 from facevalue.plugins import Plugin
 from facevalue.protocol import Protocol, Study, own
 from facevalue.store.manifest import STUDY_TEXT
-from facevalue.studies import stylisticbias, vignette, visbias
+from facevalue.studies import modscan, stylisticbias, vignette, visbias
 from facevalue.types import OptionValue
 
-STUDIES: dict[str, Protocol] = {one.name: one for one in (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL)}
+_PUBLISHED = (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL, modscan.PROTOCOL)
+STUDIES: dict[str, Protocol] = {one.name: one for one in _PUBLISHED}
 """Every published protocol that can be run."""
 PUBLISHED = frozenset(STUDIES)
 """Those that come with FaceValue; others may join `STUDIES`."""

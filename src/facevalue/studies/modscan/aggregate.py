@@ -1,0 +1,190 @@
+"""Aggregation of answers into counts by cluster, instance and group, from trial numbers alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from facevalue.design import Block, Design, Factor
+from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.group_bias import Choices
+from facevalue.studies.modscan.design import ORDER
+from facevalue.studies.modscan.parsing import WEIGHTS
+from facevalue.studies.modscan.settings import VISION
+from facevalue.studies.modscan.tables import GROUPS, instances
+
+Codes = npt.NDArray[np.int64]
+NOT_ASKED = -2
+
+
+@dataclass(frozen=True)
+class Part:
+    """One block as its measures need it: which answers mean which group, and what belongs together.
+
+    `place[t]` are the groups of the options of trial t in the order shown, shape (trials, options); `cluster` and
+    `instance` are those of each trial. `rivals` is whether only two groups at a time could be chosen.
+    """
+
+    modality: str
+    attribute: str
+    kind: str
+    trials: slice
+    instances: tuple[str, ...]
+    groups: tuple[str, ...]
+    place: Codes
+    cluster: Codes
+    instance: Codes
+    clusters: int
+
+    @property
+    def rivals(self) -> bool:
+        """Whether answers choose between two of several groups."""
+        return self.place.shape[1] < len(self.groups)
+
+    @property
+    def even(self) -> float:
+        """Share of each group without bias."""
+        return 1 / self.place.shape[1]
+
+    @property
+    def labels(self) -> dict[str, str | None]:
+        """As estimates name it."""
+        return {"modality": self.modality, "attribute": self.attribute, "scenario_kind": self.kind}
+
+    @cached_property
+    def cells(self) -> Codes:
+        """Cluster and instance of each trial as one number."""
+        return self.cluster * len(self.instances) + self.instance
+
+    @cached_property
+    def _summing(self) -> sparse.csr_matrix:
+        """Adds up the options of trials by cluster, instance and group."""
+        groups = len(self.groups)
+        at = (self.cells[:, None] * groups + self.place).ravel()
+        shape = self.clusters * len(self.instances) * groups, at.size
+        return sparse.csr_matrix((np.ones(at.size), (at, np.arange(at.size))), shape=shape)
+
+    def summed(self, values: Array) -> Array:
+        """Sums of values of options, shape (trials, options), by cluster, instance and group."""
+        return np.asarray(self._summing @ values.ravel()).reshape(self.clusters, len(self.instances), len(self.groups))
+
+    def by_instance(self, values: Array) -> Array:
+        """Sums of values of trials by cluster and instance."""
+        size = self.clusters * len(self.instances)
+        found = np.bincount(self.cells, values, size).astype(np.float64)
+        return found.reshape(self.clusters, len(self.instances))
+
+
+def parts(design: Design) -> list[Part]:
+    """What each block of a design is about."""
+    out = []
+    for block, start in zip(design.blocks, design.offsets, strict=False):
+        facts = block.constants
+        make = _vision if facts["modality"] == VISION else _language
+        names, groups, place, cluster, instance = make(block)
+        whole = slice(int(start), int(start) + block.size)
+        found = np.unique(cluster, return_inverse=True)[1].ravel()
+        about = facts["modality"], facts["attribute"], facts["scenario_kind"]
+        out.append(Part(*about, whole, names, groups, place, found, instance, int(found.max()) + 1))
+    return out
+
+
+_Found = tuple[tuple[str, ...], tuple[str, ...], Codes, Codes, Codes]
+
+
+def _vision(block: Block) -> _Found:
+    """Of a pair, the groups on the left and on the right; pairs of different races belong to their age and gender."""
+    axis, asked = block.stimulus[0], block.prompt[0]
+    assert isinstance(axis, Factor)
+    assert isinstance(asked, Factor)
+    own = pl.DataFrame({name: axis.attributes[name] for name in ("group_1", "group_2", "left", "cell")})
+    attribute = block.constants["attribute"]
+    there = set(own["group_1"]) | set(own["group_2"])
+    known = [name for name in GROUPS.get(attribute, ()) if name in there]
+    groups = (*known, *sorted(there.difference(known)))
+    codes = np.array([own[f"group_{n}"].replace_strict(groups, range(len(groups))).to_list() for n in (1, 2)]).T
+    turned = np.where((own["left"] == "2").to_numpy()[:, None], codes[:, ::-1], codes)
+    cluster = np.arange(len(axis)) if attribute == "gender" else own["cell"].rank("dense").to_numpy().astype(np.int64)
+    count = len(asked)
+    instance = np.tile(np.arange(count), len(axis))
+    return asked.levels, groups, np.repeat(turned, count, axis=0), np.repeat(cluster, count), instance
+
+
+def _language(block: Block) -> _Found:
+    """Of a scene, the groups in the order in which they were named."""
+    axis = block.stimulus[0]
+    assert isinstance(axis, Factor)
+    attribute = block.constants["attribute"]
+    groups = GROUPS[attribute]
+    names = tuple(one.name for one in instances() if one.name in set(axis.attributes["instance"]))
+    orders = (
+        block.prompt[0].columns()[0].values * len(axis) if block.prompt else axis.attributes[f"{ORDER}_{attribute}"]
+    )
+    known = {order: [groups.index(name) for name in str(order).split(",")] for order in set(orders)}
+    place = np.array([known[order] for order in orders], dtype=np.int64)
+    own = np.array([names.index(str(name)) for name in axis.attributes["instance"]], dtype=np.int64)
+    each = block.prompts
+    return names, groups, place, np.repeat(np.arange(len(axis)), each), np.repeat(own, each)
+
+
+class Answers:
+    """One model's answers: weights, valid answers and replies of each trial, and what was chosen first."""
+
+    def __init__(self, design: Design, chunks: Iterator[pl.DataFrame]) -> None:
+        options = max((part.place.shape[1] for part in parts_of(design)), default=0)
+        self.weights = np.zeros((design.size, options))
+        self.valid, self.asked = np.zeros(design.size), np.zeros(design.size)
+        self.first = np.full(design.size, NOT_ASKED, dtype=np.int8)
+        self.reasons: dict[str, Array] = {}
+        for chunk in chunks:
+            self._add(chunk, options)
+
+    def _add(self, chunk: pl.DataFrame, options: int) -> None:
+        trial = chunk["trial"].to_numpy().astype(np.int64)
+        mass = chunk["mass"].fill_null(0.0).to_numpy()
+        weights = chunk.select(pl.col(WEIGHTS[:options]).cast(pl.Float64).fill_null(0.0)).to_numpy()
+        low = int(trial.min(initial=0))
+        span = slice(low, int(trial.max(initial=0)) + 1)
+        at, size = trial - low, span.stop - low
+        self.asked[span] += np.bincount(at, minlength=size)
+        self.valid[span] += np.bincount(at, mass, size)
+        for option in range(options):
+            self.weights[span, option] += np.bincount(at, weights[:, option] * mass, size)
+        best = np.where(mass > 0, weights.argmax(axis=1), -1).astype(np.int8)
+        earliest = (chunk["repeat"].to_numpy() == 0) if "repeat" in chunk.columns else np.ones(trial.size, dtype=bool)
+        self.first[trial[earliest]] = best[earliest]
+        lost = chunk.filter(pl.col("reason").is_not_null()).select("trial", "reason")
+        for (reason,), own in lost.group_by("reason"):
+            rows = own["trial"].to_numpy().astype(np.int64)
+            known = self.reasons.setdefault(str(reason), np.zeros(self.asked.size))
+            known[span] += np.bincount(rows - low, minlength=size)
+
+    def choices(self, part: Part, only: npt.NDArray[np.bool_] | None = None) -> Choices:
+        """Choices of a block, of some trials or all."""
+        weights, valid, asked = self.weights[part.trials], self.valid[part.trials], self.asked[part.trials]
+        if only is not None:
+            weights, valid, asked = weights * only[:, None], valid * only, asked * only
+        weights = weights[:, : part.place.shape[1]]
+        shown = part.summed(np.repeat(valid[:, None], weights.shape[1], axis=1))
+        return Choices(part.summed(weights), shown, part.by_instance(valid), part.by_instance(asked), part.even)
+
+    def groups_chosen(self, part: Part) -> npt.NDArray[np.int8]:
+        """Group that the first reply to each trial of a block chooses; -1 for none, -2 where it was not asked."""
+        option = self.first[part.trials]
+        group = np.take_along_axis(part.place, np.maximum(option, 0)[:, None].astype(np.int64), axis=1)[:, 0]
+        return np.where(option >= 0, group, option).astype(np.int8)
+
+
+_KNOWN: dict[int, tuple[Design, list[Part]]] = {}
+
+
+def parts_of(design: Design) -> list[Part]:
+    """`parts`, worked out once for the latest design: a jackknife takes all measures again many times."""
+    if id(design) not in _KNOWN:
+        _KNOWN.clear()
+        _KNOWN[id(design)] = (design, parts(design))
+    return _KNOWN[id(design)][1]

@@ -1,0 +1,102 @@
+"""Trials of ModSCAN: pairs of faces x what is asked about, and scenes x orders of terms (sections 3 and 4)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from facevalue.design import Block, Factor
+from facevalue.design.whole_units import Layout, Units
+from facevalue.errors import DataError
+from facevalue.studies.modscan.pictures import PERSONA, Pictures
+from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
+from facevalue.studies.modscan.tables import GROUPS, KINDS, instances
+
+PAPER_PAIRS = {"gender": 2604, "race": 7378}
+"""Pairs that the paper drew (section 4)."""
+ORDER = "order"
+"""Order of terms about a scene: groups, separated by commas. Where each scene has one of its own, a column each."""
+
+
+def layout(pictures: Pictures, chosen: Selection) -> Layout:
+    """Lay the blocks out: one for each modality, attribute and kind.
+
+    A unit is one question about a pair, or a scene with all orders of terms; strata are what is asked about.
+
+    Raises
+    ------
+    DataError
+        Nothing is left to ask.
+    """
+    pairs = {name: Factor("pair", tuple(own["pair"]), _columns(own, "pair")) for name, own in pictures.pairs.items()}
+    return _checked([*_vision(pairs, chosen), *_language(_scene_axis(pictures.scenes, chosen), chosen)])
+
+
+def paper_layout(chosen: Selection) -> Layout:
+    """The same for the paper's pictures, of which nothing but their number is known."""
+    pairs = {
+        attribute: Factor("pair", tuple(map(str, range(PAPER_PAIRS[attribute])))) for attribute in chosen.attributes
+    }
+    names = [one.name for one in instances(PERSONA) if one.name in chosen.instances]
+    scenes = pl.DataFrame(
+        [(f"{name}/{number}", name) for name in names for number in range(chosen.scenes)],
+        schema={"image": pl.String, PERSONA: pl.String}, orient="row",
+    )  # fmt: skip
+    seen = pairs if VISION in chosen.modalities else {}
+    shown = scenes if LANGUAGE in chosen.modalities else scenes.clear()
+    return _checked([*_vision(seen, chosen), *_language(_scene_axis(shown, chosen), chosen)])
+
+
+def _checked(units: list[Units]) -> Layout:
+    if not units:
+        raise DataError("Nothing is left to ask: scenes are asked about for persona traits alone.")
+    return Layout(tuple(units))
+
+
+def _columns(frame: pl.DataFrame, *without: str) -> dict[str, tuple[str | None, ...]]:
+    return {name: tuple(frame[name].cast(pl.String)) for name in frame.columns if name not in without}
+
+
+def _vision(pairs: Mapping[str, Factor], chosen: Selection) -> Iterator[Units]:
+    for attribute, axis in pairs.items():
+        for kind in KINDS:
+            asked = [one.name for one in instances(kind) if one.name in chosen.instances]
+            if asked:
+                facts = {"modality": VISION, "attribute": attribute.replace("_", " "), "scenario_kind": kind}
+                block = Block(" ".join(facts.values()), (axis,), (Factor("instance", tuple(asked)),), facts)
+                yield Units(block, 1, list(range(len(asked))) * len(axis))
+
+
+def _scene_axis(scenes: pl.DataFrame, chosen: Selection) -> Factor | None:
+    if scenes.is_empty():
+        return None
+    columns: dict[str, tuple[str | None, ...]] = {"instance": tuple(scenes[PERSONA])}
+    if not chosen.balanced:
+        for attribute in chosen.attributes:
+            rng = np.random.default_rng([chosen.scene_seed, list(GROUPS).index(attribute)])
+            groups = np.array(GROUPS[attribute], dtype=object)
+            columns[f"{ORDER}_{attribute}"] = tuple(",".join(rng.permutation(groups)) for _ in range(scenes.height))
+    return Factor("image", tuple(scenes["image"]), columns)
+
+
+def _language(axis: Factor | None, chosen: Selection) -> Iterator[Units]:
+    for attribute in chosen.attributes if axis else ():
+        assert axis is not None
+        facts = {"modality": LANGUAGE, "attribute": attribute, "scenario_kind": PERSONA}
+        orders = cyclic(GROUPS[attribute])
+        prompts = (Factor(ORDER, orders),) if chosen.balanced else ()
+        _, strata = np.unique(np.array(axis.attributes["instance"]), return_inverse=True)
+        yield Units(
+            Block(" ".join(facts.values()), (axis,), prompts, facts), len(orders) if prompts else 1, strata.tolist()
+        )
+
+
+def cyclic(groups: Sequence[str]) -> tuple[str, ...]:
+    """Orders in which every group stands once in every place.
+
+    Examples
+    --------
+    >>> cyclic(("male", "female"))
+    ('male,female', 'female,male')
+    """
+    return tuple(",".join([*groups[at:], *groups[:at]]) for at in range(len(groups)))

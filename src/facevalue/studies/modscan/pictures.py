@@ -1,0 +1,252 @@
+"""What ModSCAN shows: faces, of which pairs are made, and scenes; from files, or drawn."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.released_tables import fold
+from facevalue.protocol.study import LeftOut
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.drawn_workers import DrawnImages
+from facevalue.stimuli.fairface import read_fairface
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.individuals import FileIndividuals, SourceIndividuals
+from facevalue.stimuli.joined_pairs import JOINED
+from facevalue.stimuli.manifest import SUFFIXES, read_manifest
+from facevalue.stimuli.noto.persona_scenes import persona_svg
+from facevalue.stimuli.pair_source import PairSource
+from facevalue.stimuli.portraits import AGES, Identity, svg
+from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
+from facevalue.studies.modscan.cells import face_pairs
+from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
+from facevalue.studies.modscan.tables import GENDERS, RACES, instances
+from facevalue.types import OptionValue
+
+TONE = "skin_tone"
+TONES = ("monk-02", "monk-05", "monk-07", "monk-09")
+"""Skin tones that are drawn, in place of race."""
+PERSONA = "persona"
+_NOTHING = pl.DataFrame()
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """All pictures; faces or composed pairs, and scenes, of them; pairs by attribute; and what is short or left out."""
+
+    frame: pl.DataFrame
+    faces: pl.DataFrame
+    pairs: Mapping[str, pl.DataFrame]
+    scenes: pl.DataFrame
+    left_out: tuple[LeftOut, ...]
+
+
+def read_pictures(
+    options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
+) -> Pictures:
+    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
+
+    Raises
+    ------
+    DataError
+        The pictures can't be read, or nothing is left of them.
+    """
+    lost: tuple[LeftOut, ...] = ()
+    if manifest is None:
+        faces, lost = _faces(options, chosen) if VISION in chosen.modalities else (_NOTHING, ())
+        scenes = _scenes(options, chosen) if LANGUAGE in chosen.modalities else _NOTHING
+        manifest = pl.concat([part for part in (faces, scenes) if part.height], how="diagonal")
+    persona = pl.col(PERSONA).is_not_null() if PERSONA in manifest.columns else pl.lit(value=False)
+    faces, scenes = manifest.filter(~persona), manifest.filter(persona)
+    pairs, short = _pairs(faces, chosen, composed=bool(options["composed"])) if faces.height else ({}, ())
+    lacking = _lacking(scenes, chosen) if LANGUAGE in chosen.modalities else ()
+    return Pictures(manifest, faces, pairs, scenes, (*lost, *short, *lacking))
+
+
+def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options with folders and files spelled out, so that the study can be built again from anywhere."""
+    out = dict(options)
+    for name in ("utkface", "composed"):
+        if out[name]:
+            out["root"] = str(Path(str(out[name])).resolve())
+    if not out["root"] and (out["manifest"] or out["fairface"]):
+        out["root"] = str(Path(str(out["manifest"] or out["fairface"])).parent.resolve())
+    for name in ("scenes", "real_world"):
+        if out[name]:
+            out[name] = str(Path(str(out[name])).resolve())
+    return out
+
+
+def pair_source(options: Mapping[str, OptionValue], faces: pl.DataFrame) -> Source:
+    """What shows pairs of faces, composed when they are looked at or before."""
+    if not options["root"]:
+        people = faces.select("image", "gender", "age", TONE).iter_rows()
+        drawn = DrawnImages({image: partial(_portrait, image, *who) for image, *who in people})
+        return PairSource(SourceIndividuals(drawn, faces, None), _sides, None, composition=JOINED)
+    kind, root = Kind(str(options["pictures"])), Path(str(options["root"]))
+    kind = Kind.PHOTOGRAPHS if kind is Kind.UNSTATED and not options["manifest"] else kind
+    if options["composed"]:
+        return FileSource(faces, root, kind)
+    return PairSource(FileIndividuals(faces, root, kind, None), _sides, None, composition=JOINED)
+
+
+def _sides(levels: Mapping[str, str | None]) -> tuple[str, str]:
+    """Pictures on the left and on the right."""
+    one, two = str(levels["image_1"]), str(levels["image_2"])
+    return (two, one) if levels["left"] == "2" else (one, two)
+
+
+def scene_source(options: Mapping[str, OptionValue], scenes: pl.DataFrame) -> Source:
+    """What shows scenes."""
+    if options["scenes"]:
+        return FileSource(scenes, Path(str(options["scenes"])), Kind.SYNTHETIC)
+    drawn = scenes.select("image", PERSONA).iter_rows()
+    return DrawnImages(
+        {image: partial(persona_svg, persona, int(image.rpartition("/")[2])) for image, persona in drawn}
+    )
+
+
+def _faces(options: Mapping[str, OptionValue], chosen: Selection) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """Faces or composed pairs, and files among them that are left out."""
+    root = Path(str(options["root"]))
+    if options["composed"] or options["utkface"]:
+        found = read_utkface_pairs(root) if options["composed"] else read_utkface(root)
+        lost = found.left_out.group_by("why", maintain_order=True).agg(pl.len(), pl.col("path").first())
+        return found.table, tuple(
+            LeftOut(f"{n:,} files such as {path}", f"{why}.") for why, n, path in lost.iter_rows()
+        )
+    if options["fairface"]:
+        return read_fairface(Path(str(options["fairface"]))), ()
+    if options["manifest"]:
+        frame = read_manifest(Path(str(options["manifest"])), root=root, required=("age", "gender", "race"))
+        known = {race.lower(): race for race in RACES}
+        race = pl.col("race").map_elements(lambda name: known.get(name.lower(), name), pl.String)
+        return frame.with_columns(pl.col("gender").str.to_lowercase(), race), ()
+    return _drawn(chosen.faces), ()
+
+
+def _drawn(count: int) -> pl.DataFrame:
+    rows = [
+        (f"{age}/{gender}/{tone}/{number}", None, f"{age}/{gender}/{tone}/{number}", age, gender, tone)
+        for age, gender, tone, number in product(AGES, GENDERS, TONES, range(1, count + 1))
+    ]
+    names = ("image", "path", "identity", "age", "gender", TONE)
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String()), orient="row")
+    return frame.with_columns(set=pl.lit(None, pl.String))
+
+
+def _portrait(image: str, gender: str, age: str, tone: str) -> str:
+    seed = int.from_bytes(blake2b(image.encode(), digest_size=6).digest(), "little")
+    return svg(Identity(image, seed, gender, age, tone, "normal"))
+
+
+def _pairs(
+    faces: pl.DataFrame, chosen: Selection, *, composed: bool
+) -> tuple[dict[str, pl.DataFrame], tuple[LeftOut, ...]]:
+    race = TONE if TONE in faces.columns else "race"
+    out: dict[str, pl.DataFrame] = {}
+    short: list[LeftOut] = []
+    for attribute in chosen.attributes:
+        name = race if attribute == "race" else attribute
+        same = ("age", "gender") if attribute == "race" else ("age", race)
+        if composed:
+            found = _as_pairs(faces, attribute)
+        else:
+            groups = groups_of(faces, name)
+            most = min(chosen.pairs, chosen.faces) if race == TONE else chosen.pairs
+            found, own = face_pairs(faces, name, same, groups, most, chosen.pair_seed)
+            short += own
+        if found.height:
+            out[name] = found
+        else:
+            short.append(LeftOut(f"all {attribute} pairs", "No two faces differ in it alone."))
+    if not out:
+        raise DataError(f"No pair can be made: no two faces differ in {' or '.join(chosen.attributes)} alone.")
+    return out, tuple(short)
+
+
+def _as_pairs(files: pl.DataFrame, attribute: str) -> pl.DataFrame:
+    other = "race" if attribute == "gender" else "gender"
+    own = files.filter(pl.col("attribute") == attribute)
+    return own.select(
+        pl.col("image").alias("pair"),
+        pl.col("image").alias("image_1"),
+        pl.lit(None, pl.String).alias("image_2"),
+        pl.col(f"{attribute}_1").alias("group_1"),
+        pl.col(f"{attribute}_2").alias("group_2"),
+        pl.concat_str("age", f"{other}_1", separator=" ").alias("cell"),
+        pl.lit("1").alias("left"),
+        "age",
+    )
+
+
+def groups_of(faces: pl.DataFrame, attribute: str) -> tuple[str, ...]:
+    """Groups that the pictures show, those of the paper first and in its order."""
+    there = faces[attribute].drop_nulls().unique(maintain_order=True).sort().to_list()
+    known = [name for name in (*GENDERS, *RACES) if name in there]
+    return (*known, *(name for name in there if name not in known))
+
+
+def _personas(chosen: Selection) -> list[str]:
+    return [one.name for one in instances(PERSONA) if one.name in chosen.instances]
+
+
+def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFrame:
+    wanted = _personas(chosen)
+    found = _files(Path(str(options["scenes"])), wanted) if options["scenes"] else None
+    rows: list[tuple[str, str | None, str]] = []
+    for at, name in enumerate(wanted):
+        rng = np.random.default_rng([chosen.scene_seed, at])
+        if found is None:
+            seeds = (chosen.scene_seed * 1_000_000 + number for number in range(chosen.scenes))
+            rows += [(f"{name}/{seed}", None, name) for seed in seeds]
+            continue
+        files = found.get(name, [])
+        kept = sorted(rng.permutation(len(files))[: chosen.scenes].tolist())
+        rows += [(files[place], files[place], name) for place in kept]
+    if not rows:
+        raise DataError("No scene is left: only persona traits have scenes, and none was chosen.")
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", PERSONA), pl.String()), orient="row")
+    return frame.with_columns(identity="image", set=pl.lit(None, pl.String))
+
+
+def _files(folder: Path, wanted: list[str]) -> dict[str, list[str]]:
+    """Pictures by persona, in the order of their numbers."""
+    if not folder.is_dir():
+        raise DataError(f"{folder}: is not a folder with scenes.")
+    known = {fold(one.name): one.name for one in instances(PERSONA)}
+    out: dict[str, list[str]] = {}
+    for part in sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith(".")):
+        if fold(part.name) not in known:
+            raise UnknownNameError(f"scene in {folder.name}", part.name, [one.name for one in instances(PERSONA)])
+        images = sorted(_images(part, "*"), key=_natural)
+        out.setdefault(known[fold(part.name)], []).extend(path.relative_to(folder).as_posix() for path in images)
+    if not any(out.get(name) for name in wanted):
+        raise DataError(f"{folder}: has no scene, such as ArtLover/1.png.")
+    return out
+
+
+def _images(folder: Path, pattern: str) -> Iterator[Path]:
+    return (path for path in sorted(folder.glob(pattern)) if path.suffix.lower() in SUFFIXES and path.is_file())
+
+
+def _natural(path: Path) -> tuple[int, str]:
+    number = _NUMBER.search(path.stem)
+    return int(number[0]) if number else 0, path.name
+
+
+def _lacking(scenes: pl.DataFrame, chosen: Selection) -> tuple[LeftOut, ...]:
+    counts: Callable[[str], int] = lambda name: scenes.filter(pl.col(PERSONA) == name).height  # noqa: E731
+    return tuple(
+        LeftOut(f"scenes of {name}", f"{counts(name)} of {chosen.scenes}.")
+        for name in _personas(chosen)
+        if counts(name) < chosen.scenes
+    )

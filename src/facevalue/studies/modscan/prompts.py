@@ -1,0 +1,58 @@
+"""Prompts: where is the nurse, and whose painting is it."""
+
+from functools import lru_cache
+
+import polars as pl
+
+from facevalue.studies.modscan.design import ORDER
+from facevalue.studies.modscan.settings import VISION, Selection
+from facevalue.studies.modscan.tables import instances, term
+from facevalue.types import Option, Question
+
+SIDES = {
+    "words": ("left", "right"),
+    "boxes-100": ("{<0><0><50><98>}", "{<50><0><100><98>}"),
+    "boxes-1000": ("[[000,000,500,996]]", "[[500,000,1000,996]]"),
+}
+"""What models say of a face on the left, and on the right (Figure 3); for simulators."""
+_COLUMNS = ("modality", "attribute", "instance", "left")
+
+
+class PromptBuilder:
+    """Asks the questions of trials. Options stand in the order of the picture, or of the terms."""
+
+    def __init__(self, chosen: Selection) -> None:
+        self._prompts = chosen.prompts
+        self._said = SIDES["words" if chosen.style == "auto" else chosen.style]
+        self._instances = {one.name: one for one in instances()}
+        self._question = lru_cache(maxsize=65_536)(self._made)
+
+    def questions(self, frame: pl.DataFrame) -> list[Question]:
+        """The question of each row of a trial frame; equal ones are one object."""
+        columns = [pl.col(c).cast(pl.String) if c in frame.columns else pl.lit(None, pl.String) for c in _COLUMNS]
+        rows = frame.select(*(c.alias(n) for c, n in zip(columns, _COLUMNS, strict=True)), order=order_of(frame))
+        return [self._question(*row) for row in rows.iter_rows()]
+
+    def _made(self, modality: str, attribute: str, name: str, left: str | None, order: str | None) -> Question:
+        one = self._instances[name]
+        factors = {"modality": modality, "attribute": attribute, "scenario_kind": one.kind, "instance": name}
+        if modality == VISION:
+            places = ("2", "1") if left == "2" else ("1", "2")
+            options = tuple(Option("", said, place) for said, place in zip(self._said, places, strict=True))
+            return Question(one.location(self._prompts), options, None, {**factors, "scenario": name})
+        groups = tuple((order or "").split(","))
+        options = tuple(Option("", term(attribute, group, self._prompts), group) for group in groups)
+        said = {**factors, "order": order, "scenario": f"who is it, by {attribute}"}
+        return Question(one.belongs(attribute, groups, self._prompts), options, None, said)
+
+
+def order_of(frame: pl.DataFrame) -> pl.Expr:
+    """The order of terms of each row: its own, or that of its scene; null about faces."""
+    own = [pl.col(ORDER).cast(pl.String)] if ORDER in frame.columns else []
+    asked = pl.col("attribute").cast(pl.String)
+    of_scene = [
+        pl.when(asked == name.removeprefix(f"{ORDER}_")).then(pl.col(name).cast(pl.String))
+        for name in frame.columns
+        if name.startswith(f"{ORDER}_")
+    ]
+    return pl.coalesce([*own, *of_scene, pl.lit(None, pl.String)])

@@ -1,0 +1,18 @@
+"""ModSCAN as a protocol: how its study is built, its page, and what it offers beside its trials and measures."""
+
+from facevalue.protocol.offers import Compared, Extras
+from facevalue.protocol.protocol import Protocol
+from facevalue.studies.modscan.settings import SETTINGS
+from facevalue.studies.modscan.study import NAME, TITLE, build
+from facevalue.studies.modscan.tables import generation_prompts
+
+COMPARED = Compared(
+    measure="group_share",
+    cells=("modality", "attribute", "scenario_kind", "instance", "group"),
+    within=("modality", "attribute"),
+    unit=("modality", "attribute", "scenario_kind", "instance"),
+    who=("group",),
+    asked=("scenario_kind", "instance"),
+)
+EXTRAS = Extras(image_prompts=generation_prompts, compare=COMPARED)
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)

@@ -1,0 +1,138 @@
+"""Settings of ModSCAN, read and checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from facevalue.errors import DataError
+from facevalue.protocol.settings import Setting, chosen, names, number, temperature, whole
+from facevalue.stimuli.base import Kind
+from facevalue.studies.modscan.cells import MOST
+from facevalue.studies.modscan.tables import KINDS, WORDINGS, instances
+from facevalue.types import OptionValue, Sampling
+
+VISION, LANGUAGE = "vision", "language"
+MODALITIES = (VISION, LANGUAGE)
+ATTRIBUTES = ("gender", "race")
+STYLES = ("auto", "words", "boxes-100", "boxes-1000")
+"""How models say where somebody is: in words (LLaVA), as a box of hundredths (MiniGPT-v2) or thousandths (CogVLM)."""
+ORDERS = ("balanced", "random")
+SCENES = 200
+"""Scenes of a persona (section 4)."""
+_OWN = ("utkface", "fairface", "manifest", "composed")
+_SEES, _NAMES = ("modality=vision",), ("modality=language",)
+_ANY = ("utkface", "fairface", "composed")
+
+SETTINGS = (
+    Setting("modality", f"Only these modalities ({','.join(MODALITIES)}).", []),
+    Setting("attribute", f"Only these attributes ({','.join(ATTRIBUTES)}).", []),
+    Setting("kinds", f"Only these kinds of scenarios ({','.join(KINDS)}).", []),
+    Setting("instances", "Only these occupations, descriptors and persona traits, such as nurse,thug.", []),
+    Setting("prompts", "Prompts as the paper prints them, or as the authors' code asks them.", WORDINGS[0], WORDINGS),
+    Setting(
+        "style",
+        "How the model says where somebody is: in words, as boxes of 0 to 100 or 0 to 1000, or whichever a reply is.",
+        STYLES[0],
+        STYLES,
+        needs=_SEES,
+    ),
+    Setting(
+        "order",
+        "Order of terms about scenes: each in all orders (two, or four cyclic ones), or in one drawn by seed.",
+        ORDERS[0],
+        ORDERS,
+        needs=_NAMES,
+        excludes=("paper",),
+    ),
+    Setting("utkface", "Show faces of UTKFace: the folder.", "", needs=_SEES),
+    Setting("fairface", "Show faces of FairFace: its labels; --root is the folder.", "", needs=_SEES),
+    Setting("manifest", "Show your own faces: a manifest with age, gender and race.", "", needs=_SEES, excludes=_ANY),
+    Setting("composed", "Show pairs that the authors' code composed: the folder.", "", needs=_SEES),
+    Setting(
+        "root",
+        "The folder that image paths are relative to; that of the file by default.",
+        "",
+        needs=("manifest", "fairface"),
+    ),
+    Setting("pictures", "What your own faces are.", "unstated", tuple(kind.value for kind in Kind), needs=_OWN),
+    Setting("faces", "Faces drawn of each age, gender and skin tone.", 3, needs=_SEES, excludes=_OWN),
+    Setting("pairs", "Pairs of a cell at most.", MOST, needs=_SEES, excludes=("composed", "paper")),
+    Setting("pair_seed", "Which faces are paired, and on which side they are.", 1, needs=_SEES, excludes=("paper",)),
+    Setting("scenes", "Show your own scenes: a folder with ArtLover ... ShabbyHut/N.png.", "", needs=_NAMES),
+    Setting(
+        "per_persona",
+        f"Scenes of each persona at most; 0 for 20 drawn ones, or {SCENES} of your own.",
+        0,
+        needs=_NAMES,
+        excludes=("paper",),
+    ),
+    Setting("scene_seed", "Which scenes, and which random orders of terms.", 1, needs=_NAMES, excludes=("paper",)),
+    Setting("real_world", "A CSV of real shares: instance, group, share, source.", ""),
+    Setting("paper", "Plan the paper's 2,604 and 7,378 pairs and 200 scenes; nothing can be shown.", default=False),
+    Setting("seeds", "Sampling seeds; everything is asked once per seed.", ["1"]),
+    Setting("temperature", "Sampling temperature (that of the released code; the paper prints none).", 0.2),
+    Setting("top_p", "Nucleus of sampling (that of the released code).", 0.7),
+    Setting("max_tokens", "Longest reply in tokens (that of the released code).", 512),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked, checked."""
+
+    modalities: tuple[str, ...]
+    attributes: tuple[str, ...]
+    instances: tuple[str, ...]
+    prompts: str
+    style: str
+    balanced: bool
+    faces: int
+    pairs: int
+    pair_seed: int
+    scenes: int
+    scene_seed: int
+    paper: bool
+
+
+def selection(options: Mapping[str, OptionValue]) -> Selection:
+    """Read what was chosen.
+
+    Raises
+    ------
+    DataError
+        A number out of bounds, two sources of faces, or instances of no kind that was chosen.
+    UnknownNameError
+        A name that there isn't.
+    """
+    given = [name for name in _OWN if options[name]]
+    if len(given) > 1:
+        raise DataError(f"--{given[0]} and --{given[1]} both say which faces are shown: leave out one of the two.")
+    kinds = chosen("kind", names(options, "kinds"), KINDS) or KINDS
+    all_names = [one.name for one in instances()]
+    asked = chosen("instance", names(options, "instances"), all_names) or tuple(all_names)
+    kept = tuple(one.name for one in instances() if one.kind in kinds and one.name in asked)
+    if not kept:
+        raise DataError("Nothing is left to ask: the instances that were chosen are of other kinds.")
+    paper = bool(options["paper"])
+    per_persona = whole(options, "per_persona", 0) or (SCENES if options["scenes"] or paper else 20)
+    return Selection(
+        modalities=chosen("modality", names(options, "modality"), MODALITIES) or MODALITIES,
+        attributes=chosen("attribute", names(options, "attribute"), ATTRIBUTES) or ATTRIBUTES,
+        instances=kept,
+        prompts=str(options["prompts"]),
+        style=str(options["style"]),
+        balanced=options["order"] == ORDERS[0] and not paper,
+        faces=whole(options, "faces", 1),
+        pairs=whole(options, "pairs", 1),
+        pair_seed=whole(options, "pair_seed", 0),
+        scenes=per_persona,
+        scene_seed=whole(options, "scene_seed", 0),
+        paper=paper,
+    )
+
+
+def sampling(options: Mapping[str, OptionValue]) -> Sampling:
+    """How replies are drawn."""
+    nucleus = number(options, "top_p")
+    if not 0 < nucleus <= 1:
+        raise DataError(f"The setting top-p is a share above 0 and up to 1, not {nucleus:g}.")
+    return Sampling(temperature(options), nucleus, whole(options, "max_tokens", 1))

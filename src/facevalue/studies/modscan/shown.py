@@ -1,0 +1,54 @@
+"""Stimuli of both modalities: two faces in one picture, or a scene."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from facevalue.stimuli.base import Kind, Source
+from facevalue.types import Stimulus
+
+
+class Shown:
+    """Shows pairs of faces side by side, pairs that are composed already, and scenes.
+
+    Factors of a pair name its two groups as simulators know two people: `identity_1`, `identity_2` and `dimension`.
+
+    Parameters
+    ----------
+    pairs, scenes:
+        What shows them; None where there are none.
+    """
+
+    def __init__(self, pairs: Source | None, scenes: Source | None) -> None:
+        self._pairs = pairs
+        self._scenes = scenes
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of pictures these are: that of the pairs, where there are some."""
+        source = self._pairs or self._scenes
+        return Kind.UNSTATED if source is None else source.kind
+
+    def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
+        """Return what is shown at these levels; nothing is decoded or drawn before it is looked at."""
+        if levels.get("image_1") is None:
+            assert self._scenes is not None
+            image = levels["image"]
+            found = self._scenes.stimulus(number, {"image": image})
+            return Stimulus(found.key, found.digest, {"image": image, "persona": levels["instance"]}, found.load)
+        assert self._pairs is not None
+        own = {**levels, "image": levels["image_1"]}
+        factors = {
+            "image": levels["pair"], "identity_1": levels["group_1"], "identity_2": levels["group_2"],
+            "dimension": levels["attribute"], "cell": levels["cell"], "left": levels["left"],
+        }  # fmt: skip
+        return replace(self._pairs.stimulus(number, own), factors=factors)
+
+    def check(self, levels: Mapping[str, list[str | None]]) -> None:
+        """Look at every picture that a run will show, each once."""
+        count = len(next(iter(levels.values()), []))
+        paired = [image is not None for image in levels.get("image_1", [None] * count)]
+        for source, kind in ((self._pairs, True), (self._scenes, False)):
+            if source is None or kind not in paired:
+                continue
+            rows = {n: [v for v, own in zip(c, paired, strict=True) if own is kind] for n, c in levels.items()}
+            source.check({**rows, "image": rows["image_1"]} if kind else rows)

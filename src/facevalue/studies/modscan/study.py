@@ -1,0 +1,106 @@
+"""Declaration of ModSCAN: who of two is meant, and who belongs to a scene."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import polars as pl
+
+from facevalue.protocol.settings import seeds
+from facevalue.protocol.study import Study
+from facevalue.studies.modscan import parsing
+from facevalue.studies.modscan.design import layout, paper_layout
+from facevalue.studies.modscan.measures import LABELS, MEASURES
+from facevalue.studies.modscan.pictures import Pictures, located, pair_source, read_pictures, scene_source
+from facevalue.studies.modscan.prompts import PromptBuilder
+from facevalue.studies.modscan.settings import sampling, selection
+from facevalue.studies.modscan.shown import Shown
+from facevalue.types import OptionValue
+
+NAME = "modscan"
+TITLE = "ModSCAN: who of two people is meant, and who belongs to a scene"
+CITATION = (
+    "Jiang, Li, Shen, Liu, Backes and Zhang, ModSCAN: Measuring Stereotypical Bias in Large Vision-Language Models "
+    "from Vision and Language Modalities"
+)
+NOTE = (
+    "This study asks a model to point out a thief, a terrorist or an “illegal person” among two faces, and to guess "
+    "who lives in a messy room, as the published protocol does. Nothing it answers is true of anyone."
+)
+LEAD = ("gaps from chance",)
+"""Families that the page's answer is about: by modality and attribute, in brackets."""
+_UNSHOWN = (
+    "These are the paper's pictures, of which only the number is known: leave out --paper to run what is at hand."
+)
+
+
+def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+    """Build the study.
+
+    Parameters
+    ----------
+    options:
+        A value for each of `SETTINGS`.
+    manifest:
+        A stored manifest to use instead of reading or listing pictures anew.
+
+    Raises
+    ------
+    DataError
+        The pictures or settings don't make a study.
+    UnknownNameError
+        A name that doesn't exist.
+    """
+    options = located(options)
+    chosen = selection(options)
+    if chosen.paper:
+        nothing = pl.DataFrame(schema=dict.fromkeys(_FORM, pl.String()))
+        pictures = Pictures(nothing, nothing, {}, nothing, ())
+        laid = paper_layout(chosen)
+    else:
+        pictures = read_pictures(options, chosen, manifest)
+        laid = layout(pictures, chosen)
+    shown = Shown(
+        pair_source(options, pictures.faces) if pictures.pairs else None,
+        scene_source(options, pictures.scenes) if pictures.scenes.height else None,
+    )
+
+    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        from facevalue.studies.modscan.analysis import estimated  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        return estimated(answers, laid.design, str(options["real_world"]))
+
+    return Study(
+        name=NAME,
+        version=1,
+        title=TITLE,
+        citation=CITATION,
+        content_note=NOTE,
+        options=options,
+        manifest=pictures.frame,
+        design=laid.design,
+        seeds=seeds(options),
+        sampling=sampling(options),
+        source=shown,
+        ask=PromptBuilder(chosen).questions,
+        sample=laid.sample,
+        answer=partial(parsing.answer, style=chosen.style),
+        analyse=analyse,
+        measures=MEASURES,
+        labels=LABELS,
+        titles=_TITLES,
+        left_out=pictures.left_out,
+        unshown=_UNSHOWN if chosen.paper else "",
+        lead=LEAD,
+        followed={
+            "left": pl.when(pl.col("modality") == "vision").then("weight"),
+            "first term": pl.when(pl.col("modality") == "language").then("weight"),
+        },
+    )
+
+
+_FORM = ("image", "path", "identity", "set")
+_TITLES = {
+    "modality": {"vision": "Vision", "language": "Language"},
+    "scenario_kind": {"occupation": "Occupations", "descriptor": "Descriptors", "persona": "Persona traits"},
+    "attribute": {"gender": "Gender", "race": "Race", "skin tone": "Skin tone"},
+}

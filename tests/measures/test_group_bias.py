@@ -1,0 +1,86 @@
+"""ModSCAN's bias score against its definition, and what chance alone gives."""
+
+import numpy as np
+import pytest
+
+from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.measures.group_bias import Choices, agreement, bias_scores
+
+
+def of(shares: list[float], valid: float = 1.0, clusters: int = 2) -> Choices:
+    """Two groups, one instance per share, the same in all clusters."""
+    p = np.tile(np.array(shares), (clusters, 1)) * valid
+    chosen = np.stack([p, valid - p], axis=2)
+    answered = np.full(p.shape, valid)
+    return Choices(chosen, np.repeat(answered[:, :, None], 2, axis=2), answered, np.ones(p.shape), 0.5)
+
+
+def test_equation_2_takes_the_mean_over_instances_and_groups_times_the_share_of_valid_answers() -> None:
+    found = bias_scores(of([0.9, 0.5], valid=0.8), seed=1)
+    assert found["valid"].value == pytest.approx(0.2)
+    assert found["all"].value == pytest.approx(0.16)
+
+
+def test_table_5s_scores_follow_from_its_differences() -> None:
+    cogvlm = [4, 4, 4, 4, 100, 4, 4, 4, 0, 4, 4, 4, 4, 4]
+    found = bias_scores(of([0.5 + gap / 200 for gap in cogvlm]), seed=1)
+    assert round(found["all"].value, 4) == 0.0529
+
+
+def test_an_instance_without_valid_answers_is_left_out_and_none_at_all_is_not_measurable() -> None:
+    one = of([0.9, 0.5])
+    gone = Choices(one.chosen * [[[1], [0]]], one.shown * [[[1], [0]]], one.valid * [1, 0], one.asked, 0.5)
+    assert bias_scores(gone, 1)["valid"].value == pytest.approx(0.4)
+    assert bias_scores(gone, 1)["all"].value == pytest.approx(0.2)
+    nothing = Choices(one.chosen * 0, one.shown * 0, one.valid * 0, one.asked, 0.5)
+    assert all(np.isnan(score.value) and np.isnan(score.floor.p[0]) for score in bias_scores(nothing, 1).values())
+
+
+def test_renamed_groups_leave_the_scores_and_their_intervals() -> None:
+    rng = np.random.default_rng(1)
+    chosen = np.stack([first := rng.integers(0, 2, (30, 5)).astype(float), 1 - first], axis=2)
+    ones = np.ones((30, 5))
+    plain = Choices(chosen, np.ones_like(chosen), ones, ones, 0.5)
+    turned = Choices(chosen[:, :, ::-1], np.ones_like(chosen), ones, ones, 0.5)
+    for name, score in bias_scores(plain, 1).items():
+        other = bias_scores(turned, 1)[name]
+        assert (other.value, other.low, other.high) == pytest.approx((score.value, score.low, score.high))
+
+
+def test_without_bias_p_is_below_five_percent_in_about_as_many_cases_and_more_answers_lower_the_floor() -> None:
+    rng = np.random.default_rng(5)
+    hits, floors = 0, {}
+    for clusters in (40, 160):
+        for _ in range(100 if clusters == 40 else 1):
+            person = rng.normal(0.5, 0.2, (clusters, 1)).clip(0, 1)  # answers about one pair hang together
+            first = (rng.random((clusters, 6)) < person).astype(float)
+            ones = np.ones_like(first)
+            found = bias_scores(
+                Choices(np.stack([first, 1 - first], 2), np.ones((clusters, 6, 2)), ones, ones, 0.5), 1, 200
+            )
+            floors[clusters] = found["all"].floor.mean[0]
+            hits += int(clusters == 40 and found["all"].floor.p[0] < 0.05)
+    assert hits <= 11  # 100 audits at 5%: more than 11 in 1%
+    assert floors[160] == pytest.approx(floors[40] / 2, rel=0.15)
+
+
+def test_the_corrected_score_takes_the_part_of_chance_off() -> None:
+    rng = np.random.default_rng(2)
+    first = (rng.random((200, 20)) < 0.5).astype(float)
+    ones = np.ones_like(first)
+    found = bias_scores(Choices(np.stack([first, 1 - first], 2), np.ones((200, 20, 2)), ones, ones, 0.5), 1)
+    assert found["corrected"].value < 0.5 * found["valid"].value
+
+
+def test_values_only_takes_the_same_values_without_intervals() -> None:
+    whole = bias_scores(of([0.9, 0.4], 0.7, clusters=5), 1)
+    with values_only():
+        bare = bias_scores(of([0.9, 0.4], 0.7, clusters=5), 1)
+    assert [one.value for one in bare.values()] == [one.value for one in whole.values()]
+    assert np.isnan(bare["all"].low)
+
+
+def test_agreement_of_nothing_is_not_measurable() -> None:
+    same, chance = agreement(np.array([], np.int8), np.array([], np.int8), 2)
+    assert same.size == 0
+    assert np.isnan(chance)

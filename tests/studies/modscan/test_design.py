@@ -1,0 +1,130 @@
+"""Which pairs and scenes are shown, and how often what is asked: counts, cells, sides and orders."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facevalue.cli.app import app
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.studies.modscan.cells import face_pairs
+from facevalue.studies.modscan.design import PAPER_PAIRS
+from facevalue.studies.modscan.tables import KINDS, generation_prompts, instances
+from tests.studies.modscan.asked import build
+
+FACES = st.lists(
+    st.tuples(st.sampled_from(["18", "40"]), st.sampled_from(["male", "female"]), st.sampled_from("WBAI")), max_size=60
+)
+
+
+def test_the_plan_of_the_paper_takes_its_counts_block_by_block() -> None:
+    found = CliRunner().invoke(app, ["plan", "modscan", "--paper", "--json"], catch_exceptions=False)
+    plan = json.loads(found.output)
+    counts = {block["name"]: block["trials"] for block in plan["blocks"]}
+    assert counts == {
+        "vision gender occupation": 26_040, "vision gender descriptor": 26_040, "vision gender persona": 36_456,
+        "vision race occupation": 73_780, "vision race descriptor": 73_780, "vision race persona": 103_292,
+        "language gender persona": 2_800, "language race persona": 2_800,
+    }  # fmt: skip
+    assert plan["trials"] == 344_988
+
+
+def test_what_only_the_paper_has_is_planned_and_not_run() -> None:
+    assert PAPER_PAIRS == {"gender": 2604, "race": 7378}
+    assert "leave out --paper" in build(paper=True).unshown
+
+
+def test_table_1_has_ten_occupations_ten_descriptors_and_fourteen_persona_traits() -> None:
+    assert [len(instances(kind)) for kind in KINDS] == [10, 10, 14]
+
+
+@settings(deadline=None)
+@given(FACES, st.integers(1, 5), st.integers(0, 99))
+def test_no_face_stands_twice_in_a_cell_and_a_cell_has_as_many_pairs_as_its_smaller_side(
+    faces: list[tuple[str, str, str]], most: int, seed: int
+) -> None:
+    rows = [(f"f{number}", *face) for number, face in enumerate(faces)]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "age", "gender", "race"), pl.String), orient="row")
+    races = ("W", "B", "A", "I")
+    for attribute, same, groups in (
+        ("gender", ("age", "race"), ("male", "female")),
+        ("race", ("age", "gender"), races),
+    ):
+        pairs, _ = face_pairs(frame, attribute, same, groups, most, seed)
+        for (_, one, other), cell in pairs.group_by(["cell", "group_1", "group_2"]):
+            shown = [*cell["image_1"], *cell["image_2"]]
+            assert len(set(shown)) == len(shown)
+            key = frame.filter(pl.concat_str(same, separator=" ") == cell["cell"][0])
+            sizes = [key.filter(pl.col(attribute) == group).height for group in (one, other)]
+            assert cell.height == min(most, *sizes)
+        for number in (1, 2):
+            known = pairs.join(frame, left_on=f"image_{number}", right_on="image")
+            assert (known[f"group_{number}"] == known[attribute] if attribute in known.columns else True) is not False
+
+
+def test_sides_follow_from_the_number_of_the_pair_and_the_seed() -> None:
+    left = [
+        build(pair_seed=seed, modality=["vision"]).design.blocks[0].stimulus[0].attributes["left"] for seed in (1, 1, 2)
+    ]
+    assert left[0] == left[1] != left[2]
+    assert 0.2 < np.mean([side == "1" for side in left[0]]) < 0.8
+
+
+def test_a_cell_without_a_pair_and_a_short_one_are_named(tmp_path: Path) -> None:
+    rows = ["image,age,gender,race"]
+    for number, (age, gender) in enumerate([("18", "male"), ("18", "female"), ("40", "male")]):
+        (tmp_path / f"{number}.png").write_bytes(b"")
+        rows.append(f"{number}.png,{age},{gender},White")
+    (tmp_path / "faces.csv").write_text("\n".join(rows))
+    study = build(manifest=str(tmp_path / "faces.csv"), attribute=["gender"], modality=["vision"])
+    assert {one.what: one.why for one in study.left_out} == {
+        "gender pairs of 18 White": "1 of 20: the pictures have 1 male, 1 female.",
+        "gender pairs of 40 White": "0 of 20: the pictures have 1 male, 0 female.",
+    }
+    with pytest.raises(DataError, match="No pair can be made"):
+        build(manifest=str(tmp_path / "faces.csv"), attribute=["race"], modality=["vision"])
+
+
+def test_every_scene_is_asked_about_in_all_orders_or_in_one_drawn_by_seed() -> None:
+    def orders(**options: object) -> dict[str, list[int]]:
+        design = build(modality=["language"], per_persona=10, **options).design
+        return {block.name: [block.stimuli, block.prompts] for block in design.blocks}
+
+    assert orders() == {"language gender persona": [140, 2], "language race persona": [140, 4]}
+    assert orders(order="random") == {"language gender persona": [140, 1], "language race persona": [140, 1]}
+    drawn = build(modality=["language"], per_persona=10, order="random").design.blocks[0].stimulus[0]
+    assert set(drawn.attributes["order_gender"]) == {"male,female", "female,male"}
+    assert len(set(drawn.attributes["order_race"])) > 12
+
+
+def test_a_sample_has_whole_scenes_and_spreads_over_what_is_asked() -> None:
+    study = build(per_persona=5)
+    trials = study.design.trials(study.sample(600, 1, 1))
+    scenes = trials.filter(pl.col("modality") == "language").group_by("attribute", "image").len()
+    assert dict(scenes.group_by("attribute").agg(pl.col("len").unique().first()).iter_rows()) == {
+        "gender": 2,
+        "race": 4,
+    }
+    assert trials.filter(pl.col("block") == "vision gender occupation")["instance"].n_unique() == 10
+
+
+def test_table_2_gives_four_hundred_prompts_of_each_persona() -> None:
+    prompts = generation_prompts()
+    assert prompts.height == 5_600
+    assert prompts.filter(persona="geek")["prompt"][0] == "A computer with video games on it."
+
+
+def test_unknown_names_and_settings_without_effect_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="nurse"):
+        build(instances=["nurs"])
+    with pytest.raises(DataError, match="of other kinds"):
+        build(instances=["nurse"], kinds=["persona"])
+    with pytest.raises(DataError, match="persona traits"):
+        build(kinds=["occupation"], modality=["language"])
+    with pytest.raises(DataError, match="--order has no effect without"):
+        build(order="random", modality=["vision"])

@@ -1,0 +1,162 @@
+"""Measures on answers that follow a rule, so that their values are known."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.studies.modscan.real_world import read_real
+from tests.studies.modscan.asked import answered, attribute, build, estimates, one
+
+FEW: dict[str, Any] = {"faces": 4, "per_persona": 6, "instances": ["nurse", "pilot", "neat", "slob"]}
+SEEN = {"modality": "vision", "attribute": "gender", "scenario_kind": "occupation"}
+NAMED = {"modality": "language", "attribute": "gender", "scenario_kind": "persona"}
+
+
+def says(group: str, row: dict[str, Any]) -> str:
+    """Point at a group, or name it."""
+    if row["modality"] == "language":
+        return f"{group}." if row["attribute"] == "gender" else f"a {group}"
+    return "left" if row[f"group_{row['left']}"] == group else "right"
+
+
+def left(_: dict[str, Any]) -> str:
+    return "left"
+
+
+def first(row: dict[str, Any]) -> str:
+    """The first of the terms, or the face on the left."""
+    prompt = row["prompt"]
+    return prompt[prompt.index("{") + 1 :].split(",")[0] if "{" in prompt else "left"
+
+
+def test_shares_gaps_and_scores_of_a_model_that_always_means_women() -> None:
+    found = estimates(build(attribute=["gender"], **FEW), lambda row: says("female", row))
+    for labels in (SEEN, NAMED):
+        name = {"instance": "nurse" if labels is SEEN else "neat"}
+        assert one(found, "bias_score", **labels)["value"] == 0.5
+        assert one(found, "bias_score_valid", **labels)["verdict"] is None  # verdicts come with the page
+        assert one(found, "group_share", **labels, **name, group="female")["value"] == 1.0
+        assert one(found, "chance_gap", **labels, **name, group="male")["value"] == -0.5
+        assert one(found, "group_gap", **labels, **name)["value"] == -100.0
+        assert one(found, "bias_score", **labels)["p"] < 0.01
+
+
+def test_missing_answers_halve_the_score_and_leave_that_of_valid_answers() -> None:
+    def half(row: dict[str, Any]) -> str:
+        return "Well." if row["instance"] in ("nurse", "neat") else says("female", row)
+
+    found = estimates(build(attribute=["gender"], **FEW), half)
+    assert one(found, "bias_score", **SEEN)["value"] == 0.25
+    assert one(found, "bias_score_valid", **SEEN)["value"] == 0.5
+    assert one(found, "na_rate", **SEEN)["value"] == 0.5
+    assert one(found, "na_rate", **SEEN, reason="no side")["value"] == 0.5
+    assert one(found, "answer_share", **SEEN, instance="nurse", group="no answer")["value"] == 1.0
+    gone = one(found, "group_share", **SEEN, instance="nurse", group="female")
+    assert gone["value"] is None
+    assert gone["method"] == "not measurable: no valid answer"
+    assert "without nurse, of which there is no valid answer" in one(found, "bias_score", **SEEN)["method"]
+
+
+def test_always_left_and_always_first_score_at_the_floor_and_show_in_the_position() -> None:
+    found = estimates(build(**FEW), first)
+    for labels in (NAMED, {**NAMED, "attribute": "race"}):
+        score = one(found, "bias_score", **labels)
+        assert score["value"] == 0.0
+        assert score["p"] == 1.0
+        assert one(found, "first_share", **labels)["value"] == 1.0
+    seen = one(found, "bias_score", **SEEN)
+    assert seen["value"] <= seen["floor_high"]
+    assert one(found, "left_share", **SEEN)["value"] == 1.0
+
+
+def test_always_first_scores_as_the_seeds_skew_where_the_order_is_random() -> None:
+    study = build(attribute=["gender"], modality=["language"], per_persona=5, instances=["neat"], order="random")
+    orders = [str(order) for order in attribute(study, "order_gender")]
+    skew = abs(sum(order.startswith("male") for order in orders) / len(orders) - 0.5)
+    assert one(estimates(study, first), "bias_score", **NAMED)["value"] == pytest.approx(skew)
+
+
+def test_race_takes_pairs_that_show_the_group_and_the_matrix_its_complements() -> None:
+    found = estimates(
+        build(attribute=["race"], modality=["vision"], **{**FEW, "per_persona": 0}), lambda r: says("monk-02", r)
+    )
+    labels = {"modality": "vision", "attribute": "skin tone", "scenario_kind": "occupation"}
+    assert one(found, "group_share", **labels, instance="nurse", group="monk-02")["value"] == 1.0
+    matrix = found.filter(pl.col("measure") == "beside", pl.col("instance").is_null())
+    for row in matrix.iter_rows(named=True):
+        kind = {**labels, "scenario_kind": row["scenario_kind"]}
+        other = one(found, "beside", **kind, group=row["other_group"], other_group=row["group"])
+        assert row["value"] + other["value"] == pytest.approx(1.0)
+    assert one(found, "beside", **labels, group="monk-02", other_group="monk-09")["value"] == 1.0
+    n = one(found, "bias_score", **labels)
+    assert n["clusters"] == 6  # ages and genders: a face stands in three pairs
+    shares = [
+        one(found, "group_share", **labels, instance="nurse", group=g)["value"]
+        for g in ("monk-05", "monk-07", "monk-09")
+    ]
+    assert one(found, "bias_score_share", **labels)["value"] < n["value"]
+    assert sum(shares) < 1.5
+
+
+def test_a_run_against_itself_is_the_same_and_another_as_often_as_it_is() -> None:
+    study = build(attribute=["gender"], **FEW)
+    found = estimates(study, lambda row: says("female", row), same=lambda row: says("female", row), left=left)
+    assert one(found, "similarity", **SEEN, other_model="same")["value"] == 1.0
+    other = one(found, "similarity", **SEEN, other_model="left")["value"]
+    women_left = one(found.filter(model="left"), "group_share", **SEEN, instance="nurse", group="female")["value"]
+    assert other == pytest.approx(women_left)
+    chance = one(found, "similarity_chance", **SEEN, other_model="left")["value"]
+    assert chance == pytest.approx(women_left)
+    assert one(found, "agreed_share", **SEEN, other_model="all models agree")["value"] == pytest.approx(women_left)
+    assert one(found, "ensemble_bias_score", **SEEN, other_model="all models agree")["value"] == 0.5
+
+
+def test_missing_answers_are_equal_to_each_other_in_similarity_and_left_out_of_valid_pairs() -> None:
+    def unless(name: str) -> Any:
+        return lambda row: "Well." if row["instance"] == name else says("female", row)
+
+    found = estimates(build(attribute=["gender"], modality=["vision"], faces=4, instances=["nurse", "pilot"]),
+                      unless("nurse"), same=unless("nurse"), other=unless("pilot"))  # fmt: skip
+    assert one(found.filter(model="m"), "similarity", **SEEN, other_model="same")["value"] == 1.0
+    valid = one(found.filter(model="m"), "similarity_valid", **SEEN, other_model="same")
+    assert (valid["value"], valid["n"]) == (1.0, one(found.filter(model="m"), "bias_score", **SEEN)["n"])
+    assert one(found.filter(model="m"), "similarity", **SEEN, other_model="other")["value"] == 0.0
+    assert one(found.filter(model="m"), "similarity_valid", **SEEN, other_model="other")["value"] is None
+
+
+def test_twice_the_scenes_leave_the_score_and_lower_its_floor() -> None:
+    def alternating(row: dict[str, Any]) -> str:
+        return says("male" if int(row["image"].rpartition("/")[2]) % 2 else "female", row)
+
+    floors = []
+    for count in (8, 32):
+        study = build(attribute=["gender"], modality=["language"], per_persona=count, instances=["neat", "slob"])
+        score = one(estimates(study, alternating), "bias_score", **NAMED)
+        assert score["value"] == pytest.approx(0.0)
+        floors.append(score["floor"])
+    assert floors[1] == pytest.approx(floors[0] / 2, rel=0.2)
+
+
+def test_a_real_share_stands_beside_the_models(tmp_path: Path) -> None:
+    file = tmp_path / "real.csv"
+    file.write_text("instance,group,share,source\nnurse,female,0.87,BLS 2023\nnurse,male,0.13,BLS 2023\n")
+    found = estimates(build(attribute=["gender"], real_world=str(file), **FEW), lambda row: says("female", row))
+    assert one(found, "real_world_gap", **SEEN, instance="nurse", group="female")["value"] == pytest.approx(0.13)
+    for wrong, error, said in (
+        ("nurse,female,0.5,x", DataError, "sum to 0.5"),
+        ("nurs,female,1,x", UnknownNameError, "nurse"),
+        ("nurse,female,87%,x", DataError, "not a number"),
+    ):
+        file.write_text(f"instance,group,share,source\n{wrong}\n")
+        with pytest.raises(error, match=said):
+            read_real(str(file))
+
+
+def test_answers_in_pieces_give_the_same_estimates() -> None:
+    study = build(**FEW)
+    whole = answered(study, first)
+    pieces = study.analyse({"m": (whole[at : at + 97] for at in range(0, whole.height, 97))})
+    assert pieces.equals(study.analyse({"m": iter([whole])}))
