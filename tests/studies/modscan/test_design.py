@@ -15,7 +15,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.studies.modscan.cells import face_pairs
 from facevalue.studies.modscan.design import PAPER_PAIRS
 from facevalue.studies.modscan.tables import KINDS, generation_prompts, instances
-from tests.studies.modscan.asked import build
+from tests.studies.modscan.asked import attribute, build
 
 FACES = st.lists(
     st.tuples(st.sampled_from(["18", "40"]), st.sampled_from(["male", "female"]), st.sampled_from("WBAI")), max_size=60
@@ -68,9 +68,7 @@ def test_no_face_stands_twice_in_a_cell_and_a_cell_has_as_many_pairs_as_its_smal
 
 
 def test_sides_follow_from_the_number_of_the_pair_and_the_seed() -> None:
-    left = [
-        build(pair_seed=seed, modality=["vision"]).design.blocks[0].stimulus[0].attributes["left"] for seed in (1, 1, 2)
-    ]
+    left = [attribute(build(pair_seed=seed, modality=["vision"]), "left") for seed in (1, 1, 2)]
     assert left[0] == left[1] != left[2]
     assert 0.2 < np.mean([side == "1" for side in left[0]]) < 0.8
 
@@ -97,9 +95,9 @@ def test_every_scene_is_asked_about_in_all_orders_or_in_one_drawn_by_seed() -> N
 
     assert orders() == {"language gender persona": [140, 2], "language race persona": [140, 4]}
     assert orders(order="random") == {"language gender persona": [140, 1], "language race persona": [140, 1]}
-    drawn = build(modality=["language"], per_persona=10, order="random").design.blocks[0].stimulus[0]
-    assert set(drawn.attributes["order_gender"]) == {"male,female", "female,male"}
-    assert len(set(drawn.attributes["order_race"])) > 12
+    drawn = build(modality=["language"], per_persona=10, order="random")
+    assert set(attribute(drawn, "order_gender")) == {"male,female", "female,male"}
+    assert len(set(attribute(drawn, "order_race"))) > 12
 
 
 def test_a_sample_has_whole_scenes_and_spreads_over_what_is_asked() -> None:
