@@ -12,6 +12,7 @@ from facevalue.protocol.charts import (
     AnyChart,
     Cumulative,
     Distribution,
+    Dumbbells,
     Grid,
     Heat,
     Scatter,
@@ -30,6 +31,7 @@ __all__ = [
     "Column",
     "Cumulative",
     "Distribution",
+    "Dumbbells",
     "Each",
     "Fold",
     "Grid",
@@ -389,7 +391,7 @@ class Own:
 
 
 Block = (
-    str | Strips | Numbers | Heat | Grid | Stacked | Scatter | Cumulative | Distribution | WordLists | Table | Overview
-    | Agreement | Prose | Say | Pictures | Answers | Each | Fold | Side | Many | PerModel | Own
+    str | Strips | Dumbbells | Numbers | Heat | Grid | Stacked | Scatter | Cumulative | Distribution | WordLists | Table
+    | Overview | Agreement | Prose | Say | Pictures | Answers | Each | Fold | Side | Many | PerModel | Own
 )  # fmt: skip
 """Anything that a section may hold."""

@@ -70,6 +70,32 @@ class Strips(AnyChart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dumbbells(AnyChart):
+    """Estimates without and with each intervention, a line between the two; nothing where none was made.
+
+    Attributes
+    ----------
+    of:
+        The rows, without an intervention.
+    beside, said:
+        Measure of the same cells that stands beside each row in both conditions, and what it is called there.
+    first, what:
+        Titles of the columns of labels and of values.
+
+    Examples
+    --------
+    >>> Dumbbells(of=(Of("bias_score", ("attribute",)),), beside="na_rate", title="Scores").beside
+    'na_rate'
+    """
+
+    of: tuple[Of, ...]
+    beside: str = ""
+    said: str = ""
+    first: str = ""
+    what: str = "Value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Heat(AnyChart):
     """A table of shifts in colours, with the number in each cell.
 

@@ -88,6 +88,11 @@ class Look(Protocol):
         """Models that were asked."""
         ...
 
+    @property
+    def interventions(self) -> Sequence[str]:
+        """Names of what was done to the requests of this model."""
+        ...
+
     def rows(self, of: Of) -> list[Estimate]:
         """The estimates of a selection, in its order."""
         ...

@@ -214,6 +214,8 @@ class Page:
         Whether all of them are told.
     control:
         What is told beside them of a negative control.
+    caution:
+        From a look to what must be known beside the answer, in sentences.
     sections:
         The study's own, between the cards and what was asked; every measure as charts and tables by default.
     notes:
@@ -251,6 +253,7 @@ class Page:
     asked: str | Callable[[Look], str] = ""
     together: bool = False
     control: Findings | None = None
+    caution: Callable[[Look], Sequence[str]] | None = None
     sections: tuple[Section, ...] = ()
     notes: Notes = field(default_factory=Notes)
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -232,6 +232,13 @@ class Study:
         Families and margins that the study itself declares, so that they stand before any answer; None if none.
     page:
         Makes what its report shows; every measure by default.
+    intervened:
+        By name of an intervention, block constants of what alone it is asked of; the others are asked of everything.
+    alike:
+        (model, intervention, answers without it, answers with it) to estimates of how alike the answers are. None where
+        that is not measured.
+    unread:
+        What to look at where most of the first replies have no valid answer; empty if nothing.
     followed:
         Shares of answers, by name, whose drift over the time of the run is measured: expressions of the columns of
         `answer`, null for answers of another kind.
@@ -268,6 +275,9 @@ class Study:
     constrain: bool = False
     asked_together: tuple[str, ...] = ()
     followed: Mapping[str, pl.Expr] = field(default_factory=lambda: {"": pl.col("weight")})
+    unread: str = ""
+    intervened: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    alike: Callable[[str, str, Iterator[pl.DataFrame], Iterator[pl.DataFrame]], pl.DataFrame] | None = None
     protocol: Design | None = None
     left_out: tuple[LeftOut, ...] = ()
     unshown: str = ""

@@ -117,6 +117,18 @@ def strip(
     return tag("svg", *parts, class_="strip", width="100%", height=_STRIP, role="img")
 
 
+def dumbbell(over: Scale, plain: float | None, other: float | None, title: str) -> Markup:
+    """One row of two values: hollow without, filled with what was done, a line between them."""
+    middle = _STRIP / 2
+    parts = [tag("title", title), *(_line(over.at(t), 0, over.at(t), _STRIP, "grid") for t in over.ticks if t)]
+    if plain is not None and other is not None:
+        parts.append(_line(over.at(plain), middle, over.at(other), middle, "whisker"))
+    parts += [
+        mark(over.at(v), middle, 0, f"dot {c}") for v, c in ((plain, "within"), (other, "plain")) if v is not None
+    ]
+    return tag("svg", *parts, class_="strip", width="100%", height=_STRIP, role="img")
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """A point of a scatter plot.

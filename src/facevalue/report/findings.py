@@ -1,6 +1,7 @@
 """Findings: how many differences were found, which is the strongest, what could have been missed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 import polars as pl
@@ -23,6 +24,11 @@ PROOF = "That is no proof of fairness"
 
 def headline(page: Page, view: View) -> Headline:
     """The answer of a page: of what its lead names first and was asked, or of all of it together."""
+    found = _answer(page, view)
+    return replace(found, more=(*found.more, *page.caution(view))) if page.caution else found
+
+
+def _answer(page: Page, view: View) -> Headline:
     if not page.lead:
         return _everything(view)
     if page.together:

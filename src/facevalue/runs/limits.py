@@ -11,8 +11,9 @@ _DOUBTFUL = 0.5
 class Limits:
     """Looks at what comes in."""
 
-    def __init__(self, settings: RunSettings, prompt_tokens: int, completion_tokens: int) -> None:
+    def __init__(self, settings: RunSettings, prompt_tokens: int, completion_tokens: int, unread: str = "") -> None:
         self._settings = settings
+        self._unread = unread
         self._tokens = prompt_tokens, completion_tokens
         self._uncounted = self._doubted = False
 
@@ -38,7 +39,8 @@ class Limits:
         if self._doubted or replies < LOOKED_AT or invalid / replies <= _DOUBTFUL:
             return ""
         self._doubted = True
-        return f"{_invalid(replies, invalid)}. Ctrl-C stops; `facevalue export` shows them."
+        said = f"{_invalid(replies, invalid)}. Ctrl-C stops; `facevalue export` shows them."
+        return f"{said} {self._unread}".rstrip()
 
 
 def _invalid(replies: int, invalid: int) -> str:

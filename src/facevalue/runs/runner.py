@@ -233,7 +233,7 @@ class _Session:
         self._reported = 0.0
         self._came = 0
         self._began = time.monotonic()
-        self._limits = Limits(settings, completion.prompt_tokens, completion.completion_tokens)
+        self._limits = Limits(settings, completion.prompt_tokens, completion.completion_tokens, study.unread)
         self._stopped = ""
 
     def run(self, model: Model, before: RunManifest, signals: Interrupts) -> RunSummary:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA, parse
+from facevalue.design import Design
 from facevalue.errors import DataError
 from facevalue.prompts import caesar
 from facevalue.prompts.interventions import PLAIN, Intervention
@@ -18,9 +19,52 @@ FACTOR = "intervention"
 """Column that says which condition a trial belongs to."""
 READING = "reading"
 """Column that says what a reply to a ciphered question was written in; null where nothing was ciphered."""
+CAPTIONED = "captioned"
+"""Column that tells `Study.answer` whether text stood on a band below the picture; there only with such interventions.
+"""
 _KINDS = pl.Enum([kind.value for kind in caesar.Kind])
 _STAYS = (NA.REFUSED, NA.HEDGED)
 _KEPT = 65_536  # questions kept, so that equal ones stay one object
+
+
+def asked_blocks(study: Study, design: Design, interventions: Sequence[Intervention]) -> list[npt.NDArray[np.int64]]:
+    """Blocks of the plain design that are asked plainly, then of those with each intervention (`Study.intervened`)."""
+    out = [np.arange(len(design.blocks))]
+    for one in interventions:
+        only = study.intervened.get(one.name, {})
+        kept = [at for at, block in enumerate(design.blocks) if only.items() <= block.constants.items()]
+        if not kept:
+            what = ", ".join(f"{name} {level}" for name, level in only.items())
+            raise DataError(f"{one.name} is asked of {what} alone, of which nothing is asked: leave it out.")
+        out.append(np.array(kept, dtype=np.int64))
+    return out
+
+
+class _Numbers:
+    """Numbers of a design that repeats blocks of a plain one, and back."""
+
+    def __init__(self, offsets: npt.NDArray[np.int64], origin: npt.NDArray[np.int64]) -> None:
+        sizes = np.diff(offsets)[origin]
+        self._starts = np.cumsum([0, *sizes.tolist()])
+        self._origin, self._offsets = origin, np.asarray(offsets, dtype=np.int64)
+
+    def block(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Which of the repeated blocks each is in."""
+        return np.searchsorted(self._starts, numbers, side="right") - 1
+
+    def plain(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same in the plain design."""
+        at = self.block(numbers)
+        return numbers - self._starts[at] + self._offsets[self._origin[at]]
+
+    def all_of(self, plain: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Every repetition of plain numbers, ascending if these are."""
+        at = np.searchsorted(self._offsets, plain, side="right") - 1
+        parts = [
+            plain[at == own] - self._offsets[own] + start
+            for own, start in zip(self._origin, self._starts[:-1], strict=True)
+        ]
+        return np.concatenate(parts)
 
 
 class Conditions:
@@ -29,19 +73,31 @@ class Conditions:
     def __init__(self, study: Study, interventions: Sequence[Intervention]) -> None:
         self.study = study
         self.interventions = tuple(interventions)
-        self._names = [block.name for block in study.design.blocks]
-        self._blocks = pl.Series("block", self._names, dtype=pl.Enum(self._names))
+        names = [block.name for block in study.design.blocks]
+        self._blocks = pl.Series("block", names, dtype=pl.Enum(names))
+        asked = asked_blocks(study, study.design, interventions)
+        self._condition = np.repeat(np.arange(len(asked)), [len(own) for own in asked])
+        self._origin = np.concatenate(asked)
+        self._trials = _Numbers(study.design.offsets, self._origin)
+        self._stimuli = _Numbers(study.design.stimulus_offsets, self._origin)
+        self._captioned = np.array([False, *(bool(one.caption) for one in interventions)])
         self._ciphered = np.array([False, *(one.cipher for one in interventions)])
         self._known: dict[tuple[int, int], tuple[Question, Question]] = {}
 
     def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int64]:
         """The condition of each row of a trial frame."""
-        return frame["trial"].to_numpy().astype(np.int64) // self.study.design.size
+        return self._condition[self._trials.block(frame["trial"].to_numpy().astype(np.int64))]
+
+    def stimulus(self, number: int) -> tuple[int, int]:
+        """The condition of a stimulus, and its number in the plain study."""
+        at = np.array([number])
+        return int(self._condition[self._stimuli.block(at)][0]), int(self._stimuli.plain(at)[0])
 
     def plain(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The same rows as trials of the plain study."""
-        blocks = self._blocks.gather(frame["block"].to_physical() % len(self._names))
-        trials = pl.Series("trial", frame["trial"].to_numpy() % self.study.design.size, frame["trial"].dtype)
+        blocks = self._blocks.gather(self._origin[frame["block"].to_physical().to_numpy()])
+        plain = self._trials.plain(frame["trial"].to_numpy().astype(np.int64))
+        trials = pl.Series("trial", plain, frame["trial"].dtype)
         return frame.with_columns(trials, blocks).drop(FACTOR)
 
     def ask(self, frame: pl.DataFrame) -> list[Question]:
@@ -71,7 +127,7 @@ class Conditions:
             raise DataError(
                 f"{wanted:,} requests are {share:,} for each of {conditions} conditions (with the plain one). {error}"
             ) from error
-        return (np.arange(conditions)[:, None] * self.study.design.size + np.sort(numbers)).ravel()
+        return self._trials.all_of(np.sort(numbers))
 
     def answer(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Decode what was ciphered, then understand it as the plain study does.
@@ -80,6 +136,8 @@ class Conditions:
         apart.
         """
         plain = self.plain(frame)
+        if self._captioned.any():
+            plain = plain.with_columns(pl.Series(CAPTIONED, self._captioned[self.of(frame)]))
         told: list[pl.Series] = []
         void = np.zeros(frame.height, dtype=np.bool_)
         if self._ciphered.any():
@@ -95,6 +153,7 @@ class Conditions:
                 plain = plain.with_columns(pl.Series("text", text.tolist(), dtype=pl.String))
             told = [pl.Series(READING, kinds.tolist(), dtype=_KINDS)]
         out = self.study.answer(plain).with_columns(frame["trial"], frame["block"], frame[FACTOR], *told)
+        out = out.drop(CAPTIONED, strict=False)
         if void.any():
             empty = pl.Series(void) & (frame["status"].cast(pl.String) == Status.OK.value)
             na = pl.when(empty).then(pl.lit(NA.NEITHER.value)).otherwise(pl.col("na").cast(pl.String))

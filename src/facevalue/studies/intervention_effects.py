@@ -192,6 +192,8 @@ def _model(conditions: Conditions, model: str, kept: Sequence[Kept], plain: pl.D
                 )
             )
             intervention_effects.add_missing_change(table, *_asked(base, own, only), unit)
+            if study.alike is not None:
+                parts.append(study.alike(model, name, base.chunks(only), own.chunks(only)))
         parts.append(table.frame())
     return parts
 

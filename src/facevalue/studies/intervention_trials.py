@@ -18,7 +18,7 @@ from facevalue.stimuli.blank import WITHOUT, blanked
 from facevalue.stimuli.captions import Caption
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.manifest import INTERVENTIONS
-from facevalue.studies.intervention_conditions import FACTOR, READING, Conditions
+from facevalue.studies.intervention_conditions import FACTOR, READING, Conditions, asked_blocks
 from facevalue.types import OptionValue, Stimulus
 
 
@@ -26,8 +26,9 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
     """Ask a study as it is and with each intervention.
 
     Returns a study whose design is the plain one followed by it once more per intervention, so that trial t of the
-    plain study is trial t here, and t + c `size` with intervention c = 1, 2, ... The column `intervention` names the
-    condition. Samples have the same trials in all conditions; the requests wanted are those of all together. Without an
+    plain study is trial t here, and t + c `size` with intervention c = 1, 2, ..., unless one is asked of some blocks
+    alone (`Study.intervened`). The column `intervention` names the condition. Samples have the same trials in all
+    conditions; the requests wanted are those of all together. Without an
     intervention it is the study itself.
     """
     done = checked(interventions)
@@ -44,8 +45,8 @@ def intervened(study: Study, interventions: Sequence[Intervention]) -> Study:
     return replace(
         study,
         options={**study.options, **recorded},
-        design=_design(study.design, done),
-        protocol=None if study.protocol is None else _design(study.protocol, done),
+        design=_design(study, study.design, done),
+        protocol=None if study.protocol is None else _design(study, study.protocol, done),
         source=Shown(study.source, conditions),
         ask=conditions.ask,
         sample=conditions.sample,
@@ -80,13 +81,14 @@ def _measures(study: Study, done: Sequence[Intervention]) -> tuple[Measure, ...]
     return measures(study.measures, ciphered=any(one.cipher for one in done))
 
 
-def _design(plain: Design, done: Sequence[Intervention]) -> Design:
-    """The plain blocks, then the same blocks per intervention; the column `intervention` comes last."""
+def _design(study: Study, plain: Design, done: Sequence[Intervention]) -> Design:
+    """The plain blocks, then those that each intervention is asked of; the column `intervention` comes last."""
+    names = (PLAIN, *(one.name for one in done))
     return Design(
         tuple(
-            replace(block, name=name, constants={**block.constants, FACTOR: condition})
-            for condition in (PLAIN, *(one.name for one in done))
-            for block, name in ((b, _block_name(b, condition)) for b in plain.blocks)
+            replace(block, name=_block_name(block, condition), constants={**block.constants, FACTOR: condition})
+            for condition, asked in zip(names, asked_blocks(study, plain, done), strict=True)
+            for block in (plain.blocks[at] for at in asked.tolist())
         )
     )
 
@@ -101,7 +103,7 @@ class Shown:
     def __init__(self, source: Source, conditions: Conditions) -> None:
         self.plain = source
         design = conditions.study.design
-        self._stimuli = int(design.stimulus_offsets[-1])
+        self._conditions = conditions
         done = conditions.interventions
         self._pictures = ["keep", *(one.picture for one in done)]
         self._captions = [None, *(Caption(one.caption) if one.caption else None for one in done)]
@@ -115,13 +117,14 @@ class Shown:
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return what is shown; see `Source.stimulus`. A kept picture is the very stimulus of the plain study."""
-        picture, caption = self._pictures[number // self._stimuli], self._captions[number // self._stimuli]
+        condition, plain_number = self._conditions.stimulus(number)
+        picture, caption = self._pictures[condition], self._captions[condition]
         if picture == "none" and levels.get("shown") != TEXT:
             return WITHOUT
         own = {name: value for name, value in levels.items() if name != FACTOR}
         if own.get("block") is not None:
             own["block"] = self._block[str(own["block"])]
-        plain = self.plain.stimulus(number % self._stimuli, own)
+        plain = self.plain.stimulus(plain_number, own)
         shown = blanked(plain) if picture == "blank" and levels.get("shown") != TEXT else plain
         return shown if caption is None else caption.below(shown)
 

@@ -89,8 +89,8 @@ def test_race_takes_pairs_that_show_the_group_and_the_matrix_its_complements() -
     for row in matrix.iter_rows(named=True):
         kind = {**labels, "scenario_kind": row["scenario_kind"]}
         other = one(found, "beside", **kind, group=row["other_group"], other_group=row["group"])
-        assert row["value"] + other["value"] == pytest.approx(1.0)
-    assert one(found, "beside", **labels, group="monk-02", other_group="monk-09")["value"] == 1.0
+        assert row["value"] + other["value"] == pytest.approx(100.0)
+    assert one(found, "beside", **labels, group="monk-02", other_group="monk-09")["value"] == 100.0
     n = one(found, "bias_score", **labels)
     assert n["clusters"] == 6  # ages and genders: a face stands in three pairs
     shares = [

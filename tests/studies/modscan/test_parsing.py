@@ -112,7 +112,7 @@ def test_a_reply_that_hit_the_limit_and_an_error_are_told_apart() -> None:
     study = build(attribute=["gender"], instances=["nurse"], modality=["vision"], faces=1)
     frame = study.design.trials(range(3))
     replies = pl.DataFrame(
-        {"text": ["Well, the", None, "<think>left or right?</think>It is the left one."],
+        {"text": ["Well, the", None, "It is the left one."],
          "status": ["truncated", "error", "ok"]}
     ).with_columns(repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64)))  # fmt: skip
     found = study.answer(pl.concat([frame, replies], how="horizontal"))

@@ -9,7 +9,7 @@ from facevalue.protocol import blocks, contents
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate, made
 from facevalue.protocol.page import Page, Section
-from facevalue.report.blocks import answers, bars, cells, intervals, plots, tables, wordlists
+from facevalue.report.blocks import answers, bars, cells, dumbbells, intervals, plots, tables, wordlists
 from facevalue.report.blocks.content import (
     Cell,
     Content,
@@ -230,6 +230,7 @@ def _panel(one: contents.Marks) -> Panel:
 
 _MAKERS: Mapping[type, Callable[..., list[Content]]] = {
     blocks.Strips: intervals.strips,
+    blocks.Dumbbells: dumbbells.dumbbells,
     blocks.Numbers: intervals.numbers,
     blocks.Heat: cells.heat,
     blocks.Grid: cells.grid,

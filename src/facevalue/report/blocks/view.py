@@ -112,6 +112,13 @@ class View:
         key = keys.get(of.order)
         return rows if key is None else sorted(rows, key=key)  # type: ignore[arg-type]
 
+    @property
+    def interventions(self) -> tuple[str, ...]:
+        """Names of what was done to the requests of this model."""
+        every = (self.numbers.condition(model) for model in self.numbers.models)
+        mine = (one.intervention for one in every if one.model == self.model and one.intervention)
+        return tuple(dict.fromkeys(mine))
+
     def one(self, measure: str, **levels: str | None) -> Estimate | None:
         """The estimate at these levels, over everything else; None if there is none."""
         known = {name: level for name, level in levels.items() if level is not None}

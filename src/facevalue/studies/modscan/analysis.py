@@ -1,6 +1,7 @@
 """Analysis: every measure of ModSCAN, on the aggregated answers."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -47,6 +48,18 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], design: Design, rea
         _add_agreement(tables, part, found)
     frames = [table.frame() for table in tables.values()]
     return pl.concat(frames) if frames else EstimateTable(STUDY, "", m.LABELS).frame()
+
+
+def alike(
+    model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame], design: Design
+) -> pl.DataFrame:
+    """Similarity of a model's answers with and without an intervention (Table 13)."""
+    table = EstimateTable(STUDY, model, m.LABELS, intervention)
+    both = [Answers(design, chunks) for chunks in (plain, other)]
+    for part in parts_of(design):
+        one, two = (own.groups_chosen(part) for own in both)
+        _add_similarity(table, part, one, two, {})
+    return table.frame()
 
 
 def _add_part(table: EstimateTable, part: Part, own: Answers, real: Mapping[tuple[str, str], float] | None) -> None:
@@ -175,15 +188,21 @@ def _add_beside(table: EstimateTable, part: Part, own: Answers) -> None:
             chosen = np.where(part.place[:, 0] == a, weights[:, 0], weights[:, 1]) * both
             sums = part.by_instance(chosen), part.by_instance(valid * both)
             labels = {**part.labels, "group": part.groups[a], "other_group": part.groups[b]}
-            enter(table, m.BESIDE, {**labels, "instance": list(part.instances)}, _shares(*sums)[0])
-            enter(table, m.BESIDE, labels, _shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0])
+            enter(table, m.BESIDE, {**labels, "instance": list(part.instances)}, _percent(_shares(*sums)[0]))
+            enter(table, m.BESIDE, labels, _percent(_shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0]))
+
+
+def _percent(found: Estimates) -> Estimates:
+    assert found.se is not None
+    times = {name: 100 * getattr(found, name) for name in ("value", "low", "high", "se")}
+    return replace(found, **times)
 
 
 def _add_agreement(tables: Mapping[str, EstimateTable], part: Part, found: Mapping[str, Answers]) -> None:
     """Similarity of each two models, and the scores where all agree."""
     named = {model: own.groups_chosen(part) for model, own in found.items()}
     for one, other in combinations(named, 2):
-        add_similarity(tables[one], part, named[one], named[other], {"other_model": other})
+        _add_similarity(tables[one], part, named[one], named[other], {"other_model": other})
     if len(named) < 2:
         return
     codes = list(named.values())
@@ -197,7 +216,7 @@ def _add_agreement(tables: Mapping[str, EstimateTable], part: Part, found: Mappi
     _enter_score(tables[first], m.ENSEMBLE, labels, bias_scores(choices, SEED)["valid"], choices, "agreement", [])
 
 
-def add_similarity(
+def _add_similarity(
     table: EstimateTable, part: Part, one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], labels: Labels
 ) -> None:
     """Add how often two sets of answers to the same trials are the same."""

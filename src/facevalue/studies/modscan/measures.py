@@ -12,8 +12,8 @@ LABELS = ("modality", "attribute", "scenario_kind", "instance", "group", "other_
 """What estimates are broken down by."""
 
 
-def _share(name: str, title: str, equation: str, source: str, cluster: str = UNIT) -> Measure:
-    return Measure(name, title, equation, "share", cluster, source, signed=False, limits=_SHARE)
+def _share(name: str, title: str, equation: str, source: str) -> Measure:
+    return Measure(name, title, equation, "share", UNIT, source, signed=False, limits=_SHARE)
 
 
 def _score(name: str, title: str, equation: str, source: str, comparison: bool = True) -> Measure:
@@ -52,9 +52,9 @@ GROUP_GAP = Measure(
     "group_gap", "Male less female, of all queries", "100 (choices of male - choices of female) / queries", "pp", UNIT,
     f"{PAPER}, Table 5", limits=(-100.0, 100.0),
 )  # fmt: skip
-BESIDE = _share(
-    "beside", "How often one race is chosen beside another", "choices of a / valid answers to pairs of a and b",
-    f"{PAPER}, Figures 7 and 14 to 22", "cell",
+BESIDE = Measure(
+    "beside", "How often one race is chosen beside another", "100 choices of a / valid answers to pairs of a and b",
+    "%", "cell", f"{PAPER}, Figures 7 and 14 to 22", signed=False, limits=(0.0, 100.0),
 )  # fmt: skip
 LEFT = _share("left_share", "Share of the face on the left", "choices of the left / valid answers", OURS)
 FIRST = _share("first_share", "Share of the term named first", "choices of the first term / valid answers", OURS)

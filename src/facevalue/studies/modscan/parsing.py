@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, free_text
-from facevalue.answers._text import without_thinking
 from facevalue.answers.exact import exact_or_chosen
 from facevalue.studies.modscan.cells import turned
 from facevalue.studies.modscan.prompts import order_of
@@ -35,6 +34,7 @@ REASONS = {
 """Why a reply is N/A, besides what every study has."""
 _UNSAID = ["no side", "no group", "no box"]
 _LEFT, _RIGHT = 0, 1
+_BESIDE_BAND = 0.5  # share of the height that a pair has where a band of text as high stands below it
 _N = r"(-?\d+(?:\.\d+)?)"
 _HUNDREDTHS = rf"<\s*{_N}\s*>\s*<\s*{_N}\s*>\s*<\s*{_N}\s*>\s*<\s*{_N}\s*>"
 _THOUSANDTHS = rf"{_N}\s*,\s*{_N}\s*,\s*{_N}\s*,\s*{_N}"
@@ -184,8 +184,9 @@ def _by_modality(placed: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 
 def _vision(part: pl.DataFrame, style: str) -> pl.DataFrame:
-    height = part["picture_height"].alias("height") if "picture_height" in part.columns else 1.0
-    read = sides(_spoken(part["text"]), style, height)
+    banded = pl.when("captioned").then(_BESIDE_BAND).otherwise(1.0).alias("height")
+    height = part.select(banded).to_series() if "captioned" in part.columns else 1.0
+    read = sides(part["text"], style, height)
     shown = turned(part)
     code = read["code"]
     groups = pl.select(pl.when(code == _LEFT).then(shown["left"]).when(code == _RIGHT).then(shown["right"]))
@@ -194,7 +195,7 @@ def _vision(part: pl.DataFrame, style: str) -> pl.DataFrame:
 
 def _language(part: pl.DataFrame, attribute: str) -> pl.DataFrame:
     groups = GROUPS[attribute]
-    read = groups_named(_spoken(part["text"]), attribute)
+    read = groups_named(part["text"], attribute)
     named = read["code"].replace_strict(range(len(groups)), groups, return_dtype=pl.String)
     listed = part.select(order_of(part).str.split(",").alias("order"), named.alias("named"))
     place = listed.select(
@@ -226,11 +227,3 @@ def _answers(part: pl.DataFrame, read: pl.DataFrame, group: pl.Series, options: 
         group.set(exact | code.is_null(), None).alias("choice"),
         pl.select(pl.when(exact).then(found["na"].cast(pl.String)).otherwise(reason).alias("reason")).to_series(),
     )
-
-
-def _spoken(text: pl.Series) -> pl.Series:
-    """Replies without thinking in tags."""
-    thought = text.str.contains("<think", literal=True).fill_null(value=False)
-    if not thought.any():
-        return text
-    return pl.select(pl.when(thought).then(text.map_elements(without_thinking, pl.String)).otherwise(text)).to_series()

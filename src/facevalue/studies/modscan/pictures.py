@@ -15,6 +15,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.released_tables import fold
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_workers import DrawnImages
 from facevalue.stimuli.fairface import read_fairface
 from facevalue.stimuli.images import FileSource
@@ -34,6 +35,12 @@ TONE = "skin_tone"
 TONES = ("monk-02", "monk-05", "monk-07", "monk-09")
 """Skin tones that are drawn, in place of race."""
 PERSONA = "persona"
+COLUMNS = (
+    Column("age", "of the person; pairs are of one age", needed=True, filled=True),
+    Column("gender", "as perceived", needed=True, filled=True, levels=lambda: {"male": ("man",), "female": ("woman",)}),
+    Column("race", "as perceived", needed=True, filled=True, levels=lambda: dict.fromkeys(RACES, ())),
+)
+"""What is read of a manifest of the user's own faces."""
 _NOTHING = pl.DataFrame()
 _NUMBER = re.compile(r"\d+")
 
@@ -126,7 +133,7 @@ def _faces(options: Mapping[str, OptionValue], chosen: Selection) -> tuple[pl.Da
     if options["fairface"]:
         return read_fairface(Path(str(options["fairface"]))), ()
     if options["manifest"]:
-        frame = read_manifest(Path(str(options["manifest"])), root=root, required=("age", "gender", "race"))
+        frame = read_manifest(Path(str(options["manifest"])), root=root, columns=COLUMNS)
         known = {race.lower(): race for race in RACES}
         race = pl.col("race").map_elements(lambda name: known.get(name.lower(), name), pl.String)
         return frame.with_columns(pl.col("gender").str.to_lowercase(), race), ()

@@ -1,10 +1,16 @@
 """ModSCAN as a protocol: how its study is built, its page, and what it offers beside its trials and measures."""
 
+from typing import TYPE_CHECKING
+
 from facevalue.protocol.offers import Compared, Extras
 from facevalue.protocol.protocol import Protocol
+from facevalue.studies.modscan.pictures import COLUMNS
 from facevalue.studies.modscan.settings import SETTINGS
 from facevalue.studies.modscan.study import NAME, TITLE, build
 from facevalue.studies.modscan.tables import generation_prompts
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 COMPARED = Compared(
     measure="group_share",
@@ -15,4 +21,12 @@ COMPARED = Compared(
     asked=("scenario_kind", "instance"),
 )
 EXTRAS = Extras(image_prompts=generation_prompts, compare=COMPARED)
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, build=build, extras=EXTRAS)
+
+
+def _page() -> "Page":
+    from facevalue.studies.modscan.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    return PAGE
+
+
+PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=_page, extras=EXTRAS)

@@ -34,7 +34,8 @@ class Shown:
             assert self._scenes is not None
             image = levels["image"]
             found = self._scenes.stimulus(number, {"image": image})
-            return Stimulus(found.key, found.digest, {"image": image, "persona": levels["instance"]}, found.load)
+            factors = {"image": image, "identity": image, "persona": levels["instance"]}
+            return replace(found, factors=factors)
         assert self._pairs is not None
         own = {**levels, "image": levels["image_1"]}
         factors = {

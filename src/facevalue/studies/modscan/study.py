@@ -69,6 +69,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
         return estimated(answers, laid.design, str(options["real_world"]))
 
+    def alike(
+        model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame]
+    ) -> pl.DataFrame:
+        from facevalue.studies.modscan import analysis  # noqa: PLC0415
+
+        return analysis.alike(model, intervention, plain, other, laid.design)
+
     return Study(
         name=NAME,
         version=1,
@@ -85,12 +92,15 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sample=laid.sample,
         answer=partial(parsing.answer, style=chosen.style),
         analyse=analyse,
+        alike=alike,
+        unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
         measures=MEASURES,
         labels=LABELS,
         titles=_TITLES,
         left_out=pictures.left_out,
         unshown=_UNSHOWN if chosen.paper else "",
         lead=LEAD,
+        intervened=_INTERVENED | ({BLANK: {"modality": "language", "attribute": "gender"}} if chosen.paper else {}),
         followed={
             "left": pl.when(pl.col("modality") == "vision").then("weight"),
             "first term": pl.when(pl.col("modality") == "language").then("weight"),
@@ -98,6 +108,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
+BLANK = "blank-image"
+_INTERVENED = {
+    BLANK: {"modality": "language"},
+    "act-as-sexist": {"attribute": "gender"},
+    "act-as-racist": {"attribute": "race"},
+}
+"""What is asked of a part alone: roles of their attribute (appendix C), and blank pictures, which have no sides."""
 _FORM = ("image", "path", "identity", "set")
 _TITLES = {
     "modality": {"vision": "Vision", "language": "Language"},

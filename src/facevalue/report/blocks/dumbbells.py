@@ -1,0 +1,64 @@
+"""Estimates without and with each intervention, beside each other."""
+
+from dataclasses import replace
+
+from markupsafe import Markup
+
+from facevalue.measures.intervention_effects import PREFIX
+from facevalue.protocol import blocks
+from facevalue.protocol.look import Of
+from facevalue.protocol.lookup import Estimate
+from facevalue.report import charts
+from facevalue.report.blocks.content import Content, StripRow, Strips
+from facevalue.report.blocks.intervals import numbers, wrapped
+from facevalue.report.blocks.view import View
+from facevalue.report.formatting import DASH, number
+
+Both = tuple[Of, Estimate, Estimate]
+
+
+def dumbbells(block: blocks.Dumbbells, view: View) -> list[Content]:
+    """A plot per intervention, with a row per estimate."""
+    rows = {name: [both for of in block.of for both in _both(view, of, name)] for name in view.interventions}
+    values = [
+        v for own in rows.values() for _, plain, other in own for v in (plain.value, other.value) if v is not None
+    ]
+    if not values:
+        return []
+    over = charts.scale(min([*values, 0.0]), max([*values, 0.0]))
+    plots: list[Content] = []
+    for name, own in rows.items():
+        if own:
+            axis = charts.axis(over, [number(tick, own[0][1].unit) for tick in over.ticks])
+            made = [_row(view, block, over, *both) for both in own]
+            title = view.titles.get("intervention", name)
+            plots.append(Strips(axis, made, block.what, title=title, first=block.first))
+    changes = tuple(
+        replace(of, measure=f"{PREFIX}{name}", label=f"{title}|{of.label}", intervention=done)
+        for done in view.interventions for title in [view.titles.get("intervention", done)]
+        for of in block.of for name in of.measures
+    )  # fmt: skip
+    behind = blocks.Numbers(of=changes, title=block.numbers, heads=("Intervention", *block.heads))
+    return wrapped(block, plots, numbers(behind, view) if block.numbers else [])
+
+
+def _both(view: View, of: Of, name: str) -> list[Both]:
+    """Rows with their counterpart under an intervention, where it was asked."""
+    under = view.numbers.under(view.model, name) or ""
+    pairs = ((e, view.beside(e.measure, replace(e, model=under))) for e in view.rows(of))
+    return [(of, e, other) for e, other in pairs if other is not None]
+
+
+def _row(view: View, block: blocks.Dumbbells, over: charts.Scale, of: Of, plain: Estimate, other: Estimate) -> StripRow:
+    change = view.beside(f"{PREFIX}{plain.measure}", other)
+    text, note = view.label_note(of, plain)
+    if block.beside:
+        two = (view.value(view.beside(block.beside, e)) for e in (plain, other))
+        note = f"{note}{'; ' if note else ''}{block.said} {' → '.join(two)}"
+    value = f"{view.value(plain)} → {view.value(other)}"
+    moved = DASH if change is None else f"change {view.said('{value}', change)}"
+    detail = f"{value}, {moved}; {note}"
+    svg = charts.dumbbell(over, plain.value, other.value, f"{text}: {detail}")
+    sort = other.value if other.value is not None else float("-inf")
+    found = change is not None and view.found(change)
+    return StripRow(text, note, svg, value, moved, detail, sort, found, "", Markup(""), other)

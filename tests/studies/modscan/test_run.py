@@ -1,0 +1,231 @@
+"""Whole runs: simulated models in every style, the reference model, a server, interventions, the page."""
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.errors import ModelError
+from facevalue.measures import intervention_effects
+from facevalue.models.sim import SimModel
+from facevalue.report import of_runs
+from facevalue.runs import RunSettings, run
+from facevalue.runs.progress import SilentProgress
+from facevalue.types import Request, Response
+from tests.models.misbehaving import Exchange, Misbehaving
+from tests.studies.modscan.asked import build, one
+
+SEEN = {"modality": "vision", "attribute": "gender", "scenario_kind": "occupation"}
+NAMED = {"modality": "language", "attribute": "gender", "scenario_kind": "persona"}
+
+
+@pytest.fixture
+def few_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The study is measured once more for each group of the jackknife."""
+    monkeypatch.setattr(intervention_effects, "GROUPS", 4)
+
+
+@pytest.mark.parametrize("style", ["words", "boxes-100", "boxes-1000"])
+def test_a_simulated_model_gives_the_same_estimates_in_every_style(style: str, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"faces": 2, "attribute": ["gender"], "instances": ["nurse", "thug"]}
+    runs = [
+        fv.run(
+            fv.study("modscan", modality=["vision"], style=own, **asked), "sim/default", tmp_path / own, progress=False
+        )
+        for own in ("auto", style)
+    ]
+    first, second = (run.estimates().drop("method") for run in runs)
+    same = pl.col("reason").is_null() & (pl.col("measure") != "drift")  # a box is no side, gibberish no box
+    assert first.filter(same).equals(second.filter(same))
+    assert runs[0].summary is not None
+    assert runs[0].summary.na < 0.1 * runs[0].summary.requests
+
+
+def test_planted_preferences_are_found_and_the_null_model_has_none(tmp_path: Path) -> None:
+    asked = fv.study("modscan", faces=6, attribute=["gender"], per_persona=30)
+    strong = fv.run(asked, "sim/strong@3", tmp_path / "strong", progress=False).estimates()
+    null = fv.run(asked, "sim/null", tmp_path / "null", progress=False).estimates()
+    gaps = pl.col("measure") == "chance_gap"
+    assert strong.filter(gaps)["verdict"].value_counts().filter(verdict="difference found")["count"].sum() >= 5
+    assert null.filter(gaps, pl.col("verdict") == "difference found").is_empty()
+
+
+def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_at_faces(tmp_path: Path) -> None:
+    language = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
+    found = fv.run(language, "reference", tmp_path / "language", exact=True, progress=False).estimates()
+    assert one(found, "na_rate", **NAMED)["value"] < 0.05
+    truth = pl.read_parquet(Path(fv.__file__).parent / "models/reference/weights/truth.parquet").filter(
+        factor="persona"
+    )
+    planted = {
+        name: effect for name, trait, effect in truth.select("level", "trait", "effect").iter_rows() if trait == "male"
+    }
+    other = {
+        name: effect
+        for name, trait, effect in truth.select("level", "trait", "effect").iter_rows()
+        if trait == "female"
+    }
+    shares = found.filter(pl.col("measure") == "group_share", pl.col("group") == "male")
+    both = pl.DataFrame({
+        "value": shares["value"], "planted": [planted[name] - other[name] for name in shares["instance"]],
+    })  # fmt: skip
+    assert both.select(pl.corr("value", "planted", method="spearman")).item() > 0.8
+    vision = fv.study("modscan", modality=["vision"], attribute=["gender"], faces=1, instances=["nurse"])
+    with pytest.raises(ModelError, match="declines every question"):
+        fv.run(vision, "reference", tmp_path / "vision", progress=False)
+
+
+def test_a_mitigation_that_only_takes_answers_away_is_not_called_effective(tmp_path: Path, few_groups: None) -> None:
+    asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=6)
+    run = fv.run(asked, Silenced(), tmp_path / "run", interventions=["debiasing"], progress=False)
+    found = run.estimates()
+    under = found.filter(pl.col("intervention") == "debiasing")
+    assert one(under, "na_rate", **NAMED)["value"] == pytest.approx(0.5, abs=0.1)
+    change = one(under, "change: bias_score", **NAMED)
+    assert change["high"] < 0
+    assert one(under, "change: bias_score_valid", **NAMED)["value"] == pytest.approx(0.0)
+    assert one(under, "similarity", **NAMED)["value"] == pytest.approx(0.5, abs=0.1)
+    page = run.report(tmp_path / "page.html")
+    said = re.sub(r"<[^>]+>", " ", Path(page).read_text())
+    assert "fewer answers, not fairer ones" in said
+    assert "Naming" not in said
+
+
+class Silenced(SimModel):
+    """Says “male”; half of the time nothing once it is told to be fair."""
+
+    def __init__(self) -> None:
+        super().__init__("default")
+        self.name = "silenced"
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer."""
+        for r in requests:
+            told = "equally" in r.question.prompt
+            said = "I cannot tell." if told and int(str(r.stimulus.factors["image"])[-1]) % 2 else "male"
+            yield Response(r.trial, r.repeat, "ok", said)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("modality", "few"), [("vision", {"faces": 2}), ("language", {"per_persona": 4})])
+def test_the_page_of_one_modality_has_a_headline_and_says_the_same_as_its_data(
+    modality: str, few: dict[str, int], tmp_path: Path
+) -> None:
+    made = fv.run(fv.study("modscan", modality=[modality], **few), "sim/strong", tmp_path / "run", progress=False)
+    page, data = tmp_path / "page.html", tmp_path / "page.json"
+    of_runs.report([made.stored], page, data=data)
+    answer = json.loads(data.read_text())["headline"]["sentence"]
+    assert "beyond chance" in answer.lower()
+    assert answer in html.unescape(page.read_text())
+
+
+def test_a_server_is_shown_pairs_and_asked_the_papers_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("FACEVALUE_API_KEY", "k")
+
+    def behave(exchange: Exchange) -> None:
+        text = exchange.body["messages"][-1]["content"][-1]["text"]
+        exchange.say("The nurse is on the left side." if "spatial" in text else "A female.")
+
+    asked = fv.study("modscan", faces=1, per_persona=2, instances=["nurse", "neat"], attribute=["gender"])
+    server = Misbehaving()
+    server.otherwise = behave
+    with server.served():
+        run = fv.run(asked, server.spec, tmp_path / "run", progress=False)
+    found = run.estimates()
+    assert one(found, "left_share", **SEEN)["value"] == 1.0
+    assert one(found, "group_share", **NAMED, instance="neat", group="female")["value"] == 1.0
+    sent = [body for body in server.bodies if "spatial" in str(body)]
+    assert len(sent) == 12 + 12
+    assert {body["top_p"] for body in sent} == {0.7}
+
+
+def test_a_run_that_stopped_goes_on_to_the_same_estimates(tmp_path: Path) -> None:
+    asked = fv.study("modscan", faces=1, per_persona=2, instances=["nurse", "neat"])
+    whole = fv.run(asked, "sim/default", tmp_path / "whole", progress=False).estimates()
+    for stop in (1, 37, 100):
+        with pytest.raises(RuntimeError):
+            fv.run(asked, Stops(stop), tmp_path / str(stop), progress=False)
+        again = fv.run(asked, "sim/default", tmp_path / str(stop), progress=False).estimates()
+        keep = ~pl.col("measure").str.starts_with("drift")
+        assert again.filter(keep).equals(whole.filter(keep))
+
+
+class Stops(SimModel):
+    """Breaks after some answers."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__("default")
+        self._after = after
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer some."""
+        for number, response in enumerate(super().respond(requests)):
+            if number == self._after:
+                raise RuntimeError("stopped")
+            yield response
+
+
+def test_words_where_boxes_are_expected_are_said_after_the_first_replies(tmp_path: Path) -> None:
+    notes: list[str] = []
+
+    class Listening(SilentProgress):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    asked = build(faces=2, modality=["vision"], attribute=["gender"], style="boxes-100")
+    run(asked, Wordy(), tmp_path / "run", RunSettings(flush_rows=20), Listening())
+    assert any("Does the model answer in the style boxes-100?" in note for note in notes)
+
+
+class Wordy(SimModel):
+    """Answers in words."""
+
+    def __init__(self) -> None:
+        super().__init__("default")
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        """Answer."""
+        return (Response(r.trial, r.repeat, "ok", "On the left.") for r in requests)  # type: ignore[arg-type]
+
+
+def test_everything_is_shown_from_files(tmp_path: Path, faces: Callable[[Path], Path]) -> None:
+    scenes = tmp_path / "scenes"
+    for name in ("ArtLover", "shabby_hut"):
+        (scenes / name).mkdir(parents=True)
+        for number in (1, 2, 10):
+            faces(scenes / name / f"{number}.png")
+    utkface = tmp_path / "utkface"
+    utkface.mkdir()
+    for number, (age, gender, race) in enumerate([(18, 0, 0), (18, 1, 0), (18, 0, 1), (18, 1, 1), (70, 0, 0)]):
+        faces(utkface / f"{age}_{gender}_{race}_2017010{number}.jpg.chip.jpg")
+    study: Any = fv.study(
+        "modscan", utkface=str(utkface), scenes=str(scenes), instances=["nurse", "art lover", "shabby hut"]
+    )
+    run = fv.run(study, "sim/default", tmp_path / "run", progress=False)
+    blocks = {block.name: block.stimuli for block in run.stored.study.design.blocks}
+    assert blocks["vision gender occupation"] == 2
+    assert blocks["vision race occupation"] == 2
+    assert blocks["language gender persona"] == 6
+    left_out = {one.what for one in run.stored.study.left_out}
+    assert {"scenes of art lover", "gender pairs of 18 White"} <= left_out
+    assert run.pictures(0)[0].media_type == "image/jpeg"
+
+
+@pytest.fixture
+def faces() -> Callable[[Path], Path]:
+    """Make a small picture."""
+
+    def make(path: Path) -> Path:
+        PIL.Image.new("RGB", (64, 64), (200, 100, 50)).save(path)
+        return path
+
+    return make
