@@ -16,7 +16,7 @@ VIGNETTE = (
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("prompts", "visbias", "--to", "p.csv"), "visbias offers no image prompts; stylisticbias and vignette do."),
+        (("prompts", "visbias", "--to", "p.csv"), "visbias offers no image prompts; stylisticbias, vignette and"),
         (("prompts", "vignete", "--to", "p.csv"), "Did you mean 'vignette'?"),
         (("reproduce", "stylisticbais"), "Did you mean 'stylisticbias' or 'visbias'?"),
         (("reproduce", "visbias"), "visbias is recomputed from its released answers"),
@@ -61,6 +61,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "stylisticbias": ["calibrate", "reproduce", "prompts", "demo"],
         "vignette": ["calibrate", "reproduce", "prompts"],
         "visbias": ["calibrate", "reproduce", "questionnaire", "judge"],
+        "modscan": ["prompts"],
     }
 
 
