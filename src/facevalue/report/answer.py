@@ -130,9 +130,9 @@ def shown(page: Page, view: View) -> list[Content]:
     contents: list[Content] = [Table("What was compared, and what was found", heads, told)] if told else []
     if len(picked) < 2:
         return contents
-    found = sum(own.numbers.moved(e) for own, _, e in picked)
-    title = "Strongest findings" if found == len(picked) else "Found ones first, then the largest others"
-    title = title if found else "Farthest from none; no difference was found"
+    surely = sum(own.numbers.moved(e) for own, _, e in picked)
+    title = "Strongest findings" if surely == len(picked) else "Found ones first, then the largest others"
+    title = title if surely else "Farthest from none; no difference was found"
     title += f": {len(picked)} of {sizes:,} comparisons" if sizes > len(picked) else ""
     labels = [f"{e.model}: {row(lead, own, e)}" if many else upper(row(lead, own, e)) for own, lead, e in picked]
     if len({(e.unit, own.signed(e.measure)) for own, _, e in picked}) == 1:
