@@ -93,6 +93,18 @@ def test_a_file_of_estimates_that_is_not_what_was_kept_is_not_believed(
     assert estimates["value"].n_unique() > 1
 
 
+def test_a_flipped_bit_never_changes_kept_estimates(run: StoredRun) -> None:
+    path = run.folder / ESTIMATES
+    data, (kept, counted) = path.read_bytes(), kept_estimates.taken([run])
+    for at in range(4, len(data), len(data) // 20):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << at % 8
+        path.write_bytes(flipped)
+        estimates, tallies = kept_estimates.taken([run])
+        assert_frame_equal(estimates, kept, check_exact=True)
+        assert tallies == counted
+
+
 def test_estimates_of_a_protocol_in_python_are_taken_anew_as_its_code_may_have_changed(
     run: StoredRun, estimated: list[int]
 ) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.parquet import read_metadata
-from facevalue.runs.estimates_file import read_estimates, write_estimates
+from facevalue.runs.estimates_file import parquet, read_estimates, write_estimates
 from facevalue.runs.joined import estimate
 from facevalue.runs.judged import FOLDER as JUDGED
 from facevalue.runs.stored import StoredRun, Tally
@@ -19,7 +19,7 @@ from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSE
 from facevalue.store.manifest import STUDY_TEXT, versions
 from facevalue.studies.registry import PUBLISHED
 
-_OF, _TALLY = "facevalue.of", "facevalue.tally"
+_OF, _TALLY, _ROWS = "facevalue.of", "facevalue.tally", "facevalue.rows"
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -45,9 +45,14 @@ def taken(
         return found
     estimates, tallies = estimate(runs, margins)
     tally = tallies[str(run.folder)]
-    told = {_OF: of, _TALLY: json.dumps(asdict(tally))} if of else {}
-    write_estimates(estimates, run.folder / ESTIMATES, told)
+    told = {_OF: of, _TALLY: json.dumps(asdict(tally))}
+    write_estimates(estimates, run.folder / ESTIMATES, {**told, _ROWS: _rows(estimates, told)} if of else {})
     return estimates, tallies
+
+
+def _rows(estimates: pl.DataFrame, told: Mapping[str, str]) -> str:
+    """Digest of what a file holds, so that a flipped bit is no other estimate."""
+    return hashlib.sha256(parquet(estimates, {name: told[name] for name in (_OF, _TALLY)})).hexdigest()
 
 
 def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, Tally]] | None:
@@ -59,7 +64,8 @@ def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, Mapping[str, Tally]] |
         counted = json.loads(told[_TALLY])
         na = {str(why): int(n) for why, n in counted["na"].items()}
         tally = Tally(int(counted["asked"]), int(counted["failed"]), na)
-        return read_estimates(path, run.study), {str(run.folder): tally}
+        estimates = read_estimates(path, run.study)
+        return (estimates, {str(run.folder): tally}) if _rows(estimates, told) == told[_ROWS] else None
     except (OSError, pl.exceptions.PolarsError, RunError, LookupError, ValueError, TypeError, AttributeError):
         return None  # whatever is wrong with the file, the answers are there
 
