@@ -148,7 +148,7 @@ def test_a_missing_file_and_one_that_is_no_text_are_one_message(tmp_path: Path) 
     with pytest.raises(DataError, match=r"There is no file .*interventions"):
         chosen([str(tmp_path / "none.toml")])
     with pytest.raises(DataError, match="is not UTF-8"):
-        parse_interventions(b"\xff\xfe", "my.toml")
+        parse_interventions(b"\xfa\xfe", "my.toml")
 
 
 TEXT = st.text(max_size=20)

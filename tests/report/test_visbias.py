@@ -192,6 +192,11 @@ def test_the_headline_counts_each_task_and_keeps_the_control_apart() -> None:
     assert more[-1] == "Negative control: none of 1 choices about fictional species were found beyond chance."
 
 
+def test_the_headline_of_one_kind_alone_counts_its_comparisons() -> None:
+    _, sentence, _ = answer(frame([one for one in rows() if one["measure"] == "attribute_shift"]))
+    assert sentence == "A difference was found in 8 of 8 associations in forms."
+
+
 def test_the_page_says_what_was_asked_and_what_was_found_of_every_kind() -> None:
     text = page(data()).text
     assert "The model was asked to say what people on pictures earn" in text

@@ -100,7 +100,7 @@ def test_what_is_no_run_is_said(tmp_path: Path, text: str | None, said: str) -> 
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "run.toml").write_bytes(b"\xfa\xfe\x00")
     with pytest.raises(RunError, match="not UTF-8"):
         read_manifest(tmp_path)
 

@@ -328,7 +328,8 @@ def _together(page: Page, view: View) -> Headline:
     control = [] if page.control is None else _control(page.control, view)
     if clear:
         counts = listed([f"{lead.noun[1]} ({len(found)} of {len(rows):,})" for lead, rows, found in clear])
-        sentence = f"{view.whose}a difference was found in {len(clear)} of {many}: {counts}."
+        where = f"{len(clear)} of {many}: {counts}" if len(kinds) > 1 else f"{len(clear[0][2])} of {one}"
+        sentence = f"{view.whose}a difference was found in {where}."
         first = max(clear, key=lambda one: max(map(beyond, one[2])))
         top = f"{strongest(first[0], view, first[2][0])}."
         others = [f"{upper(strongest(lead, view, found[0]))}." for lead, _, found in clear]

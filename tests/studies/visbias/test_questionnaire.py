@@ -230,7 +230,7 @@ def test_a_rater_in_two_files_is_told_where(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_bytes(b"\xff\xfe")
+    (tmp_path / "x.csv").write_bytes(b"\xfa\xfe")
     with pytest.raises(DataError, match=r"x\.csv: line 1 is not UTF-8"):
         read_ratings([tmp_path / "x.csv"], [])
     with pytest.raises(DataError, match="There is no file"):

@@ -71,8 +71,9 @@ def read_roles(path: str | Path) -> dict[str, Role]:
     activities: it lacks "smoking a cigar".
     """
     path = Path(path)
+    text = read_text(path, MAX_BYTES, "role questions")
     try:
-        return _by_activity(to_json(read_text(path, MAX_BYTES, "role questions"), "its text"))
+        return _by_activity(to_json(text, "its text"))
     except (DataError, UnknownNameError) as error:
         raise DataError(f"{path}: {error}") from error
 
