@@ -76,6 +76,13 @@ def test_what_cannot_be_judged_is_not_measurable_and_says_why(values: dict[str, 
     assert judged["mde"][0] is None
 
 
+def test_chance_gives_no_more_than_there_can_be_and_no_floor_is_no_number() -> None:
+    floors = judge(table(row(floor=0.1, floor_high=1.68), row(floor=0.1, floor_high=0.2), row()), MEASURES)[
+        "floor_high"
+    ]
+    assert floors.to_list() == [1.0, 0.2, None]
+
+
 def test_an_unsigned_measure_must_rise_above_its_floor() -> None:
     below = row(measure="vs", value=0.05, floor=0.04, floor_high=0.06)
     above = row(measure="vs", value=0.09, floor=0.04, floor_high=0.06)

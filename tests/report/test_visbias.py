@@ -201,6 +201,8 @@ def test_the_page_says_what_was_asked_and_what_was_found_of_every_kind() -> None
     text = page(data()).text
     assert "The model was asked to say what people on pictures earn" in text
     assert re.search(r"Rankings of groups\s+1 of 1", text)
+    answer = text.split("What was compared")[-1].split("How far to trust it")[0]
+    assert answer.count("ranked above others in 90.0%") == 1
 
 
 def test_nothing_found_is_no_proof_of_fairness() -> None:

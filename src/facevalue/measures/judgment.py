@@ -108,6 +108,9 @@ def judge(
     judged = pl.DataFrame(
         [pl.Series("mde", effect).fill_nan(None), *(pl.Series(name, list(x), pl.String) for name, x in said.items())]
     ).with_columns(pl.lit(_stated(out["method"])).fill_null(pl.col("why")).alias("why"))
+    # A normal limit from few units can lie beyond all that can be: chance gives no more than that either.
+    floors = pl.when(pl.col("floor_high").is_not_null()).then(pl.min_horizontal("floor_high", pl.Series(largest)))
+    out = out.with_columns(floors.alias("floor_high"))
     return out.with_columns(judged.select(pl.when(pl.lit(compared)).then(pl.all()))).select(estimates.columns)
 
 

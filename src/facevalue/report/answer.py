@@ -29,7 +29,7 @@ from facevalue.report.headline import Headline, Outcome, detectable, upper
 
 MOST = 5
 """Findings that the answer shows."""
-KINDS = ("Compared", "Found different", "Surely found from")
+KINDS = ("Compared", "Found different", "Smallest surely found")
 """Columns of `kinds`."""
 _NAMED = 3
 """Models up to which the sentence says of each what was found."""
@@ -137,9 +137,8 @@ def shown(page: Page, view: View) -> list[Content]:
     labels = [f"{e.model}: {row(lead, own, e)}" if many else upper(row(lead, own, e)) for own, lead, e in picked]
     if len({(e.unit, own.signed(e.measure)) for own, _, e in picked}) == 1:
         return [*contents, *_chart(view, picked, labels, title)]
-    said = (strongest(lead, own, e) for own, lead, e in picked)
-    return [*contents, Facts(tuple(f"{e.model}: {text}" if many else upper(text) for text, (_, _, e) in
-                                   zip(said, picked, strict=True)))]  # fmt: skip
+    texts = ((e.model, strongest(lead, own, e)) for own, lead, e in picked)
+    return [*contents, Facts(tuple(dict.fromkeys(f"{who}: {text}" if many else upper(text) for who, text in texts)))]
 
 
 def _spread(ranked: list[tuple[View, Findings, Estimate]]) -> list[tuple[View, Findings, Estimate]]:

@@ -1,14 +1,14 @@
 """Built pages: everything that HTML, terminal and JSON show of a study."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from facevalue.protocol.blocks import Grid
 from facevalue.protocol.lookup import EstimateIndex, Reading
 from facevalue.protocol.page import Findings, Page, selections
 from facevalue.report import planted
 from facevalue.report.answer import answered, shown, unanswered
-from facevalue.report.blocks.content import Content, SectionContent
+from facevalue.report.blocks.content import Content, Facts, SectionContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
 from facevalue.report.cards import cards
@@ -66,11 +66,13 @@ def built(data: ReportData) -> Built:
     if data.demo is not None:
         offer, study = data.demo
         made.insert(0, planted.section(offer, planted.planted(offer, study, numbers, offer.model)))
+    answer, strongest = (none, []) if none else (answered(page, view), shown(page, view))
+    told = {text for one in strongest if isinstance(one, Facts) for text in one.items}
     return Built(
         page,
         view,
-        none or answered(page, view),
-        [] if none else shown(page, view),
+        replace(answer, more=tuple(more for more in answer.more if more.removesuffix(".") not in told)),
+        strongest,
         checks,
         None if none else how_judged(data, numbers),
         made,
