@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from facevalue.protocol.offers import Compared, Extras
+from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.modscan.pictures import COLUMNS
 from facevalue.studies.modscan.settings import SETTINGS
@@ -11,6 +11,9 @@ from facevalue.studies.modscan.tables import generation_prompts
 
 if TYPE_CHECKING:
     from facevalue.protocol.page import Page
+    from facevalue.studies.modscan import reproduce
+else:  # they need scipy.stats, which takes a second to import
+    reproduce = Later(__package__, "reproduce")
 
 COMPARED = Compared(
     measure="group_share",
@@ -20,7 +23,7 @@ COMPARED = Compared(
     who=("group",),
     asked=("scenario_kind", "instance"),
 )
-EXTRAS = Extras(image_prompts=generation_prompts, compare=COMPARED)
+EXTRAS = Extras(reproduce=Recomputed(reproduce.reproduce), image_prompts=generation_prompts, compare=COMPARED)
 
 
 def _page() -> "Page":
