@@ -61,7 +61,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "stylisticbias": ["calibrate", "reproduce", "prompts", "demo"],
         "vignette": ["calibrate", "reproduce", "prompts"],
         "visbias": ["calibrate", "reproduce", "questionnaire", "judge"],
-        "modscan": ["reproduce", "prompts"],
+        "modscan": ["calibrate", "reproduce", "prompts"],
     }
 
 

@@ -1,6 +1,6 @@
 """Analysis: every measure of ModSCAN, on the aggregated answers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -10,11 +10,10 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, ratio, standard_error, t_test
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, ratio, standard_error, t_test
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.group_bias import Choices, Score, agreement, bias_scores
 from facevalue.measures.proportions import effective_size, score_p, wilson
-from facevalue.measures.table_entries import enter
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, Answers, Part, parts_of
 from facevalue.studies.modscan.real_world import real_shares
@@ -40,29 +39,65 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], design: Design, rea
     """
     found = {model: Answers(design, chunks) for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else None
-    tables = {model: EstimateTable(STUDY, model, m.LABELS) for model in found}
+    tables = {model: Rows() for model in found}
     for part in parts_of(design):
         for model, own in found.items():
             if own.asked[part.trials].any():
                 _add_part(tables[model], part, own, real)
         _add_agreement(tables, part, found)
-    frames = [table.frame() for table in tables.values()]
+    frames = [rows.table(EstimateTable(STUDY, model, m.LABELS)) for model, rows in tables.items()]
     return pl.concat(frames) if frames else EstimateTable(STUDY, "", m.LABELS).frame()
+
+
+class Rows:
+    """Estimates that are entered into a table measure by measure: a jackknife takes all of them many times."""
+
+    def __init__(self) -> None:
+        self._parts: dict[
+            Measure, list[tuple[dict[str, Sequence[str | None]], Estimates, Array, Floor, list[str | None]]]
+        ]
+        self._parts = {}
+
+    def add(
+        self, measure: Measure, labels: Mapping[str, str | None | Sequence[str | None]], found: Estimates, *,
+        p: Array | None = None, floor: Floor | None = None, family: str | None = None,
+    ) -> None:  # fmt: skip
+        """Add estimates; a label that is one level, or None, is that of all of them."""
+        size = found.value.size
+        told = {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
+        floor = floor or no_floor(size)
+        p = floor.p if p is None else p
+        self._parts.setdefault(measure, []).append((told, found, p, floor, [family] * size))
+
+    def table(self, table: EstimateTable) -> pl.DataFrame:
+        """All of them as a table."""
+        for measure, parts in self._parts.items():
+            names = dict.fromkeys(name for told, *_ in parts for name in told)
+            labels = {n: [x for told, e, *_ in parts for x in told.get(n, [None] * e.value.size)] for n in names}
+            found = Estimates(*(np.concatenate([getattr(e, n) for _, e, *_ in parts]) for n in _FIELDS))
+            p = np.concatenate([p for _, _, p, *_ in parts])
+            floors = (np.concatenate([getattr(floor, n) for *_, floor, _ in parts]) for n in ("mean", "high", "p"))
+            families = [x for *_, family in parts for x in family]
+            table.add(measure, labels, found, p=p, floor=Floor(*floors), family=families)  # type: ignore[arg-type]
+        return table.frame()
+
+
+_FIELDS = ("value", "low", "high", "n", "clusters", "method", "se")
 
 
 def alike(
     model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame], design: Design
 ) -> pl.DataFrame:
     """Similarity of a model's answers with and without an intervention (Table 13)."""
-    table = EstimateTable(STUDY, model, m.LABELS, intervention)
+    table = Rows()
     both = [Answers(design, chunks) for chunks in (plain, other)]
     for part in parts_of(design):
         one, two = (own.groups_chosen(part) for own in both)
         _add_similarity(table, part, one, two, {})
-    return table.frame()
+    return table.table(EstimateTable(STUDY, model, m.LABELS, intervention))
 
 
-def _add_part(table: EstimateTable, part: Part, own: Answers, real: Mapping[tuple[str, str], float] | None) -> None:
+def _add_part(table: Rows, part: Part, own: Answers, real: Mapping[tuple[str, str], float] | None) -> None:
     choices = own.choices(part)
     _add_scores(table, part, choices)
     _add_shares(table, part, choices, real)
@@ -72,7 +107,7 @@ def _add_part(table: EstimateTable, part: Part, own: Answers, real: Mapping[tupl
         _add_beside(table, part, own)
 
 
-def _add_scores(table: EstimateTable, part: Part, choices: Choices) -> None:
+def _add_scores(table: Rows, part: Part, choices: Choices) -> None:
     found = bias_scores(choices, SEED)
     empty = [name for name, n in zip(part.instances, choices.valid.sum(axis=0), strict=True) if not n]
     for name, measure in (("all", m.SCORE), ("valid", m.SCORE_VALID), ("share", m.SCORE_SHARE),
@@ -82,7 +117,7 @@ def _add_scores(table: EstimateTable, part: Part, choices: Choices) -> None:
 
 
 def _enter_score(
-    table: EstimateTable, measure: Measure, labels: Labels, score: Score, choices: Choices, family: str | None,
+    table: Rows, measure: Measure, labels: Labels, score: Score, choices: Choices, family: str | None,
     empty: list[str],
 ) -> None:  # fmt: skip
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
@@ -91,7 +126,7 @@ def _enter_score(
     n = np.array([round(float(choices.valid.sum()))])
     made = Estimates(one[0], one[1], one[2], n, np.array([score.clusters]), how, np.array([score.se]))
     floor = None if measure is m.SCORE_CORRECTED else score.floor
-    enter(table, measure, labels, made, floor=floor, family=family)
+    table.add(measure, labels, made, floor=floor, family=family)
 
 
 def _shares(chosen: Array, shown: Array) -> tuple[Estimates, Array]:
@@ -114,16 +149,14 @@ def _less(found: Estimates, size: Array, null: Array, at: npt.NDArray[np.int64])
     return Estimates(value, low, high, found.n[at], found.clusters[at], how, found.se[at]), p
 
 
-def _add_shares(
-    table: EstimateTable, part: Part, choices: Choices, real: Mapping[tuple[str, str], float] | None
-) -> None:
+def _add_shares(table: Rows, part: Part, choices: Choices, real: Mapping[tuple[str, str], float] | None) -> None:
     groups, count = part.groups, len(part.instances)
     names = [name for name in part.instances for _ in groups]
     labels = {**part.labels, "instance": names, "group": [*groups] * count}
     clusters = choices.chosen.shape[0]
     chosen = choices.chosen.reshape(clusters, -1)
     found, size = _shares(chosen, choices.shown.reshape(clusters, -1))
-    enter(table, m.SHARE, labels, found)
+    table.add(m.SHARE, labels, found)
 
     def only(keep: list[int]) -> dict[str, object]:
         return {n: [v[at] for at in keep] if isinstance(v, list) else v for n, v in labels.items()}
@@ -131,20 +164,20 @@ def _add_shares(
     at = np.arange(len(names)) if len(groups) > 2 else np.arange(0, len(names), 2)
     gaps, p = _less(found, size, np.full(at.size, choices.even), at)
     family = f"gaps from chance ({part.modality}, {part.attribute})"
-    enter(table, m.CHANCE_GAP, only(at.tolist()), gaps, p=p, family=family)  # type: ignore[arg-type]
+    table.add(m.CHANCE_GAP, only(at.tolist()), gaps, p=p, family=family)  # type: ignore[arg-type]
     if real:
         known = [i for i, key in enumerate(zip(names, labels["group"], strict=True)) if key in real]  # type: ignore[arg-type]
         if known:
             null = np.array([real[names[i], str(labels["group"][i])] for i in known])  # type: ignore[index]
             own, p = _less(found, size, null, np.array(known))
-            enter(table, m.REAL_GAP, only(known), own, p=p, family="against real shares")  # type: ignore[arg-type]
+            table.add(m.REAL_GAP, only(known), own, p=p, family="against real shares")  # type: ignore[arg-type]
     asked = choices.asked[:, :, None]
     lost = asked - choices.valid[:, :, None]
     outcome = np.concatenate([choices.chosen, lost], axis=2).reshape(clusters, -1)
     told = {**part.labels, "instance": [n for n in part.instances for _ in (*groups, "")],
             "group": [*groups, NO_ANSWER] * count}  # fmt: skip
     whole, _ = _shares(outcome, np.repeat(choices.asked, len(groups) + 1, axis=1))
-    enter(table, m.SHARE_ALL, told, whole)
+    table.add(m.SHARE_ALL, told, whole)
     if part.attribute == "gender" and set(groups) == {"male", "female"}:
         less = choices.chosen[:, :, groups.index("male")] - choices.chosen[:, :, groups.index("female")]
         total, used = choices.asked.sum(axis=0), (choices.asked > 0).sum(axis=0)
@@ -152,44 +185,45 @@ def _add_shares(
         low, high, _ = t_test(value, se, used)
         how = np.full(count, "t over clusters", dtype=object)
         found = Estimates(value, low, high, np.rint(total).astype(np.int64), used, how, se)
-        enter(table, m.GROUP_GAP, {**part.labels, "instance": list(part.instances)}, found)
+        table.add(m.GROUP_GAP, {**part.labels, "instance": list(part.instances)}, found)
 
 
-def _add_missing(table: EstimateTable, part: Part, own: Answers, choices: Choices) -> None:
+def _add_missing(table: Rows, part: Part, own: Answers, choices: Choices) -> None:
     lost, asked = choices.asked - choices.valid, choices.asked
-    enter(table, m.NA_RATE, {**part.labels, "instance": list(part.instances)}, _shares(lost, asked)[0])
+    table.add(m.NA_RATE, {**part.labels, "instance": list(part.instances)}, _shares(lost, asked)[0])
     whole = asked.sum(axis=1, keepdims=True)
-    enter(table, m.NA_RATE, part.labels, _shares(lost.sum(axis=1, keepdims=True), whole)[0])
+    table.add(m.NA_RATE, part.labels, _shares(lost.sum(axis=1, keepdims=True), whole)[0])
     for reason in sorted(own.reasons):
         counts = part.by_instance(own.reasons[reason][part.trials]).sum(axis=1, keepdims=True)
         if counts.any():
-            enter(table, m.NA_RATE, {**part.labels, "reason": reason}, _shares(counts, whole)[0])
+            table.add(m.NA_RATE, {**part.labels, "reason": reason}, _shares(counts, whole)[0])
 
 
-def _add_position(table: EstimateTable, part: Part, own: Answers) -> None:
+def _add_position(table: Rows, part: Part, own: Answers) -> None:
     first = part.by_instance(own.weights[part.trials, 0])
     valid = part.by_instance(own.valid[part.trials])
     measure = m.LEFT if part.modality == VISION else m.FIRST
-    enter(table, measure, {**part.labels, "instance": list(part.instances)}, _shares(first, valid)[0])
+    table.add(measure, {**part.labels, "instance": list(part.instances)}, _shares(first, valid)[0])
     sums = (first.sum(axis=1, keepdims=True), valid.sum(axis=1, keepdims=True))
-    enter(table, measure, part.labels, _shares(*sums)[0])
+    table.add(measure, part.labels, _shares(*sums)[0])
 
 
-def _add_beside(table: EstimateTable, part: Part, own: Answers) -> None:
+def _add_beside(table: Rows, part: Part, own: Answers) -> None:
     """Of each two groups, how often the one is chosen beside the other: by instance, and over all."""
     size = len(part.groups)
     weights = own.weights[part.trials]
     valid = own.valid[part.trials]
+    low, high = part.place.min(axis=1), part.place.max(axis=1)
     for one, other in combinations(range(size), 2):
-        both = (np.sort(part.place, axis=1) == (one, other)).all(axis=1)
+        both = (low == one) & (high == other)
         if not both.any():
             continue
         for a, b in ((one, other), (other, one)):
             chosen = np.where(part.place[:, 0] == a, weights[:, 0], weights[:, 1]) * both
             sums = part.by_instance(chosen), part.by_instance(valid * both)
             labels = {**part.labels, "group": part.groups[a], "other_group": part.groups[b]}
-            enter(table, m.BESIDE, {**labels, "instance": list(part.instances)}, _percent(_shares(*sums)[0]))
-            enter(table, m.BESIDE, labels, _percent(_shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0]))
+            table.add(m.BESIDE, {**labels, "instance": list(part.instances)}, _percent(_shares(*sums)[0]))
+            table.add(m.BESIDE, labels, _percent(_shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0]))
 
 
 def _percent(found: Estimates) -> Estimates:
@@ -198,7 +232,7 @@ def _percent(found: Estimates) -> Estimates:
     return replace(found, **times)
 
 
-def _add_agreement(tables: Mapping[str, EstimateTable], part: Part, found: Mapping[str, Answers]) -> None:
+def _add_agreement(tables: Mapping[str, Rows], part: Part, found: Mapping[str, Answers]) -> None:
     """Similarity of each two models, and the scores where all agree."""
     named = {model: own.groups_chosen(part) for model, own in found.items()}
     for one, other in combinations(named, 2):
@@ -211,13 +245,13 @@ def _add_agreement(tables: Mapping[str, EstimateTable], part: Part, found: Mappi
     first = next(iter(tables))
     labels: Labels = {**part.labels, "other_model": ALL_AGREE}
     sums = (part.by_instance(x.astype(np.float64)).sum(axis=1, keepdims=True) for x in (agreed, asked))
-    enter(tables[first], m.AGREED, labels, _shares(*sums)[0])
+    tables[first].add(m.AGREED, labels, _shares(*sums)[0])
     choices = found[first].choices(part, agreed)
     _enter_score(tables[first], m.ENSEMBLE, labels, bias_scores(choices, SEED)["valid"], choices, "agreement", [])
 
 
 def _add_similarity(
-    table: EstimateTable, part: Part, one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], labels: Labels
+    table: Rows, part: Part, one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], labels: Labels
 ) -> None:
     """Add how often two sets of answers to the same trials are the same."""
     asked = (one > NOT_ASKED) & (other > NOT_ASKED)
@@ -227,10 +261,10 @@ def _add_similarity(
     about: Labels = {**part.labels, **labels}
     for measure, on in ((m.SIMILARITY, asked), (m.SIMILARITY_VALID, asked & (one >= 0) & (other >= 0))):
         sums = (part.by_instance(x * on).sum(axis=1, keepdims=True) for x in (same, np.ones_like(same)))
-        enter(table, measure, about, _shares(*sums)[0])
+        table.add(measure, about, _shares(*sums)[0])
     by = [agreement(one[own], other[own], len(part.groups))[1] * own.sum()
           for at in range(len(part.instances)) for own in [asked & (part.instance == at)] if own.any()]  # fmt: skip
     chance, none = np.array([sum(by) / asked.sum()]), np.full(1, np.nan)
     n = np.array([int(asked.sum())])
     how = np.array(["no interval: follows from the shares of both"], dtype=object)
-    enter(table, m.SIMILARITY_CHANCE, about, Estimates(chance, none, none, n, np.array([part.clusters]), how))
+    table.add(m.SIMILARITY_CHANCE, about, Estimates(chance, none, none, n, np.array([part.clusters]), how, none))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
+from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.modscan.pictures import COLUMNS
 from facevalue.studies.modscan.settings import SETTINGS
@@ -11,8 +11,9 @@ from facevalue.studies.modscan.tables import generation_prompts
 
 if TYPE_CHECKING:
     from facevalue.protocol.page import Page
-    from facevalue.studies.modscan import reproduce
+    from facevalue.studies.modscan import calibration, reproduce
 else:  # they need scipy.stats, which takes a second to import
+    calibration = Later(__package__, "calibration")
     reproduce = Later(__package__, "reproduce")
 
 COMPARED = Compared(
@@ -23,7 +24,12 @@ COMPARED = Compared(
     who=("group",),
     asked=("scenario_kind", "instance"),
 )
-EXTRAS = Extras(reproduce=Recomputed(reproduce.reproduce), image_prompts=generation_prompts, compare=COMPARED)
+EXTRAS = Extras(
+    calibrate=Calibration((20,), "scenes of each persona", 5, {"sim": 200}, calibration.audited),
+    reproduce=Recomputed(reproduce.reproduce),
+    image_prompts=generation_prompts,
+    compare=COMPARED,
+)
 
 
 def _page() -> "Page":
