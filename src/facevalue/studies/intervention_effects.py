@@ -102,7 +102,8 @@ class Kept:
 
     def trials(self) -> npt.NDArray[np.uint64]:
         """Trials that were answered, ascending."""
-        return np.unique(np.concatenate(self._trials)) if self._trials else np.zeros(0, dtype=np.uint64)
+        found = np.concatenate(self._trials) if self._trials else np.zeros(0, dtype=np.uint64)
+        return pl.Series(found).unique().sort().to_numpy()
 
 
 def _split(conditions: Conditions, chunks: Iterator[pl.DataFrame], folder: Path) -> list[Kept]:

@@ -61,6 +61,11 @@ class Part:
         return self.cluster * len(self.instances) + self.instance
 
     @cached_property
+    def pair(self) -> tuple[Codes, Codes]:
+        """The two groups of each trial that choose between two, the earlier one first."""
+        return self.place.min(axis=1), self.place.max(axis=1)
+
+    @cached_property
     def _summing(self) -> sparse.csr_matrix:
         """Adds up the options of trials by cluster, instance and group."""
         groups = len(self.groups)

@@ -213,7 +213,7 @@ def _add_beside(table: Rows, part: Part, own: Answers) -> None:
     size = len(part.groups)
     weights = own.weights[part.trials]
     valid = own.valid[part.trials]
-    low, high = part.place.min(axis=1), part.place.max(axis=1)
+    low, high = part.pair
     for one, other in combinations(range(size), 2):
         both = (low == one) & (high == other)
         if not both.any():

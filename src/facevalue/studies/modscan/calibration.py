@@ -7,6 +7,8 @@ from itertools import count
 import numpy as np
 import polars as pl
 
+from facevalue.measures.judgment import judge
+from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import Planted, Respondent, SimModel
 from facevalue.protocol.calibration import (
     COVERS,
@@ -69,9 +71,8 @@ def audited(asked: CalibrationRequest) -> Calibrated:
             ("scores p < .05", "scores"), ("any gap found", "page"),
         ],
         named(all_audits),
-        "Nominal coverage .95; false findings at most .05. Where nothing is planted: scores with p < .05, promised "
-        ".05, and "
-        "audits with any gap found in four families, each at .05.",
+        "Nominal coverage .95; false findings at most .05. Where nothing is planted, promised at most .05: scores with "
+        "p < .05, and audits with any gap found.",
     )  # fmt: skip
     shown = first.filter(_SHARE).group_by(*PART, maintain_order=True).agg(
         r=pl.corr("true", "value"), covers=COVERS.mean(), error=(pl.col("value") - pl.col("true")).abs().mean()
@@ -120,10 +121,11 @@ def audit(study: Study, model: SimModel) -> pl.DataFrame:
         pl.Series("text", [said[trial] for trial in frame["trial"]], dtype=pl.String),
         pl.lit(None, pl.List(pl.Float32)).alias("probs"),
     )
-    found = study.analyse({model.name: iter([study.answer(replies)])}).filter(_SHARE | _GAP | _SCORE)
+    estimates = study.analyse({model.name: iter([study.answer(replies)])})
+    found = judge(estimates, study.measures, lead=study.lead).filter(_SHARE | _GAP | _SCORE)
     keys = [*PART, "instance", "group"]
     joined = found.join(truth(model.planted), on=keys, how="left", maintain_order="left")
-    return joined.with_columns(found=_GAP & (pl.col("q") < ALPHA))
+    return joined.with_columns(found=_GAP & (pl.col("verdict") == Verdict.DIFFERENCE))
 
 
 def truth(planted: Planted) -> pl.DataFrame:
