@@ -61,9 +61,24 @@ class Part:
         return self.cluster * len(self.instances) + self.instance
 
     @cached_property
-    def pair(self) -> tuple[Codes, Codes]:
-        """The two groups of each trial that choose between two, the earlier one first."""
-        return self.place.min(axis=1), self.place.max(axis=1)
+    def pairs(self) -> npt.NDArray[np.bool_]:
+        """Which two groups stand beside each other."""
+        out = np.zeros((len(self.groups), len(self.groups)), dtype=np.bool_)
+        out[self.place[:, 0], self.place[:, 1]] = out[self.place[:, 1], self.place[:, 0]] = True
+        return out
+
+    @cached_property
+    def _beside(self) -> tuple[Codes, Codes]:
+        """Cluster, instance, group and the one beside it as one number, for either option."""
+        groups, cells = len(self.groups), self.cells * len(self.groups) ** 2
+        one, two = self.place[:, 0], self.place[:, 1]
+        return cells + one * groups + two, cells + two * groups + one
+
+    def beside(self, values: Array) -> Array:
+        """Sums of values of two options by cluster, instance, group and the group beside it."""
+        shape = self.clusters, len(self.instances), len(self.groups), len(self.groups)
+        one, two = (np.bincount(at, values[:, n], int(np.prod(shape))) for n, at in enumerate(self._beside))
+        return (one + two).astype(np.float64).reshape(shape)
 
     @cached_property
     def _summing(self) -> sparse.csr_matrix:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,16 @@ import polars as pl
 
 from facevalue.design import Design
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, ratio, standard_error, t_test
+from facevalue.measures.cluster_bootstrap import (
+    Array,
+    Estimates,
+    Floor,
+    no_floor,
+    only_values,
+    ratio,
+    standard_error,
+    t_test,
+)
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.group_bias import Choices, Score, agreement, bias_scores
 from facevalue.measures.proportions import effective_size, score_p, wilson
@@ -133,8 +142,8 @@ def _shares(chosen: Array, shown: Array) -> tuple[Estimates, Array]:
     """Shares of columns with Wilson's intervals over clusters, and their effective sizes."""
     total, clusters = shown.sum(axis=0), (shown > 0).sum(axis=0)
     share, se = ratio(chosen.sum(axis=0), total), standard_error(chosen, shown)
-    size = effective_size(share, se, clusters)
-    low, high = wilson(share, size, clusters - 1)
+    size = np.full(share.shape, np.nan) if only_values() else effective_size(share, se, clusters)
+    low, high = (size, size) if only_values() else wilson(share, size, clusters - 1)
     why = f"{NOT_MEASURABLE}: no valid answer"
     how = np.where(total > 0, WILSON, why).astype(object)
     return Estimates(share, low, high, np.rint(total).astype(np.int64), clusters, how, se), size
@@ -210,20 +219,15 @@ def _add_position(table: Rows, part: Part, own: Answers) -> None:
 
 def _add_beside(table: Rows, part: Part, own: Answers) -> None:
     """Of each two groups, how often the one is chosen beside the other: by instance, and over all."""
-    size = len(part.groups)
-    weights = own.weights[part.trials]
-    valid = own.valid[part.trials]
-    low, high = part.pair
-    for one, other in combinations(range(size), 2):
-        both = (low == one) & (high == other)
-        if not both.any():
+    weights, valid = own.weights[part.trials, :2], own.valid[part.trials]
+    chosen, shown = part.beside(weights), part.beside(np.stack([valid, valid], axis=1))
+    for a, b in permutations(range(len(part.groups)), 2):
+        sums = chosen[:, :, a, b], shown[:, :, a, b]
+        if not part.pairs[a, b]:
             continue
-        for a, b in ((one, other), (other, one)):
-            chosen = np.where(part.place[:, 0] == a, weights[:, 0], weights[:, 1]) * both
-            sums = part.by_instance(chosen), part.by_instance(valid * both)
-            labels = {**part.labels, "group": part.groups[a], "other_group": part.groups[b]}
-            table.add(m.BESIDE, {**labels, "instance": list(part.instances)}, _percent(_shares(*sums)[0]))
-            table.add(m.BESIDE, labels, _percent(_shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0]))
+        labels = {**part.labels, "group": part.groups[a], "other_group": part.groups[b]}
+        table.add(m.BESIDE, {**labels, "instance": list(part.instances)}, _percent(_shares(*sums)[0]))
+        table.add(m.BESIDE, labels, _percent(_shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0]))
 
 
 def _percent(found: Estimates) -> Estimates:

@@ -1,0 +1,107 @@
+"""Faces and scenes from files: what is read, what is left out, what is refused."""
+
+from pathlib import Path
+
+import PIL.Image
+import pytest
+
+from facevalue.errors import DataError, UnknownNameError
+from tests.studies.modscan.asked import answered, attribute, build
+
+
+def picture(path: Path, size: tuple[int, int] = (64, 64)) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    PIL.Image.new("RGB", size, (200, 100, 50)).save(path)
+
+
+def faces(folder: Path, rows: list[tuple[str, str, str]], size: tuple[int, int] = (64, 64)) -> str:
+    """A manifest of faces of these ages, genders and races."""
+    lines = ["image,age,gender,race"]
+    for number, row in enumerate(rows):
+        picture(folder / f"{number}.png", size)
+        lines.append(",".join([f"{number}.png", *row]))
+    (folder / "faces.csv").write_text("\n".join(lines))
+    return str(folder / "faces.csv")
+
+
+def test_groups_of_a_manifest_are_those_of_the_paper_whatever_their_case_and_others_follow(tmp_path: Path) -> None:
+    listed = faces(tmp_path, [("18", "Male", "black"), ("18", "male", "Samoan"), ("18", "MALE", "white")])
+    study = build(manifest=listed, attribute=["race"], modality=["vision"], instances=["nurse"])
+    assert set(zip(attribute(study, "group_1"), attribute(study, "group_2"), strict=True)) == {
+        ("White", "Black"), ("White", "Samoan"), ("Black", "Samoan"),
+    }  # fmt: skip
+
+
+def test_fairface_has_its_own_ages_and_races(tmp_path: Path) -> None:
+    rows = ["file,age,gender,race,service_test"]
+    for number, (age, gender, race) in enumerate([("3-9", "Male", "East Asian"), ("3-9", "Female", "East Asian")]):
+        picture(tmp_path / f"val/{number}.jpg")
+        rows.append(f"val/{number}.jpg,{age},{gender},{race},True")
+    (tmp_path / "labels.csv").write_text("\n".join(rows))
+    study = build(fairface=str(tmp_path / "labels.csv"), root=str(tmp_path), attribute=["gender"], modality=["vision"])
+    assert attribute(study, "cell") == ("3-9 East Asian",)
+    study.source.check({name: [row] for name, row in study.design.trials([0]).row(0, named=True).items()})
+
+
+def test_composed_pairs_are_shown_as_they_are_the_first_number_on_the_left(tmp_path: Path) -> None:
+    picture(tmp_path / "age_18_race_0/joined_image_gender_1_0_3.jpg", (138, 64))
+    picture(tmp_path / "age_18_gender_0/joined_image_race_0_2_5.jpg", (138, 64))
+    study = build(composed=str(tmp_path), modality=["vision"], instances=["nurse"])
+    frame = answered(study, lambda _: "left")
+    assert dict(frame.select("attribute", "choice").iter_rows()) == {"gender": "female", "race": "White"}
+    shown = study.source.stimulus(0, study.design.trials([0]).row(0, named=True))
+    assert shown.load()[0].data == (tmp_path / "age_18_race_0/joined_image_gender_1_0_3.jpg").read_bytes()
+
+
+def test_a_pair_stands_on_the_sides_that_the_answers_say(tmp_path: Path) -> None:
+    study = build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=2)
+    for number in range(4):
+        row = study.design.trials([number]).row(0, named=True)
+        turned = {**row, "left": "2" if row["left"] == "1" else "1"}
+        one, other = (study.source.stimulus(number, levels) for levels in (row, turned))
+        assert one.digest != other.digest
+        assert one.digest == study.source.stimulus(9, row).digest
+
+
+def test_a_stored_manifest_gives_the_same_study_without_reading_files_again(tmp_path: Path) -> None:
+    listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White")])
+    study = build(manifest=listed, attribute=["gender"], per_persona=2)
+    (tmp_path / "faces.csv").unlink()
+    from facevalue.studies import build as again
+
+    other = again("modscan", study.options, study.manifest)
+    first, second = (one.design.trials(range(one.design.size)) for one in (study, other))
+    assert first.equals(second)
+
+
+def test_a_picture_four_times_as_wide_as_high_is_refused(tmp_path: Path) -> None:
+    listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White")], (330, 64))
+    study = build(manifest=listed, attribute=["gender"], modality=["vision"], instances=["nurse"])
+    with pytest.raises(DataError, match="times as long as broad"):
+        study.source.check({name: [row] for name, row in study.design.trials([0]).row(0, named=True).items()})
+
+
+def test_scenes_are_found_in_any_spelling_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for number in (1, 2, 10):
+        picture(tmp_path / f"Loves_Outdoors/{number}.png")
+    study = build(scenes=str(tmp_path), modality=["language"], instances=["loves outdoors", "geek"])
+    assert attribute(study, "image") == tuple(f"Loves_Outdoors/{number}.png" for number in (1, 2, 10))
+    assert {one.what: one.why for one in study.left_out} == {
+        "scenes of geek": "0 of 200.", "scenes of loves outdoors": "3 of 200.",
+    }  # fmt: skip
+
+
+def test_folders_without_scenes_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    asked = {"modality": ["language"]}
+    with pytest.raises(DataError, match="is not a folder with scenes"):
+        build(scenes=str(tmp_path / "none"), **asked)
+    with pytest.raises(DataError, match="has no scene, such as"):
+        build(scenes=str(tmp_path), **asked)
+    picture(tmp_path / "ArtLovers/1.png")
+    with pytest.raises(UnknownNameError, match="art lover"):
+        build(scenes=str(tmp_path), **asked)
+
+
+def test_two_sources_of_faces_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="both say which faces are shown"):
+        build(utkface=str(tmp_path), composed=str(tmp_path))
