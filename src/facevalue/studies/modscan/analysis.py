@@ -68,7 +68,7 @@ class Rows:
         self._parts = {}
 
     def add(
-        self, measure: Measure, labels: Mapping[str, str | None | Sequence[str | None]], found: Estimates, *,
+        self, measure: Measure, labels: Mapping[str, str | Sequence[str | None] | None], found: Estimates, *,
         p: Array | None = None, floor: Floor | None = None, family: str | None = None,
     ) -> None:  # fmt: skip
         """Add estimates; a label that is one level, or None, is that of all of them."""
