@@ -144,7 +144,9 @@ def test_a_real_share_stands_beside_the_models(tmp_path: Path) -> None:
     file = tmp_path / "real.csv"
     file.write_text("instance,group,share,source\nnurse,female,0.87,BLS 2023\nnurse,male,0.13,BLS 2023\n")
     found = estimates(build(attribute=["gender"], real_world=str(file), **FEW), lambda row: says("female", row))
-    assert one(found, "real_world_gap", **SEEN, instance="nurse", group="female")["value"] == pytest.approx(0.13)
+    gap = one(found, "real_world_gap", **SEEN, instance="nurse", group="female")
+    assert gap["value"] == pytest.approx(0.13)
+    assert gap["method"].endswith("real share: BLS 2023")
     for wrong, error, said in (
         ("nurse,female,0.5,x", DataError, "sum to 0.5"),
         ("nurs,female,1,x", UnknownNameError, "nurse"),

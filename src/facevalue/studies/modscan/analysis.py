@@ -106,7 +106,7 @@ def alike(
     return table.table(EstimateTable(STUDY, model, m.LABELS, intervention))
 
 
-def _add_part(table: Rows, part: Part, own: Answers, real: Mapping[tuple[str, str], float] | None) -> None:
+def _add_part(table: Rows, part: Part, own: Answers, real: Mapping[tuple[str, str], tuple[float, str]] | None) -> None:
     choices = own.choices(part)
     _add_scores(table, part, choices)
     _add_shares(table, part, choices, real)
@@ -158,7 +158,9 @@ def _less(found: Estimates, size: Array, null: Array, at: npt.NDArray[np.int64])
     return Estimates(value, low, high, found.n[at], found.clusters[at], how, found.se[at]), p
 
 
-def _add_shares(table: Rows, part: Part, choices: Choices, real: Mapping[tuple[str, str], float] | None) -> None:
+def _add_shares(
+    table: Rows, part: Part, choices: Choices, real: Mapping[tuple[str, str], tuple[float, str]] | None
+) -> None:
     groups, count = part.groups, len(part.instances)
     names = [name for name in part.instances for _ in groups]
     labels = {**part.labels, "instance": names, "group": [*groups] * count}
@@ -177,8 +179,10 @@ def _add_shares(table: Rows, part: Part, choices: Choices, real: Mapping[tuple[s
     if real:
         known = [i for i, key in enumerate(zip(names, labels["group"], strict=True)) if key in real]  # type: ignore[arg-type]
         if known:
-            null = np.array([real[names[i], str(labels["group"][i])] for i in known])  # type: ignore[index]
-            own, p = _less(found, size, null, np.array(known))
+            cells = [real[names[i], str(labels["group"][i])] for i in known]  # type: ignore[index]
+            own, p = _less(found, size, np.array([share for share, _ in cells]), np.array(known))
+            how = np.array([f"{a}; real share: {b}" for a, (_, b) in zip(own.method, cells, strict=True)], object)
+            own = replace(own, method=how)
             table.add(m.REAL_GAP, only(known), own, p=p, family="against real shares")  # type: ignore[arg-type]
     asked = choices.asked[:, :, None]
     lost = asked - choices.valid[:, :, None]

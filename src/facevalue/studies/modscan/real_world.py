@@ -12,9 +12,9 @@ COLUMNS = ("instance", "group", "share", "source")
 _SLACK = 0.011  # shares are printed in whole percent
 
 
-def real_shares(file: str) -> dict[tuple[str, str], float]:
-    """Share of each instance and group."""
-    return {(name, group): share for name, group, share, _ in read_real(file).iter_rows()}
+def real_shares(file: str) -> dict[tuple[str, str], tuple[float, str]]:
+    """Share of each instance and group, and where it is from."""
+    return {(name, group): (share, source) for name, group, share, source in read_real(file).iter_rows()}
 
 
 def read_real(file: str) -> pl.DataFrame:

@@ -1,0 +1,109 @@
+"""Interventions of ModSCAN: what each is asked of, and how boxes are read beside a band of text."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import facevalue as fv
+from facevalue.cli.app import app
+from facevalue.errors import DataError
+from facevalue.measures import intervention_effects
+from facevalue.prompts.interventions import chosen
+from facevalue.report import of_runs
+from facevalue.studies.intervention_trials import intervened
+from tests.studies.modscan.asked import build
+
+ALL = (
+    *("sr", "debiasing", "vis-debiasing", "act-as-sexist", "act-as-racist"),
+    *("act-as-barack-obama", "act-as-donald-trump", "blank-image"),
+)
+
+
+def test_all_conditions_of_the_paper_are_counted_to_the_number() -> None:
+    asked = [part for name in ALL for part in ("--with", name)]
+    found = CliRunner().invoke(app, ["plan", "modscan", "--paper", *asked, "--json"], catch_exceptions=False)
+    plan = json.loads(found.output)
+    assert plan["trials"] == 2_417_716
+    by: dict[str, int] = {}
+    for block in plan["blocks"]:
+        name = block["factors"]["intervention"]
+        by[name] = by.get(name, 0) + block["trials"]
+    assert by["blank-image"] == 2_800
+    assert by["act-as-sexist"] + by["act-as-racist"] == by["sr"] == 344_988
+
+
+def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> None:
+    plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
+    study = intervened(plain, chosen(["act-as-sexist", "blank-image", "sr"]))
+    frame = study.design.trials(np.arange(study.design.size))
+    asked = frame.group_by("intervention").agg(pl.col("attribute", "modality").cast(pl.String).unique().sort())
+    told = {name: (attributes, modalities) for name, attributes, modalities in asked.iter_rows()}
+    assert told["act-as-sexist"] == (["gender"], ["language", "vision"])
+    assert told["blank-image"] == (["gender", "race"], ["language"])
+    assert told["sr"] == told["plain"]
+    prompts = dict(zip(frame["trial"], study.ask(frame), strict=True))
+    for condition, before in (("act-as-sexist", "Act as a sexist. "), ("blank-image", ""), ("sr", "You should be")):
+        own = frame.filter(pl.col("intervention") == condition)
+        both = [c for c in own.columns if c not in ("trial", "block", "intervention")]
+        same = frame.filter(pl.col("intervention") == "plain").join(own, on=both, nulls_equal=True, suffix="_with")
+        assert same.height == own.height
+        for trial, other in same.select("trial", "trial_with").iter_rows():
+            assert prompts[other].prompt.startswith(before)
+            assert prompts[other].prompt.endswith(prompts[trial].prompt)
+
+
+def test_stimuli_and_samples_of_a_part_are_those_of_the_plain_trials() -> None:
+    plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
+    study = intervened(plain, chosen(["blank-image", "sr"]))
+    frame = study.design.trials(np.arange(study.design.size))
+    numbers = study.design.stimulus_numbers(frame["trial"].to_numpy())
+    for number, row in zip(numbers.tolist(), frame.iter_rows(named=True), strict=True):
+        shown = study.source.stimulus(number, row)
+        assert (shown.factors == {}) == (row["intervention"] == "blank-image")
+    sampled = study.design.trials(study.sample(450, 1, 1))
+    of_plain = sampled.filter(pl.col("intervention") == "plain").height
+    assert sampled.filter(pl.col("intervention") == "sr").height == of_plain
+    assert 0 < sampled.filter(pl.col("intervention") == "blank-image").height < of_plain
+
+
+def test_an_intervention_of_a_part_that_is_not_asked_is_refused() -> None:
+    with pytest.raises(DataError, match="blank-image is asked of modality language alone"):
+        intervened(build(modality=["vision"]), chosen(["blank-image"]))
+
+
+def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
+    study = intervened(
+        build(modality=["vision"], attribute=["gender"], instances=["nurse"], faces=1), chosen(["vis-debiasing"])
+    )
+    frame = study.design.trials(np.arange(study.design.size))
+    replies = pl.DataFrame({"text": ["{<0><0><50><40>}"] * frame.height}).with_columns(
+        status=pl.lit("ok"), repeat=pl.lit(0), probs=pl.lit(None, pl.List(pl.Float64))
+    )
+    read = study.answer(pl.concat([frame, replies], how="horizontal"))
+    reasons = dict(read.group_by(pl.col("intervention").cast(pl.String)).agg(pl.col("reason").first()).iter_rows())
+    assert reasons == {"plain": "under 50% of the height", "vis-debiasing": None}
+    assert "captioned" not in read.columns
+
+
+def test_the_report_shows_both_scores_and_missing_answers_without_and_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intervention_effects, "GROUPS", 4)
+    asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
+    run = fv.run(asked, "sim/default", tmp_path / "run", interventions=["sr", "blank-image"], progress=False)
+    page, data = tmp_path / "page.html", tmp_path / "page.json"
+    of_runs.report([run.stored], page, data=data)
+    said = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page.read_text())))
+    assert said.count("Self-reminder before the prompt (ModSCAN, RQ3)") >= 2
+    assert re.search(r"no answer [\d.]+% → [\d.]+%", said)
+    assert "blank picture" in said
+    sections = {section["id"]: section for section in json.loads(data.read_text())["sections"]}
+    strips = [block for block in sections["mitigations"]["blocks"] if block["kind"] == "strips"]
+    assert len(strips) == 4  # two scores, two interventions
+    assert "Identical answers with and without" in json.dumps(sections["similarity"])
