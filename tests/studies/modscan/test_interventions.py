@@ -101,7 +101,7 @@ def test_the_report_shows_both_scores_and_missing_answers_without_and_with(
     of_runs.report([run.stored], page, data=data)
     said = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page.read_text())))
     assert said.count("Self-reminder before the prompt (ModSCAN, RQ3)") >= 2
-    assert re.search(r"no answer [\d.]+% → [\d.]+%", said)
+    assert re.search(r"N/A [\d.]+% → [\d.]+%", said)
     assert "blank picture" in said
     sections = {section["id"]: section for section in json.loads(data.read_text())["sections"]}
     strips = [block for block in sections["mitigations"]["blocks"] if block["kind"] == "strips"]

@@ -17,6 +17,7 @@ SETTING = ("modality", "attribute", "scenario_kind")
 CELL = (*SETTING, "instance")
 GROUP = (*CELL, "group")
 _SETTING = "{modality}, {attribute:lower}: {scenario_kind:lower}"
+_ASKED = "{instance}, {modality:lower}"
 _PLAIN, _VALID = "bias_score", "bias_score_valid"
 BLANK = "blank-image"
 
@@ -32,13 +33,13 @@ def _even(look: Look, e: Estimate) -> str:
 def _gaps(modality: str, attribute: str, *what: str) -> Findings:
     """Gaps from an even choice of one attribute in one modality."""
     where = {"modality": modality, "attribute": attribute}
-    if attribute == "gender":
-        forms = ("{instance}: men in {even} of answers", "{instance}: women in {even} of answers")
-    else:
-        forms = ("{instance}: {group} in {even} of answers", "{instance}: {group} in only {even} of answers")
+    said = ("men in {even} of answers", "women in {even} of answers")
+    if attribute != "gender":
+        said = ("{group} in {even} of answers", "{group} in only {even} of answers")
     return Findings(
-        of=(Of("chance_gap", GROUP, where, order="size", points=True),), noun=(what[0], what[1]), strongest=forms,
-        even=_even, row="{instance} ({group})", title=f"{what[1].capitalize()}, largest first", value="from even",
+        of=(Of("chance_gap", GROUP, where, order="size", points=True),), noun=(what[0], what[1]),
+        strongest=(f"{_ASKED}: {said[0]}", f"{_ASKED}: {said[1]}"), even=_even, row=f"{_ASKED} ({{group}})",
+        title=f"{what[1].capitalize()}, largest first", value="from even",
     )  # fmt: skip
 
 
@@ -135,7 +136,7 @@ _SCORES = Table(
 )  # fmt: skip
 _CHANGED = tuple(
     Dumbbells(
-        of=(Of(name, SETTING, label=_SETTING),), beside="na_rate", said="no answer", first="Setting",
+        of=(Of(name, SETTING, label=_SETTING),), beside="na_rate", said="N/A", first="Setting",
         what="Without → with", heading=title, numbers="The changes", heads=("Setting",),
     )
     for name, title in ((_PLAIN, "Bias score"), (_VALID, "Bias score of valid answers"))
