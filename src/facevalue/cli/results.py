@@ -50,10 +50,13 @@ def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin:
     if to is not None:
         write_estimates(estimates, to)
     from facevalue.report import summary  # noqa: PLC0415 - templates are not needed to explain a measure
+    from facevalue.report.answer import Replies  # noqa: PLC0415
     from facevalue.report.sections import page_of  # noqa: PLC0415
 
     exact = any(run.facts.exact for run in opened)
-    terminal().print(summary(estimates, opened[0].measures, page=page_of(opened[0].study), exact=exact))
+    replies = [Replies(one.asked - one.failed, one.valid, one.na.get("refused", 0)) for one in tallies.values()]
+    page = page_of(opened[0].study)
+    terminal().print(summary(estimates, opened[0].measures, page=page, exact=exact, replies=replies))
     for run in opened:
         if (tally := tallies[str(run.folder)]).failed:
             say(f"! {run.folder}: {failures_of(run.folder, tally.failed, tally.asked)}")

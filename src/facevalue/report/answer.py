@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
+from typing import NamedTuple
 
 from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
@@ -11,7 +12,6 @@ from facevalue.protocol.page import Findings, Page
 from facevalue.report.blocks import intervals
 from facevalue.report.blocks.content import Cell, Content, Facts, Head, Strips, Table
 from facevalue.report.blocks.view import View, beyond
-from facevalue.report.data import RunFacts
 from facevalue.report.findings import (
     PROOF,
     by_kind,
@@ -34,6 +34,14 @@ KINDS = ("Compared", "Found different", "Smallest surely found")
 _NAMED = 3
 """Models up to which the sentence says of each what was found."""
 _ORDER = (Outcome.FOUND, Outcome.NOTHING, Outcome.EQUIVALENT, Outcome.DESCRIBED, Outcome.NOT_MEASURABLE)
+
+
+class Replies(NamedTuple):
+    """How many replies a run has, and how many of them are valid answers and refusals."""
+
+    asked: int
+    valid: int
+    refused: int
 
 
 def answered(page: Page, view: View) -> Headline:
@@ -67,13 +75,13 @@ def answered(page: Page, view: View) -> Headline:
     return Headline(outcome, sentence, tuple(more))
 
 
-def unanswered(runs: Sequence[RunFacts]) -> Headline | None:
+def unanswered(replies: Sequence[Replies]) -> Headline | None:
     """The answer of runs without any valid answer, with what there was instead; None for others."""
-    asked = sum((run.asked or 0) - (run.errors or 0) for run in runs)
-    if not asked or any(run.valid != 0 for run in runs):
+    asked = sum(run.asked for run in replies)
+    if not asked or any(run.valid for run in replies):
         return None
-    who = "The model" if len(runs) == 1 else "The models"
-    refused = sum(run.refused or 0 for run in runs)
+    who = "The model" if len(replies) == 1 else "The models"
+    refused = sum(run.refused for run in replies)
     if refused == asked:
         sentence = f"{who} refused every question: all {asked:,} replies are refusals, so nothing can be compared."
         return Headline(Outcome.NO_ANSWER, sentence)

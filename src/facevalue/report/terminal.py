@@ -11,7 +11,7 @@ from rich.text import Text
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Findings, Page
-from facevalue.report.answer import KINDS, answered, kinds
+from facevalue.report.answer import KINDS, Replies, answered, kinds, unanswered
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
 from facevalue.report.cards import warnings
@@ -38,6 +38,7 @@ def summary(
     strongest: int = 10,
     page: Page | None = None,
     exact: bool = False,
+    replies: Sequence[Replies] = (),
 ) -> Group:
     """Summarise the estimates of one study.
 
@@ -54,6 +55,8 @@ def summary(
         What the study's report shows; looked up by its name by default.
     exact:
         Whether probabilities were read, so that some rates cannot be told.
+    replies:
+        How many there are of each run, where it is known.
 
     Returns
     -------
@@ -63,6 +66,10 @@ def summary(
     numbers = EstimateIndex(estimates, reading=reading(page))
     view = View(numbers, Titles(page.titles), measures, conditions=page.conditions)
     known = {m.name: m for m in measures}
+    models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
+    if none := unanswered(replies):  # all else would say "not measurable" of everything
+        rates = [name for rate in page.rates for name in rate.of.measures]
+        return Group(Text(none.sentence, style="bold yellow"), Text(""), _wholes(numbers, known, models, rates))
     answer = answered(page, view)
     parts: list[RenderableType] = [
         Text(answer.sentence, style="bold yellow" if answer.verdict is Outcome.NOT_MEASURABLE else "bold")
@@ -73,7 +80,6 @@ def summary(
         for one in told:
             compared.add_row(*map(Text, one))
         parts += [Text(""), compared]
-    models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if models:
         parts += [Text(""), _wholes(numbers, known, models, page.wholes or numbers.wholes())]
     rankings = [ranking for lead in leading(page, view) for ranking in _rankings(lead, view)]

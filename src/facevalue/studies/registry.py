@@ -1,6 +1,7 @@
 """Studies by name: published protocols, and those of other packages (`facevalue.studies`)."""
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 
 import polars as pl
@@ -10,14 +11,42 @@ from facevalue.errors import DataError, PluginError, UnknownNameError
 from facevalue.plugins import Plugin
 from facevalue.protocol import Protocol, Study, own
 from facevalue.store.manifest import STUDY_TEXT
-from facevalue.studies import modscan, stylisticbias, vignette, visbias
 from facevalue.types import OptionValue
 
-_PUBLISHED = (stylisticbias.PROTOCOL, vignette.PROTOCOL, visbias.PROTOCOL, modscan.PROTOCOL)
-STUDIES: dict[str, Protocol] = {one.name: one for one in _PUBLISHED}
-"""Every published protocol that can be run."""
-PUBLISHED = frozenset(STUDIES)
+PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan")
 """Those that come with FaceValue; others may join `STUDIES`."""
+
+
+class Protocols(MutableMapping[str, Protocol]):
+    """Protocols by name; a published one is imported when it is asked for, as each takes its time."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Protocol | None] = dict.fromkeys(PUBLISHED)
+
+    def __getitem__(self, name: str) -> Protocol:
+        found = self._known[name]
+        if found is None:
+            found = self._known[name] = importlib.import_module(f"facevalue.studies.{name}").PROTOCOL
+        return found
+
+    def __setitem__(self, name: str, protocol: Protocol) -> None:
+        self._known[name] = protocol
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+
+STUDIES: MutableMapping[str, Protocol] = Protocols()
+"""Every published protocol that can be run."""
 
 
 def names() -> list[str]:
