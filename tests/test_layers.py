@@ -149,7 +149,7 @@ def wrong() -> Wrong:
     return found
 
 
-STUDIES = ("stylisticbias", "vignette", "visbias")
+STUDIES = ("stylisticbias", "vignette", "visbias", "modscan")
 
 
 def named_studies(source: str) -> list[str]:

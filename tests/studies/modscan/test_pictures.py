@@ -105,3 +105,10 @@ def test_folders_without_scenes_are_refused_in_one_sentence(tmp_path: Path) -> N
 def test_two_sources_of_faces_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="both say which faces are shown"):
         build(utkface=str(tmp_path), composed=str(tmp_path))
+
+
+def test_faces_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
+    listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White"), ("18", "", "White")])
+    study = build(manifest=listed, attribute=["gender"], modality=["vision"])
+    assert "1 of the faces" in {one.what for one in study.left_out}
+    assert study.design.blocks[0].stimuli == 1

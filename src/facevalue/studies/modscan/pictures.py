@@ -36,9 +36,9 @@ TONES = ("monk-02", "monk-05", "monk-07", "monk-09")
 """Skin tones that are drawn, in place of race."""
 PERSONA = "persona"
 COLUMNS = (
-    Column("age", "of the person; pairs are of one age", needed=True, filled=True),
-    Column("gender", "as perceived", needed=True, filled=True, levels=lambda: {"male": ("man",), "female": ("woman",)}),
-    Column("race", "as perceived", needed=True, filled=True, levels=lambda: dict.fromkeys(RACES, ())),
+    Column("age", "of the person; pairs are of one age", needed=True),
+    Column("gender", "as perceived", needed=True, levels=lambda: {"male": ("man",), "female": ("woman",)}),
+    Column("race", "as perceived", needed=True, levels=lambda: dict.fromkeys(RACES, ())),
 )
 """What is read of a manifest of the user's own faces."""
 _NOTHING = pl.DataFrame()
@@ -136,7 +136,11 @@ def _faces(options: Mapping[str, OptionValue], chosen: Selection) -> tuple[pl.Da
         frame = read_manifest(Path(str(options["manifest"])), root=root, columns=COLUMNS)
         known = {race.lower(): race for race in RACES}
         race = pl.col("race").map_elements(lambda name: known.get(name.lower(), name), pl.String)
-        return frame.with_columns(pl.col("gender").str.to_lowercase(), race), ()
+        bare = frame.select(pl.any_horizontal(pl.col("age", "gender", "race").is_null())).to_series()
+        short = (
+            (LeftOut(f"{int(bare.sum()):,} of the faces", "Without an age, a gender or a race."),) if bare.any() else ()
+        )
+        return frame.filter(~bare).with_columns(pl.col("gender").str.to_lowercase(), race), short
     return _drawn(chosen.faces), ()
 
 
