@@ -82,6 +82,17 @@ def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_
         fv.run(vision, "reference", tmp_path / "vision", progress=False)
 
 
+def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path, few_groups: None) -> None:
+    asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=3)
+    with_ = ["debiasing"]
+    run = fv.run(asked, "reference/evenly", tmp_path / "run", exact=True, interventions=with_, progress=False)
+    under = run.estimates().filter(pl.col("intervention") == "debiasing")
+    assert one(under, "change: bias_score", **NAMED)["high"] < 0
+    assert one(under, "change: bias_score_valid", **NAMED)["high"] < 0
+    assert one(under, "na_rate", **NAMED)["value"] == pytest.approx(0.0, abs=1e-6)
+    assert "and so did that of valid answers" in Path(run.report(tmp_path / "page.html")).read_text()
+
+
 def test_a_mitigation_that_only_takes_answers_away_is_not_called_effective(tmp_path: Path, few_groups: None) -> None:
     asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=6)
     run = fv.run(asked, Silenced(), tmp_path / "run", interventions=["debiasing"], progress=False)

@@ -165,7 +165,7 @@ class Answers:
 
     def _add(self, chunk: pl.DataFrame, options: int) -> None:
         trial = chunk["trial"].to_numpy().astype(np.int64)
-        mass = chunk["mass"].fill_null(0.0).to_numpy()
+        mass = chunk["mass"].fill_null(0.0).clip(0.0, 1.0).to_numpy()
         weights = chunk.select(pl.col(WEIGHTS[:options]).cast(pl.Float64).fill_null(0.0)).to_numpy()
         low = int(trial.min(initial=0))
         span = slice(low, int(trial.max(initial=0)) + 1)
