@@ -16,7 +16,7 @@ Some come with FaceValue (`builtin`); users write their own as TOML, one table p
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
@@ -42,6 +42,8 @@ MOST = 16
 """Most interventions of one run."""
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _ROLES = ("user", "assistant")
+Led = Callable[[str, Question], str]
+"""From the text before a prompt, and a plain question, to the prompt that has both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,10 @@ class Intervention:
         """What people read."""
         return self.title or self.name
 
-    def question(self, plain: Question) -> Question:
+    def question(self, plain: Question, led: Led | None = None) -> Question:
         """What is said in place of a plain question. What it means to the study stays the same.
+
+        `led` puts the text before the prompt; by default it precedes it.
 
         Examples
         --------
@@ -147,7 +151,8 @@ class Intervention:
         >>> asked.prompt
         'Act as a judge. Who is taller?'
         """
-        prompt = _joined(_joined(self.before, plain.prompt), self.after)
+        before = led(self.before, plain) if led and self.before else joined(self.before, plain.prompt)
+        prompt = joined(before, self.after)
         system = plain.system
         if self.system:
             system = self.system if plain.system is None else f"{self.system}\n\n{plain.system}"
@@ -282,7 +287,7 @@ def _turns(value: object, where: str) -> tuple[tuple[str, str], ...]:
     return tuple(out)
 
 
-def _joined(first: str, second: str) -> str:
+def joined(first: str, second: str) -> str:
     """Two texts, a space between unless one of them brings its own."""
     space = " " if first and second and not first[-1].isspace() and not second[0].isspace() else ""
     return first + space + second

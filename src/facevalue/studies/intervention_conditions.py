@@ -111,7 +111,7 @@ class Conditions:
         if found is None:
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            asked = self.interventions[condition - 1].question(plain) if condition else plain
+            asked = self.interventions[condition - 1].question(plain, self.study.led) if condition else plain
             told = {**asked.factors, FACTOR: self.interventions[condition - 1].name if condition else PLAIN}
             # The plain one is kept beside it, as an identity may be given again once its owner is gone.
             found = self._known[key] = (plain, replace(asked, factors=told))

@@ -58,6 +58,21 @@ def test_roles_are_asked_of_their_attribute_and_blank_pictures_of_scenes() -> No
             assert prompts[other].prompt.endswith(prompts[trial].prompt)
 
 
+def test_roles_say_the_released_prompts_about_scenes_themselves_and_precede_all_others() -> None:
+    role = "act-as-barack-obama"
+    for prompts, scene in (("paper", "Act as Barack Obama. The owner of this room is a {"),
+                           ("released", "Barack Obama says the owner of this room is a {")):  # fmt: skip
+        plain = build(prompts=prompts, faces=2, per_persona=2, instances=["neat"], attribute=["gender"])
+        study = intervened(plain, chosen([role, "act-as-sexist", "sr"]))
+        frame = study.design.trials(np.arange(study.design.size)).with_columns(pl.col("intervention").cast(pl.String))
+        asked = frame.with_columns(prompt=pl.Series([question.prompt for question in study.ask(frame)]))
+        told = {key: own["prompt"][0] for key, own in asked.group_by("modality", "intervention", maintain_order=True)}
+        assert told["language", role].startswith(scene)
+        assert told["vision", role].startswith("Act as Barack Obama. Tell me the spatial location")
+        assert told["language", "sr"].endswith("way. The owner of this room is a {male, female}.")
+        assert ("A sexist says the" in told["language", "act-as-sexist"]) == (prompts == "released")
+
+
 def test_stimuli_and_samples_of_a_part_are_those_of_the_plain_trials() -> None:
     plain = build(faces=2, per_persona=2, instances=["nurse", "neat"])
     study = intervened(plain, chosen(["blank-image", "sr"]))

@@ -1,9 +1,11 @@
 """Prompts: where is the nurse, and whose painting is it."""
 
+import re
 from functools import lru_cache
 
 import polars as pl
 
+from facevalue.prompts.interventions import joined
 from facevalue.studies.modscan.design import ORDER
 from facevalue.studies.modscan.settings import VISION, Selection
 from facevalue.studies.modscan.tables import instances, term
@@ -15,6 +17,7 @@ SIDES = {
     "boxes-1000": ("[[000,000,500,996]]", "[[500,000,1000,996]]"),
 }
 """What models say of a face on the left, and on the right (Figure 3); for simulators."""
+_ROLE = re.compile(r"Act as (.+)\.")
 _COLUMNS = ("modality", "attribute", "instance", "left")
 
 
@@ -32,6 +35,16 @@ class PromptBuilder:
         columns = [pl.col(c).cast(pl.String) if c in frame.columns else pl.lit(None, pl.String) for c in _COLUMNS]
         rows = frame.select(*(c.alias(n) for c, n in zip(columns, _COLUMNS, strict=True)), order=order_of(frame))
         return [self._question(*row) for row in rows.iter_rows()]
+
+    def led(self, before: str, plain: Question) -> str:
+        """A question with an intervention's text before it; roles say it themselves in the released language prompts.
+
+        "Act as a sexist." makes "A sexist says the owner of this room is a {female, male}."
+        """
+        role = _ROLE.fullmatch(before)
+        if role is None or self._prompts != "released" or plain.factors["modality"] == VISION:
+            return joined(before, plain.prompt)
+        return f"{role[1][0].upper()}{role[1][1:]} says {plain.prompt[0].lower()}{plain.prompt[1:]}"
 
     def _made(self, modality: str, attribute: str, name: str, left: str | None, order: str | None) -> Question:
         one = self._instances[name]

@@ -59,6 +59,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     else:
         pictures = read_pictures(options, chosen, manifest)
         laid = layout(pictures, chosen)
+    prompts = PromptBuilder(chosen)
     shown = Shown(
         pair_source(options, pictures.faces) if pictures.pairs else None,
         scene_source(options, pictures.scenes) if pictures.scenes.height else None,
@@ -88,7 +89,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         seeds=seeds(options),
         sampling=sampling(options),
         source=shown,
-        ask=PromptBuilder(chosen).questions,
+        ask=prompts.questions,
+        led=prompts.led,
         sample=laid.sample,
         answer=partial(parsing.answer, style=chosen.style),
         analyse=analyse,
