@@ -58,7 +58,7 @@ def test_a_study_of_another_package_is_run_like_ours(facevalue: Command, install
     assert "tinybias" in facevalue("plan", "--help").out
     outcome = facevalue("prompts", "tinybias", "--to", "p.csv")
     assert outcome.status == 2
-    assert "tinybias offers no image prompts; stylisticbias and vignette do." in outcome.err
+    assert "tinybias offers no image prompts; stylisticbias, vignette and modscan do." in outcome.err
     with pytest.raises(UnknownNameError, match="Did you mean 'tinybias'"):
         studies.protocol("tinybais")
 

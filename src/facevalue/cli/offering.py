@@ -39,7 +39,7 @@ def lacking(study: str, command: str, what: str) -> str:
     Examples
     --------
     >>> lacking("visbias", "prompts", "image prompts")
-    'visbias offers no image prompts; stylisticbias and vignette do.'
+    'visbias offers no image prompts; stylisticbias, vignette and modscan do.'
     """
     others = list(offering(command, all_packages=True))
     return f"{study} offers no {what}; {listed(others)} {'do' if len(others) > 1 else 'does'}."
