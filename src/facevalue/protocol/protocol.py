@@ -145,7 +145,8 @@ class Protocol:
         if manifest is None:
             check_together(self.settings, options)
         if self.build is not None:
-            return replace(self.build(options, manifest), extras=self.extras, page=self.page)
+            study = self.build(options, manifest)
+            return replace(study, extras=self.extras, page=study.page or self.page)
         from facevalue.protocol.compiled import compiled  # noqa: PLC0415 - it needs this module
 
         return compiled(self, options, manifest)

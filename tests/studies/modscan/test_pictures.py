@@ -5,7 +5,12 @@ from pathlib import Path
 import PIL.Image
 import pytest
 
-from facevalue.errors import DataError, UnknownNameError
+from facevalue import studies
+from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.protocol.cards import Stated
+from facevalue.protocol.study import Study
+from facevalue.report.sections import page_of
+from facevalue.stimuli.images import content_hash
 from tests.studies.modscan.asked import answered, attribute, build
 
 
@@ -100,6 +105,40 @@ def test_folders_without_scenes_are_refused_in_one_sentence(tmp_path: Path) -> N
     picture(tmp_path / "ArtLovers/1.png")
     with pytest.raises(UnknownNameError, match="art lover"):
         build(scenes=str(tmp_path), **asked)
+
+
+def test_scenes_with_people_are_left_out_and_the_page_says_by_whom(tmp_path: Path) -> None:
+    asked = {"scenes": str(tmp_path / "scenes"), "modality": ["language"], "instances": ["geek"]}
+    rows = ["digest,kept,detector,threshold"]
+    for number, kept in ((1, "true"), (2, "false"), (3, "true")):
+        file = tmp_path / f"scenes/Geek/{number}.png"
+        picture(file, (64, 64 + number))
+        rows.append(f"{content_hash(file.read_bytes())},{kept},tiny,0.4")
+    check = tmp_path / "checked.csv"
+    check.write_text("\n".join(rows))
+    study = build(**asked, people_check=str(check))
+    assert attribute(study, "image") == ("Geek/1.png", "Geek/3.png")
+    check.unlink()
+    card = _people(studies.build("modscan", study.options, study.manifest))
+    assert card.value == "1 of 3 pictures left out"
+    assert "tiny found a person with a score of 0.4 or more" in card.note
+    picture(tmp_path / "scenes/Geek/4.png", (64, 99))
+    check.write_text("\n".join(rows))
+    with pytest.raises(DataError, match="1 pictures are not in it"):
+        build(**asked, people_check=str(check))
+    assert _people(build(**asked)).value == "Not checked"
+    assert _people(build(per_persona=2)).value == "Nobody is drawn"
+
+
+def test_a_check_of_drawn_scenes_is_refused() -> None:
+    with pytest.raises(SettingError, match="--people-check has no effect without --scenes"):
+        build(people_check="checked.csv")
+
+
+def _people(study: Study) -> Stated:
+    found = [one for one in page_of(study).stated if isinstance(one, Stated) and one.name == "people"]
+    assert len(found) == 1
+    return found[0]
 
 
 def test_two_sources_of_faces_are_refused(tmp_path: Path) -> None:

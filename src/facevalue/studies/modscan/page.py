@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import polars as pl
+
 from facevalue.measures.intervention_effects import PREFIX
 from facevalue.protocol.blocks import Block, Column, Dumbbells, Each, Fold, Grid, Own, Prose, Stacked, Strips, Table
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Stated, Units
@@ -10,7 +12,7 @@ from facevalue.protocol.contents import Entry, Made, Rows
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Notes, Page, Section
-from facevalue.studies.modscan.pictures import TONES
+from facevalue.studies.modscan.pictures import CHECK, TONES
 from facevalue.studies.modscan.tables import GENDERS, RACES
 
 SETTING = ("modality", "attribute", "scenario_kind")
@@ -269,6 +271,29 @@ def _first(measure: str, title: str, even: float, note: str, attribute: str = ""
     )  # fmt: skip
 
 
+_UNCHECKED = Stated(
+    name="people", title="People in scenes", value="Not checked", when=(Of("first_share", SETTING),),
+    note="A scene that shows people tells their gender and race: see facevalue scenes check, and --people-check.",
+)  # fmt: skip
+
+
+def page_about(scenes: pl.DataFrame) -> Page:
+    """The page of a run that shows these scenes: it says whether people were looked for in them."""
+    first = next(scenes.head(1).iter_rows(named=True), {})
+    people = _UNCHECKED
+    if first and first["path"] is None:
+        note = "The scenes of this run are drawn, and show things alone."
+        people = replace(_UNCHECKED, value="Nobody is drawn", note=note, status="fine")
+    elif first.get("dropped"):
+        dropped, detector, threshold = (str(first[name]) for name in CHECK)
+        note = (
+            f"Left out are pictures in which {detector} found a person with a score of {threshold} or more, and those "
+            "that could not be read. Whom it did not find is still there."
+        )
+        people = replace(_UNCHECKED, value=f"{dropped} pictures left out", note=note, status="fine")
+    return replace(PAGE, stated=(people, *PAGE.stated[1:]))
+
+
 PAGE = Page(
     together=True,
     conditions=False,
@@ -287,10 +312,7 @@ PAGE = Page(
         _first("first_share", "The race named first", 0.25, "A quarter is even.", "race"),
     ),
     stated=(
-        Stated(name="people", title="People in scenes", value="Not checked by this run",
-               when=(Of("first_share", SETTING),),
-               note="A scene that shows people tells their gender and race. Look for them: facevalue scenes check."),
-        NO_SCORER, ONE_WORDING,
+        _UNCHECKED, NO_SCORER, ONE_WORDING,
     ),
     units=Units(
         title="Pairs and scenes", name="units", of=(Of(_PLAIN, SETTING),),

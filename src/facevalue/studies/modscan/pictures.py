@@ -25,6 +25,7 @@ from facevalue.stimuli.manifest import SUFFIXES, read_manifest
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.pair_source import PairSource
 from facevalue.stimuli.portraits import AGES, Identity, svg
+from facevalue.stimuli.scene_folders import without_people
 from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
 from facevalue.studies.modscan.cells import face_pairs
 from facevalue.studies.modscan.settings import LANGUAGE, VISION, Selection
@@ -35,6 +36,8 @@ TONE = "skin_tone"
 TONES = ("monk-02", "monk-05", "monk-07", "monk-09")
 """Skin tones that are drawn, in place of race."""
 PERSONA = "persona"
+CHECK = ("dropped", "detector", "threshold")
+"""Columns of scenes that were checked for people: how many were left out, by whom, and from which score."""
 COLUMNS = (
     Column("age", "of the person; pairs are of one age", needed=True),
     Column("gender", "as perceived", needed=True, levels=lambda: {"male": ("man",), "female": ("woman",)}),
@@ -86,7 +89,7 @@ def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
             out["root"] = str(Path(str(out[name])).resolve())
     if not out["root"] and (out["manifest"] or out["fairface"]):
         out["root"] = str(Path(str(out["manifest"] or out["fairface"])).parent.resolve())
-    for name in ("scenes", "real_world"):
+    for name in ("scenes", "people_check", "real_world"):
         if out[name]:
             out[name] = str(Path(str(out[name])).resolve())
     return out
@@ -212,7 +215,11 @@ def _personas(chosen: Selection) -> list[str]:
 
 def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFrame:
     wanted = _personas(chosen)
-    found = _files(Path(str(options["scenes"])), wanted) if options["scenes"] else None
+    folder, check = Path(str(options["scenes"])), str(options["people_check"])
+    found = _files(folder, wanted) if options["scenes"] else None
+    looked: dict[str, str] = {}
+    if found and check:
+        found, looked = _without_people({name: found[name] for name in wanted if name in found}, folder, Path(check))
     rows: list[tuple[str, str | None, str]] = []
     for at, name in enumerate(wanted):
         rng = np.random.default_rng([chosen.scene_seed, at])
@@ -226,7 +233,21 @@ def _scenes(options: Mapping[str, OptionValue], chosen: Selection) -> pl.DataFra
     if not rows:
         raise DataError("No scene is left: only persona traits have scenes, and none was chosen.")
     frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", PERSONA), pl.String()), orient="row")
-    return frame.with_columns(identity="image", set=pl.lit(None, pl.String))
+    said = {name: pl.lit(value) for name, value in looked.items()}
+    return frame.with_columns(identity="image", set=pl.lit(None, pl.String), **said)
+
+
+def _without_people(
+    found: Mapping[str, list[str]], folder: Path, check: Path
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Pictures in which a detector found nobody; and who looked, for the manifest, as a run outlives the check."""
+    rows = [(path, path, name) for name, own in found.items() for path in own]
+    table = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", "scene"), pl.String()), orient="row")
+    looked = without_people(table, folder, check)
+    kept = set(looked.table["path"])
+    clear = {name: [path for path in own if path in kept] for name, own in found.items()}
+    dropped = f"{looked.dropped:,} of {table.height:,}"
+    return clear, dict(zip(CHECK, (dropped, looked.detector, looked.threshold), strict=True))
 
 
 def _files(folder: Path, wanted: list[str]) -> dict[str, list[str]]:

@@ -59,6 +59,13 @@ SETTINGS = (
     Setting("pair_seed", "Which faces are paired, and on which side they are.", 1, needs=_SEES, excludes=("paper",)),
     Setting("scenes", "Show your own scenes: a folder with ArtLover ... ShabbyHut/N.png.", "", needs=_NAMES),
     Setting(
+        "people_check",
+        "Leave out scenes that show people: the CSV of `facevalue scenes check`.",
+        "",
+        needs=("scenes",),
+        excludes=("paper",),
+    ),
+    Setting(
         "per_persona",
         f"Scenes of each persona at most; 0 for 20 drawn ones, or {SCENES} of your own.",
         0,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,6 +16,9 @@ from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.settings import sampling, selection
 from facevalue.studies.modscan.shown import Shown
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.protocol.page import Page
 
 NAME = "modscan"
 TITLE = "ModSCAN: who of two people is meant, and who belongs to a scene"
@@ -77,6 +81,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
 
         return analysis.alike(model, intervention, plain, other, laid.design)
 
+    def page() -> "Page":
+        from facevalue.studies.modscan.page import page_about  # noqa: PLC0415
+
+        return page_about(pictures.scenes)
+
     return Study(
         name=NAME,
         version=1,
@@ -95,6 +104,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         answer=partial(parsing.answer, style=chosen.style),
         analyse=analyse,
         alike=alike,
+        page=page,
         unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
         measures=MEASURES,
         labels=LABELS,
