@@ -81,8 +81,8 @@ SAME = answers(20, 5, 0.0, seed=1)
     [
         (SAME.with_columns(at=pl.lit(None, pl.Datetime("ms", "UTC"))), "no times"),
         (SAME.with_columns(at=pl.lit(START).dt.cast_time_unit("ms")), "all answers came at one time"),
-        (answers(2, 5, 0.0, seed=1), "2 units asked together are too few"),
-        (SAME.with_columns(scenario=pl.col("unit")), "20 units asked together are too few"),
+        (answers(2, 5, 0.0, seed=1), "too few units asked together: 2"),
+        (SAME.with_columns(scenario=pl.col("unit")), "too few units asked together: 20"),
         (SAME.with_columns(weight=pl.lit(1.0), mass=pl.lit(1.0)), "no answers to one question differ"),
         (SAME.clear(), "no times"),
     ],

@@ -100,3 +100,7 @@ def test_every_run_keeps_times_and_says_whether_it_drifted(tmp_path: Path) -> No
     (card,) = drift_card(EstimateIndex(old), [RunFacts("old")])
     assert str(card.status) == "caution"
     assert "base and variations at different times" in card.note
+    few = old.with_columns(method=pl.lit("not measurable: too few units asked together: 1"))
+    (card,) = drift_card(EstimateIndex(few), [RunFacts("old")])
+    assert (card.value, str(card.status)) == ("Not measurable", "note")
+    assert "before times were kept" not in card.note

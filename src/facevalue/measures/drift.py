@@ -34,6 +34,9 @@ DRIFT_MISSING = Measure(
 MEASURES = (DRIFT, DRIFT_MISSING)
 PART = "of a part drawn by hash"
 """How the method of an estimate ends for which some units were left out, as there are too many."""
+AT_ONCE, ALIKE = "all answers came at one time", "no answers to one question differ"
+FEW = "too few units asked together"
+"""Why nothing can be said although there are times."""
 _MISSING = "(missing)"
 _SUMS = ("n", "mass", "answer", "time")
 _MOST = 2_000_000
@@ -124,7 +127,7 @@ def _slope(cells: pl.DataFrame | None, untimed: str) -> tuple[Estimates, np.ndar
     clock = when.group_by("time").agg(pl.col("n").sum()).sort("time")
     clock = clock.with_columns(t=(pl.col("n").cum_sum() - pl.col("n") / 2) / pl.col("n").sum())
     if clock.height < 2:
-        return _nothing("all answers came at one time")
+        return _nothing(AT_ONCE)
     when = when.join(clock.select("time", "t"), on="time", maintain_order="left")
     share = pl.col("mass") / pl.col("mass").sum().over("question")
     centred = when.with_columns(
@@ -140,11 +143,11 @@ def _slope(cells: pl.DataFrame | None, untimed: str) -> tuple[Estimates, np.ndar
     x, r = units["x"].to_numpy(), units["r"].to_numpy()
     free, total = float((1 - units["taken"]).sum()) - 1, float(x @ x)
     if free < 1 or total < 1e-12:
-        return _nothing(f"{units.height:,} units asked together are too few")
+        return _nothing(f"{FEW}: {units.height:,}")
     value = float(x @ r) / total
     squares = float(((r - value * x) ** 2).sum())
     if squares < 1e-24 * units.height:
-        return _nothing("no answers to one question differ")
+        return _nothing(ALIKE)
     se = float(np.sqrt(squares / free / total))
     reach = float(scipy.stats.t.ppf(0.5 + LEVEL / 2, free)) * se
     found = Estimates(

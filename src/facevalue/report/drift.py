@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from facevalue.measures.drift import DRIFT, DRIFT_MISSING, PART
+from facevalue.measures.drift import ALIKE, AT_ONCE, DRIFT, DRIFT_MISSING, FEW, PART
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.checks import Card, Status
 from facevalue.report.data import RunFacts
@@ -40,7 +40,8 @@ def drift_card(numbers: EstimateIndex, runs: Sequence[RunFacts]) -> list[Card]:
         for model, rows in found.items() for e in rows if e.value is not None
     ]  # fmt: skip
     lines += [f"{run.model + ': ' if many else ''}{_why(found[run.model])}" for run in unknown]
-    old = [run.model for run in unknown if not run.replayed]
+    timed = [run for run in unknown if _why(found[run.model]).startswith((ALIKE, AT_ONCE, FEW))]
+    old = [run.model for run in unknown if not run.replayed and run not in timed]
     note = f"{_WITHIN} {_ORDER}"
     if len(old) + sum(run.replayed for run in unknown) == len(runs):
         note = "" if old else "Recorded answers are replayed: when each was given, and in which order, is not known."
