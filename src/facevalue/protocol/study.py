@@ -234,6 +234,9 @@ class Study:
         Makes what its report shows; every measure by default.
     intervened:
         By name of an intervention, block constants of what alone it is asked of; the others are asked of everything.
+    sampled:
+        What was sampled, where that is more than what is shown: an expression of trial columns, null for the others.
+        Changes by interventions are taken over it.
     led:
         (text before the prompt, question) to the prompt with it, where the study has a wording of its own for it. None
         where the text precedes the prompt.
@@ -280,6 +283,7 @@ class Study:
     followed: Mapping[str, pl.Expr] = field(default_factory=lambda: {"": pl.col("weight")})
     unread: str = ""
     intervened: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    sampled: pl.Expr | None = None
     led: Callable[[str, Question], str] | None = None
     alike: Callable[[str, str, Iterator[pl.DataFrame], Iterator[pl.DataFrame]], pl.DataFrame] | None = None
     protocol: Design | None = None

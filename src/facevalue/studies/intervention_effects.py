@@ -125,8 +125,8 @@ def _split(conditions: Conditions, chunks: Iterator[pl.DataFrame], folder: Path)
 class Clusters:
     """Numbers the clusters of a study's answers.
 
-    By the columns of its measures' unit, where the answers have them; else by what is shown, a picture and the same
-    without the picture being one cluster.
+    By what it says was sampled (`Study.sampled`), or the columns of its measures' unit, where the answers have them;
+    else by what is shown, a picture and the same without the picture being one cluster.
     """
 
     def __init__(self, study: Study) -> None:
@@ -137,16 +137,25 @@ class Clusters:
         self._unit = unit if columns and all(name in names for name in columns for names in known) else None
         self._codes: dict[str, int] = {}
         self._shift = _twins(study.design)
+        self._sampled = study.sampled
 
     def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int64]:
         """The cluster of each row of the plain study's answers."""
         if self._unit is None:
             numbers = frame["trial"].to_numpy().astype(np.int64)
             block = np.searchsorted(self._design.offsets, numbers, side="right") - 1
-            return self._design.stimulus_numbers(numbers) - self._shift[block]
+            shown = self._design.stimulus_numbers(numbers) - self._shift[block]
+            return shown if self._sampled is None else self._together(frame.select(self._sampled).to_series(), shown)
         codes, names = clusters(frame, self._unit)
         place = np.array([self._codes.setdefault(name, len(self._codes)) for name in names], dtype=np.int64)
         return place[codes]
+
+    def _together(self, named: pl.Series, shown: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Clusters of what was sampled together, numbered below zero, and of what is shown elsewhere."""
+        known = named.drop_nulls().unique(maintain_order=True)
+        place = {name: -1 - self._codes.setdefault(name, len(self._codes)) for name in known}
+        cells = named.replace_strict(place, default=None, return_dtype=pl.Int64)
+        return np.where(named.is_null().to_numpy(), shown, cells.fill_null(0).to_numpy())
 
 
 def _twins(design: Design) -> npt.NDArray[np.int64]:

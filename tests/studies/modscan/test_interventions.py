@@ -4,6 +4,8 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -16,8 +18,11 @@ from facevalue.errors import DataError
 from facevalue.measures import intervention_effects
 from facevalue.prompts.interventions import chosen
 from facevalue.report import of_runs
+from facevalue.studies.intervention_effects import Clusters
 from facevalue.studies.intervention_trials import intervened
-from tests.studies.modscan.asked import build
+from facevalue.studies.modscan.aggregate import parts
+from facevalue.studies.modscan.measures import UNIT
+from tests.studies.modscan.asked import answered, attribute, build
 
 ALL = (
     *("sr", "debiasing", "vis-debiasing", "act-as-sexist", "act-as-racist"),
@@ -104,6 +109,37 @@ def test_boxes_are_read_on_the_picture_above_a_band_of_text() -> None:
     reasons = dict(read.group_by(pl.col("intervention").cast(pl.String)).agg(pl.col("reason").first()).iter_rows())
     assert reasons == {"plain": "under 50% of the height", "vis-debiasing": None}
     assert "captioned" not in read.columns
+
+
+def test_changes_are_taken_over_the_units_of_levels() -> None:
+    study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
+    frame = study.design.trials(np.arange(study.design.size))
+    of = Clusters(study).of(frame)
+    for number, part in enumerate(parts(study.design)):
+        ours = pl.DataFrame({"level": part.cluster, "change": of[part.trials]}).unique()
+        assert ours["level"].is_unique().all(), number
+        assert ours["change"].is_unique().all(), number
+    race = (frame["attribute"].cast(pl.String) == "skin tone").to_numpy()
+    assert len(set(of[race])) == frame.filter(race)["cell"].n_unique() < frame.filter(race)["pair"].n_unique()
+    assert not set(of[race]) & set(of[~race])
+    again = Clusters(study)
+    backwards = [again.of(frame[at : at + 50]) for at in range(0, frame.height, 50)][::-1]
+    assert [part.tolist() for part in backwards[::-1]] == [of[at : at + 50].tolist() for at in range(0, len(of), 50)]
+
+
+def test_the_interval_of_a_change_between_races_is_over_cells() -> None:
+    plain = build(faces=4, modality=["vision"], attribute=["race"], instances=["nurse"])
+    study = intervened(plain, chosen(["sr"]))
+
+    def say(row: dict[str, Any]) -> str:
+        return "right" if row["prompt"].startswith("You should") and crc32(row["pair"].encode()) % 2 else "left"
+
+    found = study.analyse({"m": iter([answered(study, say)])})
+    levels = found.filter(pl.col("measure") == "bias_score_valid", pl.col("intervention").is_null())
+    change = found.filter(pl.col("measure") == "change: left_share", pl.col("instance").is_null())
+    cells = len(set(attribute(plain, "cell")))
+    assert levels["clusters"].to_list() == [cells]
+    assert change["method"].to_list() == [f"delete-a-group jackknife, {cells} random groups by {UNIT}"]
 
 
 def test_the_report_shows_both_scores_and_missing_answers_without_and_with(

@@ -136,6 +136,33 @@ def test_the_page_of_one_modality_has_a_headline_and_says_the_same_as_its_data(
     assert answer in html.unescape(page.read_text())
 
 
+def test_examples_are_answers_of_the_kind_that_is_found_and_say_who_is_on_which_side(tmp_path: Path) -> None:
+    names = ["nurse", "chef", "thug", "cook", "neat", "geek", "art lover", "slob"]
+    asked = fv.study("modscan", faces=6, attribute=["gender"], per_persona=30, instances=names)
+    run = fv.run(asked, "sim/strong@1", tmp_path / "run", progress=False)
+    gaps = run.estimates().filter(pl.col("measure") == "chance_gap", pl.col("verdict") == "difference found")
+    more = {
+        (e["modality"], e["instance"].capitalize()): "Female" if e["value"] < 0 else "Male" for e in gaps.to_dicts()
+    }
+    page, data = tmp_path / "page.html", tmp_path / "page.json"
+    of_runs.report([run.stored], page, data=data)
+    said = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page.read_text())))
+    sections = {section["id"]: section for section in json.loads(data.read_text())["sections"]}
+    answers = next(block["answers"] for block in sections["examples"]["blocks"] if block["kind"] == "answers")
+    assert {one["title"].rpartition(", ")[2] for one in answers} == {"vision", "language"}
+    for shown in answers:
+        name, _, modality = shown["title"].rpartition(", ")
+        group, reply = more[modality, name], shown["replies"][0]
+        assert reply["choice"] == group
+        share = re.fullmatch(rf"{shown['title']}: {group} in ([\d.]+)% of answers", shown["finding"])
+        assert share is not None
+        assert float(share[1]) > 50
+        if modality == "vision":
+            sides = re.search(rf"{shown['title']} (Male|Female) (Male|Female) Tell me", said)
+            assert sides is not None
+            assert sides[1 if "left" in reply["reply"] else 2] == group
+
+
 def test_a_server_is_shown_pairs_and_asked_the_papers_sentences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,12 +6,26 @@ from dataclasses import replace
 import polars as pl
 
 from facevalue.measures.intervention_effects import PREFIX
-from facevalue.protocol.blocks import Block, Column, Dumbbells, Each, Fold, Grid, Own, Prose, Stacked, Strips, Table
+from facevalue.protocol.blocks import (
+    Answers,
+    Block,
+    Column,
+    Dumbbells,
+    Each,
+    Fold,
+    Grid,
+    Own,
+    Prose,
+    Stacked,
+    Strips,
+    Table,
+)
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Stated, Units
 from facevalue.protocol.contents import Entry, Made, Rows
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Notes, Page, Section
+from facevalue.studies.modscan.page_examples import wanted
 from facevalue.studies.modscan.pictures import CHECK, TONES
 from facevalue.studies.modscan.tables import GENDERS, RACES
 
@@ -231,6 +245,18 @@ SECTIONS = (
         each_model=True, lead="Share of each group among valid answers less the share that was given (Figure 6).",
     ),
     Section(
+        "examples", "Examples",
+        (
+            Answers(
+                lead=(
+                    "Single answers behind the strongest findings, each of the kind that was given more often. One "
+                    "answer proves nothing; judge by the tables."
+                ),
+                empty="No example: no difference was found, or the answers are not stored here.",
+            ),
+        ),
+    ),
+    Section(
         "position", "Position", _POSITION, each_model=True,
         lead=(
             "A model that answers by place, not by person: about faces its score is what the sides drawn by seed give; "
@@ -300,6 +326,7 @@ PAGE = Page(
     lead=LEAD,
     caution=caution,
     sections=SECTIONS,
+    examples=wanted,
     titles={
         "group": {**{name: name.capitalize() for name in GENDERS}, **{name: name for name in RACES}},
     },

@@ -100,6 +100,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         source=shown,
         ask=prompts.questions,
         led=prompts.led,
+        sampled=_CELL if any(name != "gender" for name in pictures.pairs) else None,
         sample=laid.sample,
         answer=partial(parsing.answer, style=chosen.style),
         analyse=analyse,
@@ -120,6 +121,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
+_CELL = pl.when((pl.col("modality") == "vision") & (pl.col("attribute") != "gender")).then(pl.col("cell"))
+"""Cells of age and gender: a face stands in pairs of several races. Everything else is sampled by itself."""
 BLANK = "blank-image"
 _INTERVENED = {
     BLANK: {"modality": "language"},
