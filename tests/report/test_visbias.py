@@ -233,6 +233,12 @@ def test_whatever_the_page_calls_found_the_answer_counts(measure: str, clearest:
     assert clearest in more[0]
 
 
+def test_where_some_were_found_it_is_not_said_that_none_would_be() -> None:
+    text = " ".join(printed(frame([{**one, "mde": None} for one in rows()])).split())
+    assert "Associations in forms 8 of 8" in text
+    assert "8 of 8 not even the largest" not in text
+
+
 def test_what_could_have_been_missed_is_said_of_every_kind() -> None:
     effects = {"choice_divergence": None, "ranked_above": 0.21, "marked_word": 0.4, "attribute_shift": None}
     of = [{**one, **(OPEN if one.get("verdict") else {}), "mde": effects.get(str(one["measure"]))} for one in rows()]

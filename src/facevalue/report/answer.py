@@ -183,7 +183,10 @@ def kinds(page: Page, view: View) -> list[tuple[str, str, str]]:
         for lead, known, found in by_kind(page, view.at(model)):
             unit = min(e.unit for e in known)  # lengths are in characters and in tokens: one of them will do
             least = detectable([e for e in known if e.unit == unit])
-            said = DASH if least is None else "not even the largest" if least == inf else sized(lead, least, unit)
+            if least == inf:  # unless some were found: then not all would be missed
+                said = DASH if found else "not even the largest"
+            else:
+                said = DASH if least is None else sized(lead, least, unit)
             name = f"{model}: {lead.noun[1]}" if many else upper(lead.noun[1])
             out.append((name, f"{len(found) or 'none'} of {len(known):,}", said))
     return out
