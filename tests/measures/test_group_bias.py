@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import values_only
-from facevalue.measures.group_bias import Choices, agreement, bias_scores
+from facevalue.measures.group_bias import Choices, agreement_by_chance, bias_scores
 
 
 def of(shares: list[float], valid: float = 1.0, clusters: int = 2) -> Choices:
@@ -81,6 +81,4 @@ def test_values_only_takes_the_same_values_without_intervals() -> None:
 
 
 def test_agreement_of_nothing_is_not_measurable() -> None:
-    same, chance = agreement(np.array([], np.int8), np.array([], np.int8), 2)
-    assert same.size == 0
-    assert np.isnan(chance)
+    assert np.isnan(agreement_by_chance(np.array([], np.int8), np.array([], np.int8), 2))

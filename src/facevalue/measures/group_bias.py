@@ -178,8 +178,8 @@ def _floor(c: Choices, value: Array, seed: int, resamples: int) -> tuple[Array, 
     return mean, high, p
 
 
-def agreement(one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], levels: int) -> tuple[Array, float]:
-    """Which trials two sets of answers agree on, and the share on which they would by chance.
+def agreement_by_chance(one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], levels: int) -> float:
+    """Share of trials on which two sets of answers would agree by chance; NaN without trials.
 
     Parameters
     ----------
@@ -190,14 +190,14 @@ def agreement(one: npt.NDArray[np.int8], other: npt.NDArray[np.int8], levels: in
 
     Returns
     -------
-    1 or 0 for each trial, and sum_k a_k b_k, a_k and b_k the shares of answer k on either side (Cohen 1960).
+    sum_k a_k b_k, a_k and b_k the shares of answer k on either side (Cohen 1960).
 
     Examples
     --------
-    >>> agreement(np.array([0, 0, 1, -1], np.int8), np.array([0, 1, 1, -1], np.int8), 2)
-    (array([1., 0., 1., 1.]), 0.3125)
+    >>> agreement_by_chance(np.array([0, 0, 1, -1], np.int8), np.array([0, 1, 1, -1], np.int8), 2)
+    0.3125
     """
     if not one.size:
-        return np.zeros(0), float("nan")
+        return float("nan")
     counts = [np.bincount(codes.astype(np.int64) + 1, minlength=levels + 1) / one.size for codes in (one, other)]
-    return (one == other).astype(np.float64), float((counts[0] * counts[1]).sum())
+    return float((counts[0] * counts[1]).sum())

@@ -17,6 +17,7 @@ from facevalue.measures import intervention_effects
 from facevalue.models.sim import SimModel
 from facevalue.report import of_runs
 from facevalue.runs import RunSettings, run
+from facevalue.runs.kept_estimates import taken
 from facevalue.runs.progress import SilentProgress
 from facevalue.types import Request, Response
 from tests.models.misbehaving import Exchange, Misbehaving
@@ -46,6 +47,19 @@ def test_a_simulated_model_gives_the_same_estimates_in_every_style(style: str, t
     assert first.filter(same).equals(second.filter(same))
     assert runs[0].summary is not None
     assert runs[0].summary.na < 0.1 * runs[0].summary.requests
+
+
+def test_samples_are_alike_where_both_were_asked(tmp_path: Path, few_groups: None) -> None:
+    asked = fv.study("modscan", modality=["vision"], attribute=["gender"], faces=2, instances=["nurse", "thug"])
+    one, two = (
+        fv.run(asked, f"sim/{name}", tmp_path / name, sample=60, interventions=["sr"], progress=False)
+        for name in ("strong", "null")
+    )
+    for runs in ([one], [one, two]):
+        table = taken([run.stored for run in runs])[0].filter(pl.col("measure") == "similarity")
+        assert table["value"].is_between(0, 1).all()
+        assert max(table["n"].to_list()) <= 60
+        assert table.height >= len(runs)
 
 
 def test_planted_preferences_are_found_and_the_null_model_has_none(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from facevalue.measures.cluster_bootstrap import (
     t_test,
 )
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
-from facevalue.measures.group_bias import Choices, Score, agreement, bias_scores
+from facevalue.measures.group_bias import Choices, Score, agreement_by_chance, bias_scores
 from facevalue.measures.proportions import effective_size, score_p, wilson
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, Answers, Part, parts_of
@@ -265,12 +265,12 @@ def _add_similarity(
     asked = (one > NOT_ASKED) & (other > NOT_ASKED)
     if not asked.any():
         return
-    same, _ = agreement(one, other, len(part.groups))
+    same = (one == other).astype(np.float64)
     about: Labels = {**part.labels, **labels}
     for measure, on in ((m.SIMILARITY, asked), (m.SIMILARITY_VALID, asked & (one >= 0) & (other >= 0))):
         sums = (part.by_instance(x * on).sum(axis=1, keepdims=True) for x in (same, np.ones_like(same)))
         table.add(measure, about, _shares(*sums)[0])
-    by = [agreement(one[own], other[own], len(part.groups))[1] * own.sum()
+    by = [agreement_by_chance(one[own], other[own], len(part.groups)) * own.sum()
           for at in range(len(part.instances)) for own in [asked & (part.instance == at)] if own.any()]  # fmt: skip
     chance, none = np.array([sum(by) / asked.sum()]), np.full(1, np.nan)
     n = np.array([int(asked.sum())])
