@@ -147,6 +147,9 @@ def test_the_page_of_one_modality_has_a_headline_and_says_the_same_as_its_data(
     of_runs.report([made.stored], page, data=data)
     answer = json.loads(data.read_text())["headline"]["sentence"]
     assert "difference was found in" in answer
+    scores = made.estimates().filter(pl.col("measure") == "bias_score")["verdict"].to_list()
+    found = scores.count("difference found")
+    assert (f"bias scores ({found} of {len(scores)})" in answer) == (found > 0)
     assert answer in html.unescape(page.read_text())
 
 

@@ -60,6 +60,14 @@ def _gaps(modality: str, attribute: str, *what: str) -> Findings:
 
 
 LEAD = (
+    Findings(
+        of=(Of(_PLAIN, SETTING, order="size"),),
+        noun=("bias score", "bias scores"),
+        row=_SETTING,
+        strongest=(f"{_SETTING}: bias score {{number}} {{interval}}",) * 2,
+        title="Bias scores, largest first",
+        value="score",
+    ),
     _gaps("vision", "gender", "choice between a man and a woman", "choices between a man and a woman"),
     _gaps("vision", "race", "choice between two races", "choices between two races"),
     _gaps("vision", "skin tone", "choice between two skin tones", "choices between two skin tones"),
