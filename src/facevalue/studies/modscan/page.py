@@ -119,7 +119,7 @@ def _bars(modality: str) -> Block:
         blocks=(
             Stacked(
                 of=(shares,), part="group", parts=_PARTS, beside=gender,
-                what="Men, from even", first="Instance", numbers="The shares", heads=("Instance", "Group"),
+                what="Men less 50%", first="Instance", numbers="The shares", heads=("Instance", "Group"),
                 rows=(replace(shares, label="{instance}|{group}"),),
             ),
             Fold("Distance of each group from an even choice", (
