@@ -155,6 +155,11 @@ def test_a_real_share_stands_beside_the_models(tmp_path: Path) -> None:
         file.write_text(f"instance,group,share,source\n{wrong}\n")
         with pytest.raises(error, match=said):
             read_real(str(file))
+        with pytest.raises(error, match=said):  # before anything is asked
+            build(real_world=str(file), **FEW)
+    file.write_text("instance,group,share,source\nnurse,women,1,x\n")
+    with pytest.raises(UnknownNameError, match=r"Unknown group in real.csv 'women'.*female"):
+        build(real_world=str(file), **FEW)
 
 
 def test_answers_in_pieces_give_the_same_estimates() -> None:

@@ -1,5 +1,6 @@
 """Real shares of groups, as the user gives them."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
@@ -17,15 +18,15 @@ def real_shares(file: str) -> dict[tuple[str, str], tuple[float, str]]:
     return {(name, group): (share, source) for name, group, share, source in read_real(file).iter_rows()}
 
 
-def read_real(file: str) -> pl.DataFrame:
-    """Read a CSV file of real shares: `instance`, `group`, `share` (of 1), `source`.
+def read_real(file: str, groups: Collection[str] = ()) -> pl.DataFrame:
+    """Read a CSV file of real shares: `instance`, `group`, `share` (of 1), `source`; of these groups, if any are given.
 
     Raises
     ------
     DataError
         A share is no number from 0 to 1, or those of an instance sum to more or less than 1.
     UnknownNameError
-        An instance or column that there isn't.
+        An instance, group or column that there isn't.
     """
     path = Path(file)
     frame = read_columns(path, COLUMNS).with_columns(pl.all().str.strip_chars())
@@ -33,6 +34,9 @@ def read_real(file: str) -> pl.DataFrame:
     for name in frame["instance"].unique(maintain_order=True):
         if name not in known:
             raise UnknownNameError(f"instance in {path.name}", str(name), known)
+    for name in frame["group"].unique(maintain_order=True) if groups else ():
+        if name not in groups:
+            raise UnknownNameError(f"group in {path.name}", str(name), groups)
     number = frame["share"].cast(pl.Float64, strict=False)
     wrong = frame.filter(number.is_null() | ~number.is_between(0, 1))
     if wrong.height:

@@ -11,10 +11,12 @@ from facevalue.protocol.study import Study
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
-from facevalue.studies.modscan.pictures import Pictures, located, pair_source, read_pictures, scene_source
+from facevalue.studies.modscan.pictures import TONE, Pictures, located, pair_source, read_pictures, scene_source
 from facevalue.studies.modscan.prompts import PromptBuilder
+from facevalue.studies.modscan.real_world import read_real
 from facevalue.studies.modscan.settings import sampling, selection
 from facevalue.studies.modscan.shown import Shown
+from facevalue.studies.modscan.tables import GENDERS, RACES
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -63,6 +65,10 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     else:
         pictures = read_pictures(options, chosen, manifest)
         laid = layout(pictures, chosen)
+    if manifest is None and options["real_world"]:  # not after all has been asked
+        faces = pictures.faces
+        own = (name for column in ("race", TONE) if column in faces.columns for name in faces[column].unique())
+        read_real(str(options["real_world"]), sorted({*GENDERS, *RACES, *own}))
     prompts = PromptBuilder(chosen)
     shown = Shown(
         pair_source(options, pictures.faces) if pictures.pairs else None,
