@@ -199,3 +199,13 @@ def test_cells_of_one_run_only_are_named() -> None:
     console = Console(width=160, record=True, file=StringIO())
     show(compared_tables(estimates(3), estimates(2)), console, ("real", "drawn"))
     assert "Only in real: 4 (race decision identity female black a2" in console.export_text()
+
+
+def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
+    row = {"modality": "language", "attribute": "skin tone", "n": 136, "value": -0.123, "low": -0.234, "high": -0.012,
+           "floor": 0.1, "floor_n": 136, "floor_value": 0.1, "p": 0.001}  # fmt: skip
+    rows = pl.DataFrame([{**row, "statistic": name} for name in command._TITLES])
+    out = StringIO()
+    Console(file=out, width=80).print(command._summary(rows, ["modality", "attribute"], "Over all", 3))
+    assert "…" not in out.getvalue()
+    assert out.getvalue().count("−0.234") == out.getvalue().count("−0.012") == len(command._TITLES)

@@ -88,11 +88,11 @@ def _who(found: Agreement) -> tuple[str, ...]:
 
 def _summary(rows: pl.DataFrame, by: list[str], title: str, digits: int) -> Table:
     """One row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in by:
         table.add_column(name)
     for name in ("cells", *_TITLES.values()):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     parts = [own for _, own in rows.group_by(by, maintain_order=True)] if by else [rows]
     for own in parts:
         found = {row["statistic"]: row for row in own.iter_rows(named=True)}
@@ -109,7 +109,7 @@ def _statistic(row: dict[str, Any], digits: int) -> str:
     def shown(value: float) -> str:
         return f"{value:.{digits}f}"
 
-    interval = "no interval" if row["low"] is None else f"{shown(row['low'])}..{shown(row['high'])}".replace("-", "−")
+    interval = "no interval" if row["low"] is None else f"{shown(row['low'])} to {shown(row['high'])}".replace("-", "−")
     chance = ""
     if row["floor"] is not None:
         own = "" if row["floor_n"] == row["n"] else f"\nfor {shown(row['floor_value'])}\nof {row['floor_n']:,} cells"
