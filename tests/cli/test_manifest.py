@@ -172,7 +172,7 @@ def test_wrong_usage_is_one_sentence(facevalue: Command, arguments: tuple[str, .
 def test_all_bad_rows_are_named_at_once(facevalue: Command) -> None:
     faces(Path("p"))
     whole = Path("p/person 0/sun glasses.JPG").read_bytes()
-    Path("p/cut.jpg").write_bytes(whole[: len(whole) // 2])
+    Path("p/cut.jpg").write_bytes(whole[:-10])  # within the pixels, whatever the size of the header
     Path("p/no.png").write_bytes(b"no picture")
     header = bytearray(Path("p/person 0/Base.PNG").read_bytes())
     header[16:24] = (20_000).to_bytes(4, "big") * 2
