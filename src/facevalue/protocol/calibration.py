@@ -93,19 +93,22 @@ def false_discovery_rate(false: pl.Expr, among: pl.Expr = _ALL) -> Statistic:
     return lambda rows: rows.group_by("audit", maintain_order=True).agg(false=of)["false"].mean()  # type: ignore[return-value]
 
 
-def correlation(planted: str = "true", found: str = "value") -> Statistic:
+def correlation(planted: str = "true", found: str = "value", among: pl.Expr = _ALL) -> Statistic:
     """Of two columns; None where nothing is planted."""
-    return lambda rows: _fit(rows[planted], rows[found], lambda x, y: np.corrcoef(x, y)[0, 1])
+    return _fit(planted, found, among, lambda x, y: np.corrcoef(x, y)[0, 1])
 
 
-def slope(planted: str = "true", found: str = "value") -> Statistic:
+def slope(planted: str = "true", found: str = "value", among: pl.Expr = _ALL) -> Statistic:
     """Of what is found on what is planted; None where nothing is planted."""
-    return lambda rows: _fit(rows[planted], rows[found], lambda x, y: np.polyfit(x, y, 1)[0])
+    return _fit(planted, found, among, lambda x, y: np.polyfit(x, y, 1)[0])
 
 
-def _fit(planted: pl.Series, found: pl.Series, of: Callable[[Array, Array], float]) -> float | None:
-    x, y = planted.to_numpy(), found.to_numpy()
-    return float(of(x, y)) if np.ptp(x) > EVEN else None
+def _fit(planted: str, found: str, among: pl.Expr, of: Callable[[Array, Array], float]) -> Statistic:
+    def fitted(rows: pl.DataFrame) -> float | None:
+        x, y = rows.filter(among).select(planted, found).to_numpy().T
+        return float(of(x, y)) if np.ptp(x) > EVEN else None
+
+    return fitted
 
 
 def named(summary: pl.DataFrame) -> Iterable[dict[str, Any]]:

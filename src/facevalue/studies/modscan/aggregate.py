@@ -1,6 +1,6 @@
 """Aggregation of answers into counts by cluster, instance and group, from trial numbers alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -154,11 +154,12 @@ def _language(block: Block) -> _Found:
 class Answers:
     """One model's answers: weights, valid answers and replies of each trial, and what was chosen first."""
 
-    def __init__(self, design: Design, chunks: Iterator[pl.DataFrame]) -> None:
-        options = max((part.place.shape[1] for part in parts_of(design)), default=0)
-        self.weights = np.zeros((design.size, options))
-        self.valid, self.asked = np.zeros(design.size), np.zeros(design.size)
-        self.first = np.full(design.size, NOT_ASKED, dtype=np.int8)
+    def __init__(self, parts: Sequence[Part], chunks: Iterator[pl.DataFrame]) -> None:
+        size = parts[-1].trials.stop
+        options = max(part.place.shape[1] for part in parts)
+        self.weights = np.zeros((size, options))
+        self.valid, self.asked = np.zeros(size), np.zeros(size)
+        self.first = np.full(size, NOT_ASKED, dtype=np.int8)
         self.reasons: dict[str, Array] = {}
         for chunk in chunks:
             self._add(chunk, options)
@@ -197,14 +198,3 @@ class Answers:
         option = self.first[part.trials]
         group = np.take_along_axis(part.place, np.maximum(option, 0)[:, None].astype(np.int64), axis=1)[:, 0]
         return np.where(option >= 0, group, option).astype(np.int8)
-
-
-_KNOWN: dict[int, tuple[Design, list[Part]]] = {}
-
-
-def parts_of(design: Design) -> list[Part]:
-    """`parts`, worked out once for the latest design: a jackknife takes all measures again many times."""
-    if id(design) not in _KNOWN:
-        _KNOWN.clear()
-        _KNOWN[id(design)] = (design, parts(design))
-    return _KNOWN[id(design)][1]

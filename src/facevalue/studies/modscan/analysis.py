@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design import Design
 from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import (
     Array,
     Estimates,
     Floor,
+    joined,
     no_floor,
     only_values,
     ratio,
+    single,
     standard_error,
     t_test,
 )
@@ -24,7 +25,7 @@ from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.group_bias import Choices, Score, agreement_by_chance, bias_scores
 from facevalue.measures.proportions import effective_size, score_p, wilson
 from facevalue.studies.modscan import measures as m
-from facevalue.studies.modscan.aggregate import NOT_ASKED, Answers, Part, parts_of
+from facevalue.studies.modscan.aggregate import NOT_ASKED, Answers, Part
 from facevalue.studies.modscan.real_world import real_shares
 from facevalue.studies.modscan.settings import VISION
 
@@ -38,7 +39,9 @@ JACKKNIFE = "delete-one-cluster jackknife"
 Labels = dict[str, str | None]
 
 
-def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], design: Design, real_world: str = "") -> pl.DataFrame:
+def estimated(
+    answers: Mapping[str, Iterator[pl.DataFrame]], parts: Sequence[Part], real_world: str = ""
+) -> pl.DataFrame:
     """Estimate everything, from the answers of each model in chunks.
 
     Raises
@@ -46,10 +49,10 @@ def estimated(answers: Mapping[str, Iterator[pl.DataFrame]], design: Design, rea
     DataError
         The answers lack a column, or the file of real shares cannot be read.
     """
-    found = {model: Answers(design, chunks) for model, chunks in answers.items()}
+    found = {model: Answers(parts, chunks) for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else None
     tables = {model: Rows() for model in found}
-    for part in parts_of(design):
+    for part in parts:
         for model, own in found.items():
             if own.asked[part.trials].any():
                 _add_part(tables[model], part, own, real)
@@ -83,7 +86,7 @@ class Rows:
         for measure, parts in self._parts.items():
             names = dict.fromkeys(name for told, *_ in parts for name in told)
             labels = {n: [x for told, e, *_ in parts for x in told.get(n, [None] * e.value.size)] for n in names}
-            found = Estimates(*(np.concatenate([getattr(e, n) for _, e, *_ in parts]) for n in _FIELDS))
+            found = joined([e for _, e, *_ in parts])
             p = np.concatenate([p for _, _, p, *_ in parts])
             floors = (np.concatenate([getattr(floor, n) for *_, floor, _ in parts]) for n in ("mean", "high", "p"))
             families = [x for *_, family in parts for x in family]
@@ -91,16 +94,13 @@ class Rows:
         return table.frame()
 
 
-_FIELDS = ("value", "low", "high", "n", "clusters", "method", "se")
-
-
 def alike(
-    model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame], design: Design
+    model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame], parts: Sequence[Part]
 ) -> pl.DataFrame:
     """Similarity of a model's answers with and without an intervention (Table 13)."""
     table = Rows()
-    both = [Answers(design, chunks) for chunks in (plain, other)]
-    for part in parts_of(design):
+    both = [Answers(parts, chunks) for chunks in (plain, other)]
+    for part in parts:
         one, two = (own.groups_chosen(part) for own in both)
         _add_similarity(table, part, one, two, {})
     return table.table(EstimateTable(STUDY, model, m.LABELS, intervention))
@@ -130,10 +130,8 @@ def _enter_score(
     empty: list[str],
 ) -> None:  # fmt: skip
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
-    how = np.array([f"{JACKKNIFE}{left_out}"], dtype=object)
-    one = [np.array([x]) for x in (score.value, score.low, score.high)]
-    n = np.array([round(float(choices.valid.sum()))])
-    made = Estimates(one[0], one[1], one[2], n, np.array([score.clusters]), how, np.array([score.se]))
+    n = round(float(choices.valid.sum()))
+    made = single(score.value, score.low, score.high, score.se, n, score.clusters, f"{JACKKNIFE}{left_out}")
     floor = None if measure is m.SCORE_CORRECTED else score.floor
     table.add(measure, labels, made, floor=floor, family=family)
 
@@ -151,11 +149,9 @@ def _shares(chosen: Array, shown: Array) -> tuple[Estimates, Array]:
 
 def _less(found: Estimates, size: Array, null: Array, at: npt.NDArray[np.int64]) -> tuple[Estimates, Array]:
     """Shares less what they are compared with, and p of no difference; of some of them."""
-    value, low, high = (x[at] - null for x in (found.value, found.low, found.high))
-    p = score_p(found.value[at], size[at], found.clusters[at] - 1, null)
-    how = found.method[at]
-    assert found.se is not None
-    return Estimates(value, low, high, found.n[at], found.clusters[at], how, found.se[at]), p
+    own = found.at(at)
+    p = score_p(own.value, size[at], own.clusters - 1, null)
+    return replace(own, value=own.value - null, low=own.low - null, high=own.high - null), p
 
 
 def _add_shares(
@@ -272,7 +268,6 @@ def _add_similarity(
         table.add(measure, about, _shares(*sums)[0])
     by = [agreement_by_chance(one[own], other[own], len(part.groups)) * own.sum()
           for at in range(len(part.instances)) for own in [asked & (part.instance == at)] if own.any()]  # fmt: skip
-    chance, none = np.array([sum(by) / asked.sum()]), np.full(1, np.nan)
-    n = np.array([int(asked.sum())])
-    how = np.array(["no interval: follows from the shares of both"], dtype=object)
-    table.add(m.SIMILARITY_CHANCE, about, Estimates(chance, none, none, n, np.array([part.clusters]), how, none))
+    how, none = "no interval: follows from the shares of both", float("nan")
+    chance = single(sum(by) / asked.sum(), none, none, none, int(asked.sum()), part.clusters, how)
+    table.add(m.SIMILARITY_CHANCE, about, chance)

@@ -42,14 +42,9 @@ _SHARE, _GAP, _SCORE = (pl.col("measure") == name for name in ("group_share", "c
 WRONG = (pl.col("value") * pl.col("true_gap") <= 0) | (pl.col("true_gap").abs() < EVEN)
 """Whether a gap has the wrong sign, or is of a share that is even."""
 
-
-def _of_shares(of: Statistic) -> Statistic:
-    return lambda rows: of(rows.filter(_SHARE))
-
-
 STATISTICS: dict[str, Statistic] = {
-    "correlation": _of_shares(correlation()),
-    "slope": _of_shares(slope()),
+    "correlation": correlation(among=_SHARE),
+    "slope": slope(among=_SHARE),
     "coverage": share(COVERS, among=_SHARE),
     "false_discovery_rate": false_discovery_rate(WRONG, among=_GAP),
     "found": share(FOUND, among=_GAP & (pl.col("true_gap").abs() >= 0.05)),

@@ -1,7 +1,7 @@
 """Declaration of ModSCAN: who of two is meant, and who belongs to a scene."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -21,6 +21,7 @@ from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.protocol.page import Page
+    from facevalue.studies.modscan.aggregate import Part
 
 NAME = "modscan"
 TITLE = "ModSCAN: who of two people is meant, and who belongs to a scene"
@@ -75,17 +76,23 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         scene_source(options, pictures.scenes) if pictures.scenes.height else None,
     )
 
+    @cache  # a jackknife takes all measures again many times
+    def blocks() -> "list[Part]":
+        from facevalue.studies.modscan.aggregate import parts  # noqa: PLC0415 - SciPy takes its time to import
+
+        return parts(laid.design)
+
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         from facevalue.studies.modscan.analysis import estimated  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        return estimated(answers, laid.design, str(options["real_world"]))
+        return estimated(answers, blocks(), str(options["real_world"]))
 
     def alike(
         model: str, intervention: str, plain: Iterator[pl.DataFrame], other: Iterator[pl.DataFrame]
     ) -> pl.DataFrame:
         from facevalue.studies.modscan import analysis  # noqa: PLC0415
 
-        return analysis.alike(model, intervention, plain, other, laid.design)
+        return analysis.alike(model, intervention, plain, other, blocks())
 
     def page() -> "Page":
         from facevalue.studies.modscan.page import page_about  # noqa: PLC0415

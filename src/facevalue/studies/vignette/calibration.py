@@ -39,14 +39,9 @@ PAIRCOMP = pl.col("measure") == "paircomp"
 WRONG = (pl.col("value") * pl.col("true") <= 0) | (pl.col("true").abs() < EVEN)
 """Whether an estimate is on the wrong side of an even choice, or of any where nothing is planted."""
 
-
-def _of_selection(of: Statistic) -> Statistic:
-    return lambda rows: of(rows.filter(SELECTION))
-
-
 STATISTICS: dict[str, Statistic] = {
-    "correlation": _of_selection(correlation()),
-    "slope": _of_selection(slope()),
+    "correlation": correlation(among=SELECTION),
+    "slope": slope(among=SELECTION),
     "coverage": share(COVERS, among=SELECTION),
     "coverage_paircomp": share(COVERS, among=PAIRCOMP),
     "false_discovery_rate": false_discovery_rate(WRONG),
