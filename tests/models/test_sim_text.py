@@ -64,6 +64,25 @@ def test_words_are_tilted_by_what_is_planted() -> None:
     assert planted > 0.15 > 0.08 > nothing  # 1,500 texts: a difference of 0.08 has a z of more than 4
 
 
+def test_keywords_are_one_of_each_list_tilted_by_what_is_planted() -> None:
+    lists = [["calm", "rude"], ["neat", "plain", "kind"]]
+    asked: dict[str, str | None] = {"scenario": "traits", "keywords": json.dumps(lists)}
+
+    def said(model: str, group: str) -> list[list[str]]:
+        found = texts(model, *(request(n, asked=asked, image=f"{n}", race=group) for n in range(1000)))
+        return [text.split(", ") for text in found if text not in (REFUSAL, GIBBERISH)]
+
+    def share(model: str, group: str) -> np.ndarray:
+        own = said(model, group)
+        return np.array([np.mean([word in words for words in own]) for listed in lists for word in listed])
+
+    chosen = said("strong@1", "a")
+    assert len(chosen) > 950
+    assert all(word in listed for words in chosen for word, listed in zip(words, lists, strict=True))
+    assert np.abs(share("strong@1", "a") - share("strong@1", "b")).max() > 0.15
+    assert np.abs(share("null@1", "a") - share("null@1", "b")).max() < 0.1
+
+
 def test_comparisons_are_read_as_yes_or_no() -> None:
     said = texts("null", *(comparison(t, image_1=f"{t}", image_2=f"{t + 1}") for t in range(200)))
     read = [yes_no.parse(text) for text in said if text not in (REFUSAL, GIBBERISH)]

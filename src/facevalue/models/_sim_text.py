@@ -33,6 +33,8 @@ RELUCTANCE = 2.0
 ASSOCIATION = 2.0
 """How much more what is filled in shifts other fields than a person's looks shift an answer."""
 
+KEYWORDS = "keywords"
+"""Factor of a question that lists lists of words to choose one of each from, as JSON."""
 STATED = "stated"
 """Factor of a question that lists numbers and choices to state, by field, as JSON; the field "" is the whole reply."""
 _STATED_STREAM = 160
@@ -86,24 +88,10 @@ class Writer:
 
     def descriptions(self, requests: Sequence[Request]) -> list[str]:
         """Describe what is shown: each sentence has a word that is chosen by what is planted, and some are left out."""
-        scenarios = [f"sentence {number}" for number in range(len(_SENTENCES))]
-        places: dict[str, int] = {}
-        factors: list[Mapping[str, str | None]] = []
-        for request in requests:
-            if places.setdefault(request.stimulus.key, len(places)) == len(factors):
-                factors.append(request.stimulus.factors)
-        at = np.array([places[request.stimulus.key] for request in requests])
-        planted = np.stack(
-            [
-                self._utilities(factors, [scenario], words)[:, 0]
-                for scenario, (_, words) in zip(scenarios, _SENTENCES, strict=True)
-            ],
-            axis=1,
-        )[at]
-        trial, repeat = _numbers(requests)
-        words = np.stack(
-            [self._drawn(planted[:, i], trial, repeat, _STREAM + i) for i in range(len(_SENTENCES))], axis=1
+        words = self._words(
+            requests, [(f"sentence {at}", listed) for at, (_, listed) in enumerate(_SENTENCES)]
         ).tolist()
+        trial, repeat = _numbers(requests)
         shown = np.stack(
             [self._uniforms(trial, repeat, _STREAM + _WORDS + 1 + i) < 0.8 for i in range(len(_SENTENCES))], axis=1
         ).tolist()
@@ -115,6 +103,21 @@ class Writer:
                 if keep
             ]
             out.append(" ".join(sentences))
+        return out
+
+    def keywords(self, requests: Sequence[Request]) -> list[str]:
+        """Name keywords, one of each list, chosen by what is planted."""
+        out = [""] * len(requests)
+        asked: dict[tuple[str, str], list[int]] = {}
+        for at, request in enumerate(requests):
+            asked.setdefault((request.question.factors[KEYWORDS] or "[]", scenario_of(request)), []).append(at)
+        for (text, scenario), rows in asked.items():
+            lists: list[list[str]] = json.loads(text)
+            chosen = self._words(
+                [requests[at] for at in rows], [(f"{scenario} {number}", words) for number, words in enumerate(lists)]
+            )
+            for at, own in zip(rows, chosen.tolist(), strict=True):
+                out[at] = ", ".join(words[word] for words, word in zip(lists, own, strict=True))
         return out
 
     def forms(self, requests: Sequence[Request]) -> list[str]:
@@ -163,6 +166,23 @@ class Writer:
             out.append(f"About {said['']}." if "" in said else json.dumps(said))
         return out
 
+    def _words(self, requests: Sequence[Request], slots: Sequence[tuple[str, Sequence[str]]]) -> Codes:
+        """Draw a word for each (scenario, words), of shape (requests, slots)."""
+        places: dict[str, int] = {}
+        factors: list[Mapping[str, str | None]] = []
+        for request in requests:
+            if places.setdefault(request.stimulus.key, len(places)) == len(factors):
+                factors.append(request.stimulus.factors)
+        at = np.array([places[request.stimulus.key] for request in requests])
+        trial, repeat = _numbers(requests)
+        return np.stack(
+            [
+                self._drawn(self._utilities(factors, [scenario], words)[at, 0], trial, repeat, _STREAM + slot)
+                for slot, (scenario, words) in enumerate(slots)
+            ],
+            axis=1,
+        )
+
     def _drawn(self, utilities: Array, trial: Codes, repeat: Codes, stream: int) -> Codes:
         """Draw one option for each row of utilities, of shape (rows, options)."""
         shares = np.exp(utilities - utilities.max(axis=1, keepdims=True))
@@ -185,6 +205,11 @@ def is_form(request: Request) -> bool:
 def is_statement(request: Request) -> bool:
     """Whether a request asks for numbers or fields."""
     return request.question.factors.get(STATED) is not None
+
+
+def names_words(request: Request) -> bool:
+    """Whether a request asks for keywords."""
+    return request.question.factors.get(KEYWORDS) is not None
 
 
 def _fields(text: str) -> dict[str, tuple[str, ...]]:

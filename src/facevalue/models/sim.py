@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from facevalue.design import mix
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models._sim_pairs import Preferences, is_pair
-from facevalue.models._sim_text import Writer, is_comparison, is_form, is_statement, scenario_of
+from facevalue.models._sim_text import Writer, is_comparison, is_form, is_statement, names_words, scenario_of
 from facevalue.models.base import Capabilities
 from facevalue.types import Option, Request, Response, Status
 
@@ -204,10 +204,13 @@ class SimModel:
         said = "a simulated respondent needs two options to choose from"
         closed = [r for r in group if r.question.options or r.exact]
         texts = [r for r in group if not (r.question.options or r.exact)]
-        stated, forms = [r for r in texts if is_statement(r)], [r for r in texts if is_form(r)]
-        others = [r for r in texts if not (is_form(r) or is_statement(r))]
-        written = self._spoilt(forms, self._writer.forms) + self._spoilt(others, self._writer.descriptions)
-        written += self._spoilt(stated, self._writer.statements)
+        kinds = ((is_form, self._writer.forms), (is_statement, self._writer.statements),
+                 (names_words, self._writer.keywords))  # fmt: skip
+        written: list[Response] = []
+        for is_one, write in kinds:
+            written += self._spoilt([r for r in texts if is_one(r)], write)
+            texts = [r for r in texts if not is_one(r)]
+        written += self._spoilt(texts, self._writer.descriptions)
         return [Response(r.trial, r.repeat, Status.ERROR, error=said) for r in closed] + written
 
     def _spoilt(self, batch: list[Request], write: Callable[[Sequence[Request]], list[str]]) -> list[Response]:
