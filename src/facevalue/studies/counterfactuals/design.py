@@ -1,0 +1,106 @@
+"""Trials of counterfactual sets: images x prompts x replies, a block of open prompts and one of ratings per subset."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.design import Block, Design, Factor, Permutation
+from facevalue.errors import DataError
+from facevalue.protocol.sampling import fitting
+
+if TYPE_CHECKING:
+    from facevalue.studies.counterfactuals.settings import Selection
+
+Index = npt.NDArray[np.int64]
+OPEN, RATING = "open", "rating"
+_NOT_CARRIED = ("image", "path", "subset")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A design of images in counterfactual sets, and how it is sampled."""
+
+    design: Design
+
+    @cached_property
+    def _sets(self) -> list[Index]:
+        """Number of each image's set in the whole design, by block; the blocks of a subset have the same images."""
+        known: dict[tuple[str, str], int] = {}
+        out = []
+        for block in self.design.blocks:
+            names = block.stimulus[0].choices()["set"]
+            subset = block.constants["subset"]
+            out.append(np.array([known.setdefault((subset, str(name)), len(known)) for name in names], dtype=np.int64))
+        return out
+
+    def sample(self, size: int, seed: int, repeats: int) -> Index:
+        """Draw whole sets asked one prompt, with all replies; sets take turns, and so do prompts."""
+        prompts = [len(block.prompt[0]) for block in self.design.blocks]
+        replies = [block.prompts // count for block, count in zip(self.design.blocks, prompts, strict=True)]
+        cells = []  # (set, prompt counted over the blocks of its subset, requests)
+        before: dict[str, int] = {}
+        for sets, count, each, block in zip(self._sets, prompts, replies, self.design.blocks, strict=True):
+            named, images = np.unique(sets, return_counts=True)
+            first = before.get(block.constants["subset"], 0)
+            before[block.constants["subset"]] = first + count
+            at = np.arange(first, first + count)
+            costs = np.repeat(images * each * repeats, count)
+            cells.append(np.stack([np.repeat(named, count), np.tile(at, named.size), costs]))
+        own, prompt, cost = np.concatenate(cells, axis=1)
+        many = np.bincount(own)  # prompts of each set
+        place = Permutation(many.size, seed)(np.arange(many.size))
+        rank = np.argsort(place)[own]  # its turn among the sets
+        turn = (prompt - rank - seed) % many[own]
+        order = np.lexsort((rank, turn))
+        taken = order[fitting(cost[order], size)]
+        if not taken.size:
+            raise DataError(
+                f"A sample of {size:,} requests is too small: one set asked one prompt takes {int(cost.min()):,}."
+            )
+        wanted = np.zeros((many.size, int(many.max())), dtype=np.bool_)
+        wanted[own[taken], prompt[taken]] = True
+        return np.sort(np.concatenate(list(self._trials(wanted, prompts, replies))))
+
+    def _trials(self, wanted: npt.NDArray[np.bool_], prompts: list[int], replies: list[int]) -> Iterator[Index]:
+        before: dict[str, int] = {}
+        for at, block in enumerate(self.design.blocks):
+            first = before.get(block.constants["subset"], 0)
+            before[block.constants["subset"]] = first + prompts[at]
+            image, prompt = np.nonzero(wanted[self._sets[at], first : first + prompts[at]])
+            start = int(self.design.offsets[at]) + (image * prompts[at] + prompt) * replies[at]
+            yield (start[:, None] + np.arange(replies[at])).ravel()
+
+
+def layout(frame: pl.DataFrame, chosen: "Selection") -> Layout:
+    """Lay the blocks out. An image of no set is one by itself; of an unknown occupation no rating is asked.
+
+    Raises
+    ------
+    DataError
+        Nothing is left to ask.
+    """
+    blocks = []
+    draws = Factor("draw", tuple(map(str, range(chosen.replies))))
+    for (subset,), part in frame.group_by("subset", maintain_order=True):
+        for task, prompts, rows in (
+            (OPEN, chosen.open_prompts, part),
+            (RATING, chosen.ratings, part.filter(pl.col("occupation").is_not_null())),
+        ):
+            if prompts and rows.height:
+                asked = (Factor("prompt", prompts), *([draws] if task == OPEN else []))
+                facts = {"subset": str(subset), "task": task, "shown": chosen.shown}
+                blocks.append(Block(f"{subset} {task}", (_images(rows),), asked, facts))
+    if not blocks:
+        raise DataError("Nothing is left to ask: ratings name an occupation, and no picture has one.")
+    return Layout(Design(tuple(blocks)))
+
+
+def _images(rows: pl.DataFrame) -> Factor:
+    own = rows.with_columns(pl.coalesce("set", "image").alias("set"))
+    carried = [name for name in own.columns if name not in _NOT_CARRIED and own[name].null_count() < own.height]
+    return Factor("image", tuple(own["image"]), {name: tuple(own[name]) for name in carried})
