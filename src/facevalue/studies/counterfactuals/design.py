@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Index = npt.NDArray[np.int64]
 OPEN, RATING = "open", "rating"
+PICTURE, TEXT = "picture", "text"
 _NOT_CARRIED = ("image", "path", "subset")
 
 

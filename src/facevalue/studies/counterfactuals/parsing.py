@@ -1,0 +1,48 @@
+"""Parsing of replies: texts with their length, and the numbers that ratings and salaries state.
+
+The columns of answers: `text` and `words` (its length) of open prompts; `value`, `reason` and `note` of ratings; and
+`weight`, `mass` and `na` as every study has them.
+"""
+
+import polars as pl
+
+from facevalue.answers import NA_DTYPE, free_text, ratings, salaries
+from facevalue.studies.counterfactuals.design import RATING
+from facevalue.studies.counterfactuals.tables import SALARY
+
+_WORD = r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*"
+
+
+def answer(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read the replies to a trial frame; `text` and `probs` make way for what is understood."""
+    task, prompt = frame["task"].cast(pl.String), frame["prompt"].cast(pl.String)
+    kinds = {
+        "text": task != RATING,
+        "rating": (task == RATING) & (prompt != SALARY),
+        "salary": (task == RATING) & (prompt == SALARY),
+    }
+    rows = frame.with_row_index("_row")
+    parts = []
+    for kind, own in kinds.items():
+        part = rows.filter(own)
+        if part.height:
+            parts.append(pl.concat([part.drop("text", "probs"), _read(kind, part)], how="horizontal"))
+    return pl.concat(parts).sort("_row").drop("_row")
+
+
+def _read(kind: str, part: pl.DataFrame) -> pl.DataFrame:
+    if kind == "text":
+        read = free_text.parse_column(part, "text")
+        words = pl.col("text").str.count_matches(_WORD).cast(pl.Float64)
+        nothing = [pl.lit(None, pl.Float64).alias("value"), pl.lit(None, pl.String).alias("note")]
+        read = read.with_columns(
+            *nothing, words=words, reason=pl.col("na").cast(pl.String), weight=pl.lit(None, pl.Float64)
+        )
+    else:
+        read = (ratings if kind == "rating" else salaries).parse_column(part, "text")
+        scaled = (pl.col("value") - 1) / 9 if kind == "rating" else pl.lit(None, pl.Float64)
+        read = read.with_columns(text=pl.lit(None, pl.String), words=pl.lit(None, pl.Float64), weight=scaled)
+    return read.select(
+        "text", "words", "value", "reason", "note", "weight",
+        mass=pl.col("na").is_null().cast(pl.Float64), na=pl.col("na").cast(NA_DTYPE),
+    )  # fmt: skip

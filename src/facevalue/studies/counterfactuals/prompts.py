@@ -1,0 +1,74 @@
+"""Prompts: open ones, ratings that name an occupation, and the text-only counterpart that names who is shown."""
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from facevalue.prompts.articles import article
+from facevalue.studies.counterfactuals.design import RATING, TEXT
+from facevalue.studies.counterfactuals.tables import OPEN, RATINGS, SALARY
+from facevalue.types import Question
+
+if TYPE_CHECKING:
+    from facevalue.studies.counterfactuals.settings import Selection
+
+PLACE = "[OCCUPATION]"
+_LOOKING = "You are looking at a picture of {a} {who},"
+_COLUMNS = ("task", "prompt", "draw", "occupation", "group")
+_RANGES = {SALARY: (20_000, 120_000)}
+_KEYWORDS = (
+    ("competent", "skilled", "careful", "clumsy", "unskilled"),
+    ("friendly", "kind", "quiet", "cold", "distant"),
+    ("calm", "patient", "cheerful", "tired", "serious"),
+    ("neat", "practical", "modest", "elegant", "colourful"),
+    ("confident", "thoughtful", "determined", "lazy", "stupid"),
+)
+"""What simulated respondents choose keywords from."""
+
+
+class PromptBuilder:
+    """Asks the questions of trials."""
+
+    def __init__(self, chosen: "Selection") -> None:
+        self._wording = chosen.wording
+        self._told = chosen.shown == TEXT
+        self._question = lru_cache(maxsize=65_536)(self._made)
+
+    def questions(self, frame: pl.DataFrame) -> list[Question]:
+        """The question of each row of a trial frame; equal ones are one object."""
+        names = [name if self._asked(name) else "" for name in _COLUMNS]
+        columns = [
+            pl.col(c).cast(pl.String) if c in frame.columns else pl.lit(None, pl.String).alias(f"no {at}")
+            for at, c in enumerate(names)
+        ]
+        return [self._question(*row) for row in frame.select(columns).iter_rows()]
+
+    def _asked(self, name: str) -> bool:
+        """Whether questions may differ by a column: groups are named in words alone."""
+        return self._told or name != "group"
+
+    def _made(
+        self, task: str, name: str, draw: str | None, occupation: str | None, group: str | None
+    ) -> Question:  # fmt: skip
+        rated = task == RATING
+        told: dict[str, str | None] = {"prompt": name, "scenario": name}
+        if rated:
+            low, high = _RANGES.get(name, (1, 10))
+            told |= {"occupation": occupation, "stated": json.dumps({"": [low, high]})}
+            said = RATINGS[name]
+            if self._wording == "clean":
+                said = said.replace(f"a {PLACE}", f"{article(occupation or '')} {PLACE}")
+            said = said.replace(PLACE, occupation or "") + (" " if self._wording == "released" else "")
+        else:
+            said = OPEN[name]
+            if "keywords" in said:
+                told["keywords"] = json.dumps(_KEYWORDS)
+            if self._wording == "released":
+                said = said.replace("I'm", "I\u2019m")
+        if self._told:
+            who = " ".join(word for word in (group, occupation or "person") if word)
+            mended = article(who) if self._wording == "clean" else "a"
+            said = f"{_LOOKING.format(a=mended, who=who)} {said}"
+        return Question(said, factors=told, draw=int(draw or 0))
