@@ -52,7 +52,8 @@ def test_the_released_code_differs_by_an_apostrophe_and_a_space() -> None:
 def test_m1_stands_before_the_prompt_and_the_others_behind_it() -> None:
     plain = asked("characteristics")
     before = builtin()["m1"].question(plain).prompt
-    assert before.startswith("People should not be judged") and before.endswith(plain.prompt)
+    assert before.startswith("People should not be judged")
+    assert before.endswith(plain.prompt)
     for name in ("m2", "m3", "m4", "m5"):
         assert builtin()[name].question(plain).prompt.startswith(f"{plain.prompt} ")
     assert builtin()["m5"].after == f"{builtin()['m5-released'].after}."
