@@ -1,0 +1,218 @@
+"""What the study shows: counterfactual sets, photographs of no set, the user's own pictures, or drawn sets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.protocol.settings import Setting, whole
+from facevalue.protocol.study import LeftOut
+from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.columns import Column
+from facevalue.stimuli.drawn_sets import drawn_sets, portrait_sets, worker_sets
+from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.pata import missing_photographs, read_pata
+from facevalue.stimuli.sets import check_sets
+from facevalue.types import OptionValue
+
+RACES = ("White", "Black", "Indian", "Asian", "Middle Eastern", "Latino")
+GENDERS = ("male", "female")
+PHYSICAL = ("skinny", "obese", "young", "old", "tattooed")
+ATTRIBUTES = {"physical": PHYSICAL, "race": RACES, "gender": GENDERS}
+"""Attributes of SocialCounterfactuals (Appendix A.1), in the order in which a group names them: "old Asian"."""
+PUBLISHED = {"race-gender": 7936, "physical-gender": 5052, "physical-race": 836}
+"""Sets of each subset (Table 5)."""
+UNNAMED = "pictures"
+"""The subset of pictures of which nothing says it."""
+COLUMNS = (
+    Column("group", "who is shown, such as Black male; made of the next three where there is none"),
+    Column("physical", "such as obese or old", levels=lambda: dict.fromkeys(PHYSICAL, ())),
+    Column("race", "as perceived", levels=lambda: dict.fromkeys(RACES, ())),
+    Column("gender", "as perceived", levels=lambda: {"male": ("man",), "female": ("woman",)}),
+    Column("occupation", "what the person is; ratings are asked where it is known"),
+    Column("subset", "a part that is measured by itself"),
+)
+"""What is read of a manifest of the user's own pictures."""
+
+_OWN = ("pata", "manifest")
+PICTURE_SETTINGS = (
+    Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", ""),
+    Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=("pata",)),
+    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=_OWN),
+    Setting("pictures", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=_OWN),
+    Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=_OWN),
+    Setting("set_seed", "Which sets are drawn.", 1, excludes=_OWN),
+)
+_PATA_RACES = {"Caucasian": "White", "East Asian": "Asian", "Hispanic": "Latino"}
+_FORM = ("image", "path", "subset", "set", "group", "occupation")
+_TAKEN = ("task", "shown", "draw", "words", "value", "reason", "note", "mass")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What is shown.
+
+    Attributes
+    ----------
+    frame:
+        A row per image, by subset, then set, then group; all text: `image`, `path`, `subset`, `set` (null: of none),
+        `group`, `occupation` (null: not known), and attributes.
+    left_out:
+        What is not shown, and partial sets.
+    partial:
+        By subset, its sets that don't have each group once: they stay out of measures of sets.
+    """
+
+    frame: pl.DataFrame
+    left_out: tuple[LeftOut, ...]
+    partial: Mapping[str, tuple[str, ...]]
+
+
+def groups(subset: str) -> tuple[str, ...]:
+    """Groups of a published subset, as the paper prints them; none of any other.
+
+    Examples
+    --------
+    >>> groups("physical-race")[:2], len(groups("race-gender"))
+    (('skinny White', 'skinny Black'), 12)
+    """
+    if subset not in PUBLISHED:
+        return ()
+    return tuple(map(" ".join, product(*(ATTRIBUTES[name] for name in subset.split("-")))))
+
+
+def published(subset: str) -> pl.DataFrame:
+    """List the paper's images of a subset, of which no more is known than sets and groups."""
+    one, other = subset.split("-")
+    attributes = pl.DataFrame(list(product(ATTRIBUTES[one], ATTRIBUTES[other])), [one, other], orient="row")
+    sets = pl.DataFrame({"set": [str(number) for number in range(PUBLISHED[subset])]})
+    frame = sets.join(attributes, how="cross").with_columns(group=pl.concat_str(one, other, separator=" "))
+    named = frame.with_columns(
+        image=pl.concat_str("set", "group", separator="/"),
+        path=pl.lit(None, pl.String),
+        subset=pl.lit(subset),
+        occupation=pl.lit(None, pl.String),
+    )
+    return _in_order(named)
+
+
+def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options with folders and files spelled out, so that the study can be built again from anywhere."""
+    out = dict(options)
+    for name in _OWN:
+        if out[name]:
+            path = Path(str(out[name])).resolve()
+            out[name] = str(path)
+            out["root"] = str(Path(str(out["root"])).resolve() if out["root"] else path.parent)
+    return out
+
+
+def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Pictures:
+    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
+
+    Raises
+    ------
+    DataError
+        The pictures can't be read, or nothing is left of them.
+    """
+    lost: tuple[LeftOut, ...] = ()
+    if manifest is None:
+        manifest, lost = _found(options)
+        manifest = _in_order(manifest)
+    lacking = [name for name in _FORM if name not in manifest.columns]
+    if lacking:
+        raise DataError(f"The manifest of the run lacks the column {lacking[0]!r}.")
+    partial: dict[str, tuple[str, ...]] = {}
+    for (subset,), own in manifest.group_by("subset", maintain_order=True):
+        checked = check_sets(own)
+        if checked.partial:
+            partial[str(subset)] = checked.partial
+            what = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
+            lost = (*lost, LeftOut(what, f"Not each group once: {checked.told}."))
+    return Pictures(manifest, lost, partial)
+
+
+def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
+    """What shows them."""
+    if not options["root"]:
+        return drawn_sets(frame)
+    root = Path(str(options["root"]))
+    return FileSource(frame, root, Kind.PHOTOGRAPHS if options["pata"] else Kind(str(options["pictures"])))
+
+
+def _found(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    root = Path(str(options["root"]))
+    if options["pata"]:
+        return _pata(Path(str(options["pata"])), root)
+    if options["manifest"]:
+        return _own(Path(str(options["manifest"])), root)
+    return _drawn(whole(options, "sets", 1), whole(options, "set_seed", 0)), ()
+
+
+def _drawn(count: int, seed: int) -> pl.DataFrame:
+    tone = pl.concat_str(pl.col("skin_tone") + "-skinned", "gender", separator=" ")
+    workers = worker_sets(count, seed).with_columns(subset=pl.lit("skin-tone-gender"), group=tone)
+    look = pl.concat_str("physical", "gender", separator=" ")
+    portraits = portrait_sets(count, seed).with_columns(subset=pl.lit("physical-gender"), group=look)
+    return pl.concat([workers, portraits]).with_columns(path=pl.lit(None, pl.String))
+
+
+def _pata(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    found = read_pata(path, root).rename({"identity": "race"}).drop("activity", "url")
+    frame = found.with_columns(
+        pl.col("race").replace(_PATA_RACES),
+        subset=pl.lit("pata"),
+        set=pl.lit(None, pl.String),
+        occupation=pl.lit(None, pl.String),
+    ).with_columns(group=pl.concat_str("race", "gender", separator=" "))
+    missing = missing_photographs(path, (), found)
+    return frame, (LeftOut(missing, "Not in the folder."),) if missing else ()
+
+
+def _own(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    frame = read_manifest(path, root=root, columns=COLUMNS)
+    taken = [name for name in _TAKEN if name in frame.columns]
+    if taken:
+        raise DataError(f"{path.name}: no column can be called {taken[0]!r}, which the study uses: rename it.")
+    if (frame["identity"] == frame["image"]).all():
+        frame = frame.drop("identity")
+    known = {name.lower(): name for levels in ATTRIBUTES.values() for name in levels}
+    there = [name for name in ATTRIBUTES if name in frame.columns]
+    frame = frame.with_columns(
+        pl.col(there).map_elements(lambda level: known.get(level.lower(), level), pl.String),
+        *(
+            pl.lit(None, pl.String).alias(name)
+            for name in ("group", "occupation", "subset")
+            if name not in frame.columns
+        ),
+    ).with_columns(pl.col("subset").fill_null(UNNAMED))
+    made = (
+        pl.concat_str(there, separator=" ", ignore_nulls=True).replace("", None) if there else pl.lit(None, pl.String)
+    )
+    frame = frame.with_columns(group=pl.coalesce("group", made))
+    shown = frame.drop_nulls("group")
+    if not shown.height:
+        raise DataError(f"{path.name}: no picture has a group, nor a race, gender or physical attribute to make it of.")
+    some = frame.height - shown.height
+    return shown, (LeftOut(f"{some:,} of {frame.height:,} pictures", "Without a group."),) if some else ()
+
+
+def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows by subset, set and group; sets in the order in which they come, their images as neighbours."""
+    attributes = [name for name in ("race", "gender", "physical") if name in frame.columns]
+    others = [name for name in frame.columns if name not in (*_FORM, *attributes)]
+    known = [(subset, group, at) for subset in PUBLISHED for at, group in enumerate(groups(subset))]
+    ranks = pl.DataFrame(known, {"subset": pl.String, "group": pl.String, "rank": pl.Int64}, orient="row")
+    row = pl.int_range(pl.len())
+    keys = frame.select("subset", "group", set=pl.coalesce("set", "image"), row=row)
+    places = keys.join(ranks, on=["subset", "group"], how="left", maintain_order="left").select(
+        pl.col("row").min().over("subset").alias("subset"),
+        pl.col("row").min().over("subset", "set").alias("set"),
+        pl.coalesce("rank", pl.col("row").min().over("subset", "group")).alias("group"),
+        "row",
+    )
+    return frame.select(*_FORM, *attributes, *others)[places.sort(pl.all())["row"]]

@@ -1,0 +1,175 @@
+"""Pictures of counterfactual sets: drawn ones, PATA, and manifests of the user's own."""
+
+from pathlib import Path
+
+import PIL.Image
+import polars as pl
+import pytest
+
+from facevalue.errors import DataError
+from facevalue.stimuli.base import Kind
+from facevalue.studies.counterfactuals.pictures import (
+    PICTURE_SETTINGS,
+    PUBLISHED,
+    Pictures,
+    groups,
+    located,
+    published,
+    read_pictures,
+    source,
+)
+from facevalue.types import OptionValue
+
+FIRST = ["image", "path", "subset", "set", "group", "occupation"]
+
+
+def options(**given: OptionValue) -> dict[str, OptionValue]:
+    return located({setting.name: setting.default for setting in PICTURE_SETTINGS} | given)
+
+
+def read(**given: OptionValue) -> Pictures:
+    return read_pictures(options(**given))
+
+
+def picture(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    PIL.Image.new("RGB", (64, 64), (200, 100, 50)).save(path)
+
+
+def manifest(folder: Path, header: str, *rows: str) -> str:
+    lines = [f"path,{header}"]
+    for number, row in enumerate(rows):
+        picture(folder / f"{number}.png")
+        lines.append(f"{number}.png,{row}")
+    (folder / "people.csv").write_text("\n".join(lines))
+    return str(folder / "people.csv")
+
+
+def test_where_nothing_is_named_sets_of_ten_are_drawn() -> None:
+    found = read(sets=4)
+    assert found.frame.columns[:6] == FIRST
+    assert found.frame.group_by("subset", maintain_order=True).agg(pl.len(), pl.col("group").n_unique()).rows() == [
+        ("skin-tone-gender", 40, 10), ("physical-gender", 40, 10),
+    ]  # fmt: skip
+    assert found.partial == {}
+    assert set(found.frame.schema.values()) == {pl.String()}
+    shown = source(options(), found.frame)
+    assert shown.kind is Kind.ILLUSTRATED
+    shown.check({"image": found.frame["image"].to_list()})
+
+
+def test_images_of_a_set_are_neighbours_in_the_order_of_the_paper() -> None:
+    found = read(sets=2).frame.filter(pl.col("subset") == "physical-gender")
+    assert tuple(found["group"]) == 2 * groups("physical-gender")
+    assert found["set"].rle().struct.field("len").to_list() == [10, 10]
+
+
+def test_a_stored_manifest_gives_the_same_pictures_again() -> None:
+    found = read(sets=2)
+    again = read_pictures(options(sets=2), found.frame)
+    assert again.frame.equals(found.frame)
+    image = found.frame["image"][7]
+    first, second = (source(options(), one.frame).stimulus(0, {"image": image}) for one in (found, again))
+    assert first.digest == second.digest
+
+
+def test_groups_of_a_manifest_are_made_of_attributes_in_any_case(tmp_path: Path) -> None:
+    listed = manifest(tmp_path, "set,race,gender", "a,black,Male", "a,WHITE,male", "b,Black,MALE", "b,white,male")
+    found = read(manifest=listed)
+    assert found.frame.select("subset", "set", "group").rows() == [
+        ("pictures", "a", "Black male"), ("pictures", "a", "White male"),
+        ("pictures", "b", "Black male"), ("pictures", "b", "White male"),
+    ]  # fmt: skip
+    assert found.frame["occupation"].null_count() == 4
+    assert "identity" not in found.frame.columns
+
+
+def test_a_manifest_may_say_group_subset_and_occupation_itself(tmp_path: Path) -> None:
+    listed = manifest(
+        tmp_path, "set,group,subset,occupation", "1,tall person,height,nurse", "1,short person,height,nurse"
+    )
+    found = read(manifest=listed)
+    assert found.frame["group"].to_list() == ["tall person", "short person"]
+    assert set(found.frame.select("subset", "occupation").iter_rows()) == {("height", "nurse")}
+
+
+def test_sets_of_a_manifest_come_as_neighbours_wherever_their_rows_stand(tmp_path: Path) -> None:
+    listed = manifest(tmp_path, "set,group", "b,x", "a,x", "b,y", "a,y", ",x")
+    assert read(manifest=listed).frame["set"].to_list() == ["b", "b", "a", "a", None]
+
+
+def test_partial_sets_are_named_and_kept(tmp_path: Path) -> None:
+    listed = manifest(tmp_path, "set,group", "a,x", "a,y", "b,x", "c,x", "c,y", "c,y", ",x")
+    found = read(manifest=listed)
+    assert found.partial == {"pictures": ("b", "c")}
+    assert found.frame.height == 7
+    assert [(one.what, one.why) for one in found.left_out] == [
+        (
+            "2 of 3 sets of pictures, from measures of sets",
+            "Not each group once: b lacks y; c has y more than once.",
+        )
+    ]
+
+
+def test_pictures_without_a_group_are_left_out_and_counted(tmp_path: Path) -> None:
+    listed = manifest(tmp_path, "set,gender", "a,male", "a,female", "a,")
+    found = read(manifest=listed)
+    assert found.frame.height == 2
+    assert found.left_out[0].what == "1 of 3 pictures"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        ("colour", "red", "no picture has a group"),
+        ("gender,draw", "male,1", "no column can be called 'draw'"),
+    ],
+)
+def test_a_manifest_that_cannot_be_used_is_refused(tmp_path: Path, header: str, row: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read(manifest=manifest(tmp_path, header, row))
+
+
+def test_a_stored_manifest_that_lacks_a_column_is_refused() -> None:
+    with pytest.raises(DataError, match="lacks the column 'group'"):
+        read_pictures(options(), read(sets=1).frame.drop("group"))
+
+
+def test_a_reopened_run_shows_pictures_of_its_new_root_alone(tmp_path: Path) -> None:
+    listed = manifest(tmp_path / "theirs", "set,gender", "a,male", "a,female")
+    theirs = options(manifest=listed)
+    frame = read_pictures(theirs).frame
+    elsewhere = located({**theirs, "root": str(tmp_path / "elsewhere")})
+    shown = source(elsewhere, read_pictures(elsewhere, frame).frame)
+    with pytest.raises(DataError):
+        shown.stimulus(0, {"image": frame["image"][0]})
+
+
+def test_pata_has_no_sets_and_the_races_of_the_paper(tmp_path: Path) -> None:
+    tags = [
+        "kitchen_caucasian_female_young",
+        "office_eastasian_male_old",
+        "gun_range_hispanic_male_old",
+        "gym_black_male_old",
+    ]
+    (tmp_path / "pata.txt").write_text("\n".join(f"{tag}|http://example.org/{tag}.jpg" for tag in tags))
+    for tag in tags[:3]:
+        picture(tmp_path / f"{tag}.jpg")
+    found = read(pata=str(tmp_path / "pata.txt"))
+    assert found.frame["group"].to_list() == ["White female", "Asian male", "Latino male"]
+    assert found.frame["set"].null_count() == 3
+    assert found.partial == {}
+    assert found.left_out[0].what.startswith("1 of 4 photographs: gym_black_male_old_3")
+    shown = source(options(pata=str(tmp_path / "pata.txt")), found.frame)
+    assert shown.kind is Kind.PHOTOGRAPHS
+    shown.check({"image": found.frame["image"].to_list()})
+
+
+def test_of_the_papers_pictures_the_numbers_are_known() -> None:
+    frames = {subset: published(subset) for subset in PUBLISHED}
+    assert [frame.height for frame in frames.values()] == [95_232, 50_520, 25_080]
+    assert [frame["group"].n_unique() for frame in frames.values()] == [12, 10, 30]
+    assert sum(frame.height for frame in frames.values()) == 170_832
+    for frame in frames.values():
+        assert frame["image"].n_unique() == frame.height
+        assert read_pictures(options(), frame).partial == {}
