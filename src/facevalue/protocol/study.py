@@ -1,6 +1,6 @@
 """Study: stimuli x prompts x variants, how replies are understood, which measures are taken."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.annotate.scores import Scores
 from facevalue.answers.categories import Judge
 from facevalue.design import Design
 from facevalue.measures.base import Measure
@@ -152,6 +153,26 @@ class LeftOut:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Which replies of a study are texts that scorers read, and how their scores come into it.
+
+    Attributes
+    ----------
+    read:
+        Which rows of the trial frame have such replies; their answers hold them as `text`.
+    groups:
+        The words that name each group, for the audit of scorers: {"Black male": "Black man"}.
+    carrying:
+        From the stored scores of a run to the same study, whose answers have a column `score: NAME/LABEL` for each
+        label (`annotate.scores.columns`), and whose analysis measures these.
+    """
+
+    read: pl.Expr
+    groups: Mapping[str, str]
+    carrying: "Callable[[Sequence[Scores]], Study]"
+
+
 @dataclass(frozen=True)
 class Study:
     """Everything a run, a measurement and a report need to know of a study. Does no I/O and calls no model.
@@ -214,6 +235,8 @@ class Study:
         may be written "attribute/variation".
     judged:
         From a judge to `answer` with it, where replies hold texts that a judge may sort. None where none do.
+    scored:
+        Which replies scorers read; None where none do.
     constrain:
         Whether the protocol constrains replies to the options. Models that can't be held to it answer freely.
     lead:
@@ -278,6 +301,7 @@ class Study:
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasks: int = 0
     judged: Callable[[Judge], Callable[[pl.DataFrame], pl.DataFrame]] | None = None
+    scored: Scored | None = None
     constrain: bool = False
     asked_together: tuple[str, ...] = ()
     followed: Mapping[str, pl.Expr] = field(default_factory=lambda: {"": pl.col("weight")})

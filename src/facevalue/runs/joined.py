@@ -75,6 +75,26 @@ def _check_same(run: StoredRun, other: StoredRun, apart: Sequence[str]) -> None:
     if one.name != two.name or differing or not one.manifest.equals(two.manifest):
         what = ", ".join(sorted(differing)) or "the study or its images"
         raise RunError(f"{run.folder} and {other.folder} were not asked the same: {what} differs.")
+    if one.scored:
+        _check_scores(run, other)
+
+
+def _check_scores(run: StoredRun, other: StoredRun) -> None:
+    """Refuse runs whose texts were scored differently: a measure would be of one run alone, or of two scorers."""
+    own, others = ({scores.name: scores for scores in each.scores} for each in (run, other))
+    for name, mine, theirs in ((name, own.get(name), others.get(name)) for name in {**own, **others}):
+        scored = mine or theirs
+        if scored and (mine is None or theirs is None):
+            lacking, has = (other, run) if mine else (run, other)
+            raise RunError(
+                f"{has.folder} has scores called {name!r}, and {lacking.folder} has none: "
+                f"facevalue annotate {lacking.folder} --with {scored.scorer} --name {name}"
+            )
+        if mine and theirs and mine.by != theirs.by:
+            raise RunError(
+                f"The scores called {name!r} in {run.folder} and {other.folder} are not of the same scorer "
+                f"({mine.scorer} and {theirs.scorer}, of another version, digest or labels): annotate both alike."
+            )
 
 
 def _listed(own: Mapping[tuple[str, ...], StoredRun]) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
+from facevalue.annotate.scores import ANNOTATIONS
 from facevalue.errors import RunError
 from facevalue.parquet import read_metadata
 from facevalue.runs.estimates_file import parquet, read_estimates, write_estimates
 from facevalue.runs.joined import estimate
-from facevalue.runs.judged import FOLDER as JUDGED
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import ESTIMATES, MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI
 from facevalue.store.manifest import STUDY_TEXT, versions
@@ -84,8 +84,8 @@ def _digest(run: StoredRun, margins: Mapping[str, float]) -> str:
 
 def _files(folder: Path) -> Iterator[Path]:
     yield from (path for name in (MANIFEST, STIMULI, PREREGISTRATION) if (path := folder / name).is_file())
-    for name in (RESPONSES_FOLDER, JUDGED):
-        yield from sorted(path for path in (folder / name).rglob("*") if path.is_file())
+    for name in (RESPONSES_FOLDER, ANNOTATIONS):
+        yield from sorted(p for p in (folder / name).rglob("*") if p.is_file() and not p.name.startswith("."))
 
 
 def _named(run: StoredRun) -> list[tuple[str, int, int]]:

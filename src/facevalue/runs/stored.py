@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from facevalue import studies
+from facevalue.annotate.scores import Scores, read
 from facevalue.answers.categories import Judge
 from facevalue.errors import RunError, SettingError
 from facevalue.parquet import read_table
@@ -52,6 +53,8 @@ class StoredRun:
         The declaration, built again from it.
     judge:
         Who sorts the texts that no rule sorts; None for nobody.
+    scores:
+        What scorers said of the replies.
     pictures_named:
         Whether its pictures are drawn, or lie in a folder that the user named.
     given:
@@ -62,6 +65,7 @@ class StoredRun:
     facts: RunManifest
     study: Study
     judge: Judge | None = None
+    scores: Sequence[Scores] = ()
     pictures_named: bool = True
     given: Protocol | None = None
 
@@ -112,18 +116,19 @@ class StoredRun:
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
         done = facts.options.get(INTERVENTIONS, [])
-        judge = judge or stored_judge(folder)
+        judge, scores = judge or stored_judge(folder), read(folder)
         own = bool(facts.options.get(ROOT))
         if own:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
             facts = replace(facts, options={**facts.options, ROOT: str(root.resolve())})
-        study = intervened(_plain(facts, manifest, judge, protocol), stored(done) if isinstance(done, list) else ())
+        plain = _plain(facts, manifest, judge, scores, protocol)
+        study = intervened(plain, stored(done) if isinstance(done, list) else ())
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
-        return cls(folder, facts, study, judge, not own or pictures is not None, protocol)
+        return cls(folder, facts, study, judge, scores, not own or pictures is not None, protocol)
 
     def called(self, name: str) -> "StoredRun":
         """The same run by another name."""
@@ -133,7 +138,7 @@ class StoredRun:
         """The same run without its interventions: the study as it is, and the answers to it alone."""
         if INTERVENTIONS not in self.facts.options:
             return self
-        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.given))
+        return replace(self, study=_plain(self.facts, self.study.manifest, self.judge, self.scores, self.given))
 
 
 def checked_name(name: str) -> str:
@@ -147,11 +152,17 @@ def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
     """The study of a run with other settings."""
     facts = replace(run.facts, options=options)
     done = options.get(INTERVENTIONS, [])
-    plain = _plain(facts, run.study.manifest, run.judge, run.given)
+    plain = _plain(facts, run.study.manifest, run.judge, run.scores, run.given)
     return intervened(plain, stored(done) if isinstance(done, list) else ())
 
 
-def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, protocol: Protocol | None) -> Study:
+def _plain(
+    facts: RunManifest,
+    manifest: pl.DataFrame,
+    judge: Judge | None,
+    scores: Sequence[Scores],
+    protocol: Protocol | None,
+) -> Study:
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
     if protocol is not None and protocol.name != facts.study:
         raise RunError(f"This is a run of {facts.study}, not of {protocol.name}.")
@@ -159,6 +170,7 @@ def _plain(facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, prot
         study = studies.build(facts.study, options, manifest)
     else:
         study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
+    study = study.scored.carrying(scores) if study.scored and scores else study
     return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
 
 
