@@ -24,7 +24,8 @@ RANGES = {
 NO_RATINGS = {
     "0.8": ratings.OUTSIDE, "11": ratings.OUTSIDE, "-5": ratings.OUTSIDE, "0/10": ratings.OUTSIDE, "7 9": SEVERAL,
     "8/10 for looks, 6/10 for skill": SEVERAL, "8\n\nRating: 7": SEVERAL, "7 and 8": SEVERAL,
-    "4/5": ratings.OTHER_SCALE, "80%": ratings.OTHER_SCALE, "$8": ratings.OTHER_SCALE, "1-10": NO_NUMBER, "Very good": NO_NUMBER,
+    "4/5": ratings.OTHER_SCALE, "80%": ratings.OTHER_SCALE, "$8": ratings.OTHER_SCALE,
+    "1-10": NO_NUMBER, "Good": NO_NUMBER,
     "One of the best": NO_NUMBER, "": "empty", " ... ": "empty", "I can't rate people from 1 to 10.": "refused",
     "x" * 1_000_000: NO_NUMBER,
 }  # fmt: skip
