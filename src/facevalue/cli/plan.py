@@ -8,8 +8,10 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from facevalue.cli.offering import listed
 from facevalue.cli.study_command import StudyGroup
 from facevalue.prompts.interventions import chosen
+from facevalue.protocol.offers import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Precision
 from facevalue.runs.checks import check_pictures
@@ -68,8 +70,12 @@ def _plan(
     detect: float | None,
     pilot: Path | None,
     interventions: tuple[str, ...],
+    paper_table: str | None,
     **choices: Any,
 ) -> None:
+    if paper_table is not None:
+        _show_printed(_printed(protocol, paper_table), as_json)
+        return
     study = protocol.study(options)
     check_pictures(study)
     study = intervened(study, chosen(interventions))
@@ -92,6 +98,40 @@ def _plan(
         terminal().print(study.unshown, style="bold", highlight=False)
     if found is not None and study.precision is not None:
         _show_detection(found, study.precision)
+
+
+def _printed(protocol: Protocol, name: str) -> PrintedPlan:
+    plans = protocol.extras.plans
+    if not plans:
+        others = [other for other, one in available()[0].items() if one.extras.plans]
+        there = f"; {listed(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
+        raise click.UsageError(f"{protocol.name} offers no plan of its paper{there}.")
+    if name not in plans:
+        raise click.BadParameter(
+            f"the paper's plans of {protocol.name} are {listed(list(plans))}", param_hint="--paper-table"
+        )
+    return plans[name]()
+
+
+def _show_printed(made: PrintedPlan, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(made.json(), indent=2))
+        return
+    console = terminal()
+    table = Table(title=made.title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("block", overflow="fold")
+    factors = [name for name in ("images", "prompts", "seeds", "models", "interventions")
+               if any(getattr(block, name) > 1 for block in made.blocks)]  # fmt: skip
+    for name in (*factors, "trials"):
+        table.add_column("requests" if name == "trials" else name, justify="right", overflow="fold")
+    for block in made.blocks:
+        table.add_row(block.name, *(f"{getattr(block, name):,}" for name in (*factors, "trials")))
+    table.add_section()
+    for what, count in (("total", made.total), ("distinct", made.distinct)):
+        table.add_row(what, *[""] * len(factors), f"{count:,}", style="bold")
+    console.print(table)
+    for note in made.notes:
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
 def _show_detection(found: "Detection", precision: Precision) -> None:
@@ -188,6 +228,8 @@ plan = StudyGroup(
                      help="Also show how many units detect this shift with 80% power."),
         click.Option(["--pilot"], type=click.Path(path_type=Path, file_okay=False),
                      help="A run to take the spread from, instead of a stated default."),
+        click.Option(["--paper-table"], metavar="NAME",
+                     help="Show instead what the study's paper says it asked, where that is known."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the plan as JSON."),
     ),
     help="Show what a study costs before anything is spent.",

@@ -22,13 +22,16 @@ def _help() -> str:
     )
 
 
-def _released() -> str:
-    return listed([name for name, one in offering("reproduce").items() if (r := one.extras.reproduce) and r.released])
+def _data() -> str:
+    offers = [(name, found) for name, one in offering("reproduce").items() if (found := one.extras.reproduce)]
+    released = [name for name, found in offers if found.released]
+    others = [f"{found.checks} ({name})" for name, found in offers if found.checks]
+    return listed([f"the released answers ({listed(released)})", *others], "or")
 
 
 @click.command(help=_help())
 @click.argument("study")
-@click.option("--data", type=click.Path(path_type=Path), help=f"Folder of the released answers ({_released()}).")
+@click.option("--data", type=click.Path(path_type=Path), help=f"Folder of {_data()}.")
 @click.option("--json", "as_json", is_flag=True, help="Print cells as JSON.")
 def reproduce(study: str, data: Path | None, as_json: bool) -> int:
     """Recompute published figures."""
@@ -36,7 +39,7 @@ def reproduce(study: str, data: Path | None, as_json: bool) -> int:
     assert paper is not None
     if paper.released and data is None:
         raise click.UsageError(f"{study} is recomputed from its released answers: say where they are, --data DIR.")
-    if data is not None and not paper.released:
+    if data is not None and not (paper.released or paper.checks):
         raise click.UsageError(f"{study} is recomputed from what its paper prints: there is no --data.")
     found = paper.cells(data)
     if as_json:

@@ -1,7 +1,7 @@
 """Offers: what a study has beside its trials and measures, imported when it is asked for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -168,10 +168,74 @@ class Recomputed:
         Recomputes it, from a folder of released answers where `released`.
     released:
         Whether it takes the answers that the authors released; else what the paper prints is enough.
+    checks:
+        What else of the authors' it checks if a folder is given, such as "metadata of the sets"; empty if nothing.
     """
 
     cells: "Callable[[Path | None], Reproduction]"
     released: bool = False
+    checks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedBlock:
+    """A row of requests that a paper counts: every prompt about every image, for each seed, model and intervention.
+
+    Examples
+    --------
+    >>> PrintedBlock("ratings", images=100, prompts=5, seeds=1, models=2).trials
+    1000
+    """
+
+    name: str
+    images: int
+    prompts: int
+    seeds: int
+    models: int
+    interventions: int = 1
+
+    @property
+    def trials(self) -> int:
+        """Requests."""
+        return self.images * self.prompts * self.seeds * self.models * self.interventions
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPlan:
+    """What a paper says it asked, computed from its design.
+
+    Attributes
+    ----------
+    title:
+        What it is of.
+    blocks:
+        Its rows.
+    distinct:
+        Requests, each counted once.
+    notes:
+        Where the paper disagrees with itself, or leaves out what the count needs.
+    """
+
+    title: str
+    blocks: tuple[PrintedBlock, ...]
+    distinct: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Requests of all rows."""
+        return sum(block.trials for block in self.blocks)
+
+    def json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        blocks = [{**asdict(block), "trials": block.trials} for block in self.blocks]
+        return {
+            "title": self.title,
+            "blocks": blocks,
+            "total": self.total,
+            "distinct": self.distinct,
+            "notes": list(self.notes),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +406,8 @@ class Extras:
         A whole audit for newcomers.
     compare:
         How two runs are compared.
+    plans:
+        Requests that its paper counts, by name.
     left_first:
         Column of its answers that says whether what is named first is on the left; empty if none.
 
@@ -358,6 +424,7 @@ class Extras:
     judge: str = ""
     demo: Demo | None = None
     compare: Compared = field(default_factory=Compared)
+    plans: Mapping[str, Callable[[], PrintedPlan]] = field(default_factory=dict)
     left_first: str = ""
 
     @property

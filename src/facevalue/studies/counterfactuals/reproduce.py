@@ -1,0 +1,289 @@
+"""Reproduction of the paper's printed figures from its other figures, and from the authors' metadata of sets.
+
+docs/reproduce.md says what differs. Replies and scores are not recomputed.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from facevalue.errors import DataError
+from facevalue.protocol.released_tables import damaged, require
+from facevalue.protocol.reproduction import Cell, Reproduction, number, word
+from facevalue.studies.counterfactuals.printed import (
+    MODELS,
+    OCCUPATIONS,
+    PATA,
+    SAMPLED,
+    SETS,
+    SOCIAL,
+    gpt_4o,
+    table_8,
+    twin,
+)
+from facevalue.studies.counterfactuals.reproduce_ratings import printed_table, rating_cells
+
+TITLES = {
+    "5": "Table 5: images",
+    "8": "Table 8: generations of open models",
+    "A.2": "Sections 1, 4.1, 5.1, A.2 and D.4: counts in the text",
+    "3": "Tables 1 and 3: models, and the language models behind them",
+    "5.1": "Section 5.1: correlation over groups",
+    "4": "Table 4 and section 5.2: 90% columns of Table 18",
+    "18": "Table 18: M1, as in Table 19",
+    "14": "Table 14 and section 4.1: refusals of GPT-4o",
+    "27": "Table 27: competence words of GPT-4o",
+    "28": "Table 28: competence words of InstructBLIP",
+    "4.3": "Section 4.3: competence words, beside the counts of Table 28",
+    "29": "Table 29: ratings, physical-gender",
+    "30": "Table 30: ratings, race-gender",
+    "31": "Table 31: ratings, physical-race",
+}
+LEAST = 35
+"""Sets of an occupation whose competence words are counted (E.1 says observations)."""
+GROUPS = sum(images for _, images in SETS.values())
+"""Of the three kinds of sets together: one for each image of a set."""
+_COLUMNS = ("Mean", "90%")
+_ALREADY = "both models are less the same Vicuna-7b (Table 16)"
+_NO_COLOUR = "the scan has lost the colours that mark it"
+
+
+def reproduce(folder: Path | None = None) -> Reproduction:
+    """Recompute what follows from the paper's own tables and, with a folder, from the authors' `metadata_*.csv`.
+
+    Raises
+    ------
+    DataError
+        The folder has none of the files, or one of them cannot be read.
+    """
+    cells = [*_counts(), *_said_of_counts(), *_language_models(), *_correlations(), *_mitigations(), *_refusals()]
+    cells += [*_competence(), *rating_cells()]
+    notices = [
+        "Tables 1, 2, 6, 7, 9 to 13, 15 to 17 and 20 to 26, and all figures, are left out: nothing printed says what "
+        "they should be, and scores and replies are not among what is recomputed. Of Tables 1 and 19 only "
+        "Characteristics is compared.",
+    ]
+    if folder is None:
+        notices.append("Sets and occupations are not counted: say where the authors' metadata_*.csv are, --data DIR.")
+    else:
+        found = _metadata(folder)
+        cells += _of_metadata(found)
+        notices += [f"{_name(subset)} is not in {folder}." for subset in SETS if subset not in found]
+    order = list(TITLES)
+    return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(notices))
+
+
+@cache
+def _published() -> Mapping[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("tables", "published.toml").read_text("utf-8"))
+
+
+def _claim(
+    table: str, row: str, column: str, said: str, found: str, holds: bool | None, why: str | None = None
+) -> Cell:
+    """A sentence of the paper beside what its tables show; `why` it does not hold, or cannot be told."""
+    return Cell(table, row, column, said, found, holds, None if holds else why)
+
+
+def _counts() -> Iterator[Cell]:
+    for subset, printed in _published()["table_5"].items():
+        sets, images = SETS[subset]
+        for what, value, found in zip(("sets", "images of a set", "images"), printed, (sets, images, sets * images)):  # noqa: B905
+            yield number("5", subset, what, value, found)
+    plan = table_8()
+    for block, printed in zip(plan.blocks, _published()["table_8"]["trials"], strict=True):
+        yield number("8", block.name, "generations", printed, block.trials)
+    four = "Table 20, with the results of this row, has four models: InstructBLIP is missing; the count needs five"
+    keywords = plan.blocks[5]
+    yield number("8", keywords.name, "as Table 20 has it", "7,687,440", keywords.trials * 4 // 5, note=four)
+    yield _claim("8", "all rows", "generations", "over 57 million", f"{plan.total:,}", plan.total > 57e6)
+    twice = f"M1 with Characteristics about physical-gender, {plan.total - plan.distinct:,}, stands in two rows"
+    yield number("8", "all rows, each generation once", "generations", None, plan.distinct, note=twice)
+
+
+def _said_of_counts() -> Iterator[Cell]:
+    yield word("A.2", "images", "SocialCounterfactuals", "171k", f"{SOCIAL / 1000:.0f}k")
+    yield number("A.2", "times MMBias (3,800 images)", "SocialCounterfactuals", "45", SOCIAL / 3800, digits=2)
+    five = "section 4.1 says five prompts; the count, and Table 8, have one (Characteristics)"
+    yield number("A.2", "five main prompts", "PATA", "370,050", PATA * 5 * 15 * len(MODELS), note=five)
+    plan = gpt_4o()
+    for block, printed in zip(plan.blocks, ("8,000", "9,600", "8,400"), strict=True):
+        yield number("A.2", "images", f"GPT-4o/{block.name}", printed, block.images)
+        yield number("A.2", "generations", f"GPT-4o/{block.name}", None, block.trials, note="printed only as a total")
+    yield word("A.2", "generations of each prompt", "GPT-4o", "78k", f"{plan.total / 1000:.0f}k")
+    said = "an equivalent number of generations from each LLM as before"
+    note = "no number is printed; Vicuna-7b, which two models share, is counted twice"
+    yield Cell("A.2", "generations", "language models", said, twin().total, None, note)
+
+
+def _language_models() -> Iterator[Cell]:
+    """Table 1 less Table 3, by kind of sets: two models of one language model must agree on it."""
+    published = _published()
+    places = list(product(published["subsets"], _COLUMNS))
+    implied = {
+        model: [
+            round(float(one) - float(less), 2) for one, less in zip(published["table_1"][model], values, strict=True)
+        ]
+        for model, values in published["table_3"].items()
+    }
+    for at, (subset, column) in enumerate(places):
+        one, other = (implied[model][at] for model in ("LLaVA-7b", "InstructBLIP"))
+        row = f"Vicuna-7b, {subset}, {column}"
+        yield number("3", row, "LLaVA-7b against InstructBLIP", f"{one:.2f}", other, note=_ALREADY)
+        for model in ("LLaVA-13b", "BakLLaVA", "LLaVA-Gemma"):
+            note = "Table 1 - Table 3; not printed itself"
+            yield number("3", f"{MODELS[model]}, {subset}, {column}", model, None, implied[model][at], note=note)
+    values = np.array([[float(value) for value in row] for row in published["table_3"].values()])
+    higher = f"{(values.mean(axis=1) > 0).sum()} of {len(values)}, on average"
+    most = bool((values.mean(axis=1) > 0).mean() > 0.5)
+    yield _claim("3", "models above their language model", "section 5.1", "most", higher, most)
+    mean, tail = values[:, 0::2].mean(), values[:, 1::2].mean()
+    yield _claim("3", "difference at the tail", "section 5.1", "particularly at the 90th percentile",
+                 f"mean {mean:.3f}, 90% {tail:.3f}", bool(tail > mean))  # fmt: skip
+
+
+def _correlations() -> Iterator[Cell]:
+    """The number of groups that a printed r and its p allow, both rounded."""
+    both = set(range(4, 1000))
+    for model, (r, p) in _published()["correlations"].items():
+        value, digits = float(p), 0.5 * 10.0 ** np.floor(np.log10(float(p)))
+        fits = [n for n in range(4, 1000)
+                if _p(float(r) - 0.005, n) >= value - digits and _p(float(r) + 0.005, n) <= value + digits]  # fmt: skip
+        both &= set(fits)
+        low, high = _p(float(r) + 0.005, GROUPS), _p(float(r) - 0.005, GROUPS)
+        yield _claim("5.1", f"p of r = {r}", f"{model}, n = {GROUPS}", p, f"{low:.1e} to {high:.1e}", GROUPS in fits,
+                     "r is rounded, so p lies between these")  # fmt: skip
+        yield Cell("5.1", "numbers of groups that r and p allow", model, None, f"{fits[0]} to {fits[-1]}", None,
+                   "n is not printed")  # fmt: skip
+    allowed = ", ".join(map(str, sorted(both)))
+    yield _claim("5.1", "groups that both pairs allow", "n", "not stated", allowed, None,
+                 f"the groups of the three kinds of sets: 12 + 10 + 30 = {GROUPS}")  # fmt: skip
+
+
+def _p(r: float, n: int) -> float:
+    """Two-sided p-value of Pearson's correlation."""
+    return float(2 * stats.t.sf(r * np.sqrt((n - 2) / (1 - r * r)), n - 2))
+
+
+def _mitigations() -> Iterator[Cell]:
+    published = _published()
+    tails = {model: [float(value) for value in values] for model, values in published["table_4"].items()}
+    for model, values in published["table_18"].items():
+        for at, printed in enumerate(published["table_4"][model]):
+            yield number("4", model, f"M{at + 1}", printed, float(values[2 * at + 1]))
+        for column, printed, other in zip(_COLUMNS, published["table_19"][model], values[:2], strict=True):
+            yield number("18", model, f"M1/{column}", printed, float(other))
+    none = [model for model, values in tails.items() if min(values) >= 0]
+    said = "all but LLaVA-Gemma"
+    yield _claim("4", "some reduction", "section 5.2", said, f"all but {', '.join(none)}", none == ["LLaVA-Gemma"])
+    for model in ("InstructBLIP", "LLaVA-7b", "LLaVA-13b", "BakLLaVA"):
+        said = "M1" if model == "BakLLaVA" else "M4"
+        yield word("4", "greatest reduction", model, said, f"M{int(np.argmin(tails[model])) + 1}")
+
+
+def _refusals() -> Iterator[Cell]:
+    rates = np.array([[float(value) for value in row] for row in _published()["table_14"].values()])
+    low, high = rates[:, 0]
+    yield _claim("14", "obese", "refused", "4-6%", f"{low:.1f}% and {high:.1f}%", round(low) == 4 and round(high) == 6)
+    times = rates[:, 0].mean() / rates[:, 1:].mean()
+    yield _claim("14", "obese against others", "times", "approximately 5x", f"{times:.1f}", round(times) == 5)
+
+
+def _competence() -> Iterator[Cell]:
+    """Groups with the fewest words (Tables 27 and 28)."""
+    for table, model, most in (("27", "GPT-4o", "tattooed male"), ("28", "InstructBLIP", "obese male")):
+        fewest: dict[str, list[str]] = {}
+        largest = 0
+        for row in printed_table("competence.csv").filter(table=table).iter_rows(named=True):
+            own = {group: str(value) for group, value in row.items() if group not in ("table", "occupation")}
+            twice = [group for group, value in own.items() if " " in value]
+            if twice:
+                note = f"damaged: two numbers under {', '.join(twice)} ({', '.join(own[group] for group in twice)})"
+                yield Cell(table, row["occupation"], "fewest words", None, None, None, note)
+                continue
+            counts = {group: int(value) for group, value in own.items()}
+            largest = max(largest, *counts.values())
+            fewest[row["occupation"]] = [group for group, count in counts.items() if count == min(counts.values())]
+            found = ", ".join(fewest[row["occupation"]])
+            yield Cell(table, row["occupation"], "fewest words", None, found, None, _NO_COLOUR)
+        has = sum(most in groups for groups in fewest.values())
+        said = "across most occupations" if table == "27" else "fewest"
+        yield _claim(table, f"{most} fewest or tied", model, said, f"{has} of {len(fewest)}", has > len(fewest) / 2)
+    yield word("28", "caption", "groups", "race-gender", "physical-gender", "its columns are physical-gender groups")
+    unit = "no unit is stated, and a reply of five keywords has no so many words"
+    yield _claim("28", "largest count", "words", "mean count", f"{largest} in five keywords", False, unit)
+    yield from _in_section(fewest)
+
+
+def _in_section(fewest: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
+    """Section 4.3, of frequencies, beside Table 28's counts: not the same, so that nothing is refuted."""
+    beside = "the section is about frequencies (Figure 12, not legible), Table 28 has counts"
+    for what, said in (
+        ("obese", "half of all occupations"),
+        ("old", "fewest words across all models"),
+        ("tattooed male", "fewer words than other groups"),
+    ):
+        has = sum(any(group.startswith(what) for group in groups) for groups in fewest.values())
+        yield Cell("4.3", f"{what} fewest or tied", "InstructBLIP", said, f"{has} of {len(fewest)}", None, beside)
+
+
+def _name(subset: str) -> str:
+    return f"metadata_{subset.replace('-', '_')}.csv"
+
+
+def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
+    """The authors' metadata: a row for each set. `filename` ends in the occupation, and each image has a caption."""
+    if not folder.is_dir():
+        raise DataError(f"There is no folder {folder}.")
+    found = {}
+    for subset in SETS:
+        path = folder / _name(subset)
+        if not path.is_file():
+            continue
+        try:
+            frame = pl.read_csv(path, infer_schema=False, glob=False)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise damaged(path, error) from None
+        require(path, frame, ["filename"])
+        occupation = pl.col("filename").str.extract(rf"(?:^|_){subset.replace('-', '_')}_(.+)$")
+        found[subset] = frame.with_columns(occupation=occupation.str.replace_all("_", " ").str.to_lowercase())
+    if not found:
+        raise DataError(f"{folder} has none of the authors' files: {', '.join(map(_name, SETS))}.")
+    return found
+
+
+def _of_metadata(found: Mapping[str, pl.DataFrame]) -> Iterator[Cell]:
+    for subset, frame in found.items():
+        sets, images, _ = _published()["table_5"][subset]
+        captions = sum(name.startswith("caption_") for name in frame.columns)
+        yield number("5", subset, "sets of the metadata", sets, frame.height, note="other metadata than the paper's")
+        yield number("5", subset, "captions of a set", images, captions, note="other metadata than the paper's")
+        own = frame["occupation"].value_counts()
+        asked = own.filter(pl.col("occupation").is_in(_published()["gpt_4o"][subset]))["count"]
+        fewest = min(asked, default=0) if asked.len() == OCCUPATIONS else 0
+        yield _claim("A.2", "sets of the 8 occupations", f"GPT-4o/{subset}", f"{SAMPLED[subset]}",
+                     f"{fewest} or more of each", fewest >= SAMPLED[subset], "not so many of each")  # fmt: skip
+    if "physical-gender" not in found:
+        return
+    counts = found["physical-gender"]["occupation"].drop_nulls().value_counts()
+    enough = counts.filter(pl.col("count") >= LEAST)["occupation"]
+    named = printed_table("competence.csv").filter(table="28")["occupation"].str.to_lowercase()
+    yield number("28", f"occupations with {LEAST} sets or more", "physical-gender", str(named.len()), enough.len(),
+                 note="the metadata gives others")  # fmt: skip
+    images = counts.filter(pl.col("count") * SETS["physical-gender"][1] >= LEAST).height
+    unit = 'E.1 says "observations": only sets give the occupations of Table 28'
+    yield number(
+        "28", f"occupations with {LEAST} images or more", "physical-gender", str(named.len()), images, note=unit
+    )
+    others = sorted(set(named) ^ set(enough))
+    same = "the occupations of Table 28" if not others else f"others: {', '.join(others)}"
+    yield word("28", f"occupations with {LEAST} sets or more", "names", "the occupations of Table 28", same,
+               "the metadata gives others")  # fmt: skip
