@@ -11,7 +11,7 @@ from rich.text import Text
 from facevalue.cli.offering import listed
 from facevalue.cli.study_command import StudyGroup
 from facevalue.prompts.interventions import chosen
-from facevalue.protocol.offers import PrintedPlan
+from facevalue.protocol.printed_plans import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Precision
 from facevalue.runs.checks import check_pictures

@@ -1,13 +1,15 @@
 """Offers: what a study has beside its trials and measures, imported when it is asked for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import polars as pl
 
+from facevalue.protocol.printed_plans import PrintedPlan
+from facevalue.protocol.word_lists import WordLists
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
@@ -178,67 +180,6 @@ class Recomputed:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedBlock:
-    """A row of requests that a paper counts: every prompt about every image, for each seed, model and intervention.
-
-    Examples
-    --------
-    >>> PrintedBlock("ratings", images=100, prompts=5, seeds=1, models=2).trials
-    1000
-    """
-
-    name: str
-    images: int
-    prompts: int
-    seeds: int
-    models: int
-    interventions: int = 1
-
-    @property
-    def trials(self) -> int:
-        """Requests."""
-        return self.images * self.prompts * self.seeds * self.models * self.interventions
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedPlan:
-    """What a paper says it asked, computed from its design.
-
-    Attributes
-    ----------
-    title:
-        What it is of.
-    blocks:
-        Its rows.
-    distinct:
-        Requests, each counted once.
-    notes:
-        Where the paper disagrees with itself, or leaves out what the count needs.
-    """
-
-    title: str
-    blocks: tuple[PrintedBlock, ...]
-    distinct: int
-    notes: tuple[str, ...] = ()
-
-    @property
-    def total(self) -> int:
-        """Requests of all rows."""
-        return sum(block.trials for block in self.blocks)
-
-    def json(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        blocks = [{**asdict(block), "trials": block.trials} for block in self.blocks]
-        return {
-            "title": self.title,
-            "blocks": blocks,
-            "total": self.total,
-            "distinct": self.distinct,
-            "notes": list(self.notes),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Rated:
     """What people said of statements.
 
@@ -402,6 +343,8 @@ class Extras:
         Statements that people rate.
     judge:
         Which replies hold texts that a judge may sort, such as "forms" (`Study.judged`); empty if none.
+    word_lists:
+        Lists of words that a judge may look through.
     demo:
         A whole audit for newcomers.
     compare:
@@ -422,6 +365,7 @@ class Extras:
     image_prompts: Callable[[bool], pl.DataFrame] | None = None
     questionnaire: Questionnaire | None = None
     judge: str = ""
+    word_lists: WordLists | None = None
     demo: Demo | None = None
     compare: Compared = field(default_factory=Compared)
     plans: Mapping[str, Callable[[], PrintedPlan]] = field(default_factory=dict)
@@ -435,7 +379,7 @@ class Extras:
             "reproduce": self.reproduce,
             "prompts": self.image_prompts,
             "questionnaire": self.questionnaire,
-            "judge": self.judge,
+            "judge": self.judge or self.word_lists,
             "demo": self.demo,
         }
         return tuple(name for name, offer in offers.items() if offer)

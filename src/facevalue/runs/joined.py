@@ -8,6 +8,7 @@ import polars as pl
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.course import course_of, followed, untimed
+from facevalue.runs.judged_words import judged_by
 from facevalue.runs.stored import ROOT, StoredRun, Tally, rebuilt
 
 if TYPE_CHECKING:
@@ -139,6 +140,12 @@ def estimate(
 
     courses = {model: course_of(parts) for model, parts in own.items()}
     estimates = first.study.analyse({model: joined(parts, tallies, courses[model]) for model, parts in own.items()})
+    if offer := first.study.extras.word_lists:
+        flagged = [
+            offer.beside(estimates.filter(model=model), judged_by([run.folder for run in parts]))
+            for model, parts in own.items()
+        ]
+        estimates = stacked([estimates, *flagged])
     drifts = [courses[model].estimates(first.study.name, model, untimed(parts)) for model, parts in own.items()]
     estimates = stacked([estimates, *drifts])
     return judge(estimates, first.measures, first.declared(), margins, first.study.lead), tallies

@@ -1,6 +1,5 @@
 """Judgments of texts that no rule sorts: each asked of a judge model once, stored beside the answers."""
 
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +13,8 @@ from facevalue.answers import NA, parse
 from facevalue.answers.categories import LIMIT, Judge, words
 from facevalue.errors import DataError, RunError
 from facevalue.models.base import Expecting, Model
-from facevalue.parquet import read_table
-from facevalue.seals import SHARD, check_shard, digest_of
+from facevalue.runs.kept_judgments import Writer, read_rows
 from facevalue.stimuli.blank import WITHOUT
-from facevalue.store.files import make_folder, write_whole
 from facevalue.store.lock import RunLock
 from facevalue.thinking import after_thinking
 from facevalue.types import Option, Question, Request, Response, Sampling, Status
@@ -30,7 +27,6 @@ OPEN = "Unspecified"
 _SCHEMA = pl.Schema(dict.fromkeys(("judge", "attribute", "text", "verdict", "category", "reply"), pl.String))
 _SAMPLING = Sampling(temperature=0.0, max_tokens=64)
 _SEED = 1
-_ROWS = 500  # judgments of one file: what a power cut may lose
 _REPLY = 500  # characters of a reply that are kept
 
 
@@ -119,17 +115,9 @@ class Outcome:
 
 def read_judgments(folder: Path) -> Judgments | None:
     """Read what is stored in a run folder; None if nothing is."""
-    parts = _parts(folder)
-    if not parts:
+    rows = read_rows(folder / FOLDER, _SCHEMA)
+    if rows is None:
         return None
-    frames = []
-    for path in parts:
-        try:
-            check_shard(path)
-            frames.append(read_table(path, _SCHEMA.names()).cast(_SCHEMA))
-        except (OSError, DataError, pl.exceptions.PolarsError) as error:
-            raise RunError(f"{path} cannot be read: {error}. Without it, its texts are judged again.") from error
-    rows = pl.concat(frames)
     names = rows["judge"].unique().to_list()
     if len(names) != 1 or not rows["verdict"].is_in([v.value for v in ReplyKind]).all():
         raise RunError(f"{folder / FOLDER} holds no judgments of one judge. Remove it and judge again.")
@@ -163,7 +151,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
         found = Outcome(len(doubts) - len(wanted), {})
         if isinstance(model, Expecting):
             model.expect(_SAMPLING)
-        writer = _Writer(folder, model.name)
+        writer = Writer(folder / FOLDER, _SCHEMA)
         try:
             for response in model.respond(_requests(wanted)):
                 doubt = wanted[response.trial]
@@ -172,7 +160,7 @@ def ask(folder: Path, doubts: Sequence[Doubt], model: Model) -> Outcome:
                     continue
                 judgment = judgment_of(doubt.categories, response)
                 known[doubt.attribute, doubt.text] = judgment
-                writer.add(doubt, judgment)
+                writer.add(model.name, doubt.attribute, doubt.text, *judgment)
         finally:
             writer.flush()
         said = [known[key].verdict for doubt in doubts if (key := (doubt.attribute, doubt.text)) in known]
@@ -244,35 +232,3 @@ def judgment_of(categories: tuple[str, ...], response: Response) -> Judgment:
 def _requests(doubts: Sequence[Doubt]) -> Iterator[Request]:
     for at, doubt in enumerate(doubts):
         yield Request(at, 0, _SEED, WITHOUT, question(doubt), _SAMPLING, exact=False, constrain=True)
-
-
-class _Writer:
-    """Stores judgments, some hundred to a file."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder = folder / FOLDER
-        self._judge = name
-        self._rows: list[tuple[str, ...]] = []
-        numbers = [int(found[1]) for path in _parts(folder) if (found := SHARD.fullmatch(path.name))]
-        self._next = max(numbers, default=0) + 1
-
-    def add(self, doubt: Doubt, judgment: Judgment) -> None:
-        self._rows.append((self._judge, doubt.attribute, doubt.text, *judgment))  # type: ignore[arg-type]
-        if len(self._rows) >= _ROWS:
-            self.flush()
-
-    def flush(self) -> None:
-        if not self._rows:
-            return
-        make_folder(self._folder)
-        data = io.BytesIO()
-        pl.DataFrame(self._rows, schema=_SCHEMA, orient="row").write_parquet(data, compression="zstd")
-        name = f"part-{self._next:08d}-{digest_of(data.getvalue())}.parquet"
-        write_whole(self._folder / name, data.getvalue())
-        self._next += 1
-        self._rows.clear()
-
-
-def _parts(folder: Path) -> list[Path]:
-    place = folder / FOLDER
-    return sorted(path for path in place.iterdir() if SHARD.fullmatch(path.name)) if place.is_dir() else []

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from facevalue.protocol.offers import PrintedBlock, PrintedPlan
+from facevalue.protocol.printed_plans import PrintedBlock, PrintedPlan
 from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS
 
 SETS = {"race-gender": (7936, 12), "physical-gender": (5052, 10), "physical-race": (836, 30)}

@@ -1,0 +1,65 @@
+"""Requests that papers count, computed from their designs."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedBlock:
+    """A row of requests that a paper counts: every prompt about every image, for each seed, model and intervention.
+
+    Examples
+    --------
+    >>> PrintedBlock("ratings", images=100, prompts=5, seeds=1, models=2).trials
+    1000
+    """
+
+    name: str
+    images: int
+    prompts: int
+    seeds: int
+    models: int
+    interventions: int = 1
+
+    @property
+    def trials(self) -> int:
+        """Requests."""
+        return self.images * self.prompts * self.seeds * self.models * self.interventions
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPlan:
+    """What a paper says it asked, computed from its design.
+
+    Attributes
+    ----------
+    title:
+        What it is of.
+    blocks:
+        Its rows.
+    distinct:
+        Requests, each counted once.
+    notes:
+        Where the paper disagrees with itself, or leaves out what the count needs.
+    """
+
+    title: str
+    blocks: tuple[PrintedBlock, ...]
+    distinct: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Requests of all rows."""
+        return sum(block.trials for block in self.blocks)
+
+    def json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        blocks = [{**asdict(block), "trials": block.trials} for block in self.blocks]
+        return {
+            "title": self.title,
+            "blocks": blocks,
+            "total": self.total,
+            "distinct": self.distinct,
+            "notes": list(self.notes),
+        }

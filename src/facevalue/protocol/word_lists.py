@@ -1,0 +1,40 @@
+"""Lists of words that a judge looks through."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from facevalue.answers.listed_words import Flagged
+from facevalue.types import Question, Sampling
+
+
+class WordList(NamedTuple):
+    """Words of a group's texts, the strongest first; `group` is what a judge is told of it."""
+
+    group: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """Lists of words that a judge looks through, such as those that a group's texts have more often than others'.
+
+    Attributes
+    ----------
+    lists:
+        From estimates of one model to its lists.
+    question:
+        What the judge is asked of one, as often as there are `seeds`.
+    sampling:
+        How it replies.
+    beside:
+        (estimates of one model, what was said of each of its lists; None where nothing was) to rows to add.
+    """
+
+    lists: Callable[[pl.DataFrame], Sequence[WordList]]
+    question: Callable[[WordList], Question]
+    sampling: Sampling
+    beside: Callable[[pl.DataFrame, Callable[[WordList], Flagged | None]], pl.DataFrame]
+    seeds: tuple[int, ...] = (0, 1, 2)

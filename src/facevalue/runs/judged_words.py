@@ -1,0 +1,116 @@
+"""Judgments of lists of words: each list asked of a judge model several times, stored beside the answers."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import polars as pl
+
+from facevalue.answers.listed_words import Flagged, Named, ReplyKind, named, together
+from facevalue.errors import DataError, RunError
+from facevalue.models.base import Expecting, Model
+from facevalue.protocol.word_lists import WordList, WordLists
+from facevalue.runs.kept_judgments import Writer, read_rows
+from facevalue.stimuli.blank import WITHOUT
+from facevalue.store.lock import RunLock
+from facevalue.types import Request, Status
+
+FOLDER = Path("annotations", "judged-words")
+"""Where judgments lie in a run folder."""
+_TEXTS = pl.List(pl.String())
+_SCHEMA = pl.Schema({
+    "judge": pl.String(), "group": pl.String(), "words": _TEXTS, "repeat": pl.Int64(), "kind": pl.String(),
+    "named": _TEXTS, "invented": _TEXTS, "reply": pl.String(),
+})  # fmt: skip
+_REPLY = 2_000  # characters of a reply that are kept
+Known: TypeAlias = Mapping[tuple[WordList, int], Named]
+
+
+@dataclass(frozen=True, slots=True)
+class WordJudgments:
+    """What a run's judge said of lists of words, by list and repeat. A changed list is another one."""
+
+    name: str
+    known: Known
+
+    def of(self, words: WordList) -> Flagged | None:
+        """What was said of a list; None if it was not asked about, or no reply is a list."""
+        replies = [reply for (asked, _), reply in self.known.items() if asked == words]
+        return together(words.words, replies)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How asking went: replies there were before, replies of all lists now, and requests that failed."""
+
+    before: int
+    replies: Sequence[Named] = ()
+    failed: int = 0
+    why: str | None = None
+    kinds: Counter[ReplyKind] = field(default_factory=Counter)
+
+
+def read_word_judgments(folder: Path) -> WordJudgments | None:
+    """Read what is stored in a run folder; None if nothing is."""
+    rows = read_rows(folder / FOLDER, _SCHEMA)
+    if rows is None:
+        return None
+    again = f"Remove {folder / FOLDER} and judge again."
+    names = rows["judge"].unique().to_list()
+    if len(names) != 1 or sum(rows.drop("reply").null_count().row(0)):
+        raise RunError(f"{folder / FOLDER} holds no judgments of one judge. {again}")
+    known: dict[tuple[WordList, int], Named] = {}
+    for _, group, words, repeat, kind, own, invented, _ in rows.iter_rows():
+        if kind not in set(ReplyKind) or not set(own) <= set(words):
+            raise RunError(f"{folder / FOLDER} holds what no judge says. {again}")
+        known[WordList(group, tuple(words)), repeat] = Named(ReplyKind(kind), tuple(own), tuple(invented))
+    return WordJudgments(str(names[0]), known)
+
+
+def ask_words(folder: Path, lists: Sequence[WordList], offer: WordLists, model: Model) -> Outcome:
+    """Ask a judge about lists that it was not asked about before, and store what it says.
+
+    Whatever ends this, what came is stored. Failed requests are not, so that the next call asks them again.
+    """
+    with RunLock(folder):
+        before = read_word_judgments(folder)
+        if before is not None and before.name != model.name:
+            raise DataError(
+                f"{before.name} has judged this run; a run has one judge. Name it, or remove {folder / FOLDER} first."
+            )
+        known = dict(before.known) if before else {}
+        every = [(words, repeat) for words in lists for repeat in range(len(offer.seeds))]
+        wanted = [one for one in every if one not in known]
+        found = Outcome(len(every) - len(wanted))
+        if isinstance(model, Expecting):
+            model.expect(offer.sampling)
+        writer = Writer(folder / FOLDER, _SCHEMA)
+        try:
+            for response in model.respond(_requests(wanted, offer)):
+                words, repeat = wanted[response.trial]
+                if response.status is Status.ERROR:
+                    found.failed, found.why = found.failed + 1, response.error
+                    continue
+                said = known[words, repeat] = named(response.text, words.words, response.status)
+                told = (str(said.kind), list(said.words), list(said.invented), (response.text or "")[:_REPLY])
+                writer.add(model.name, words.group, list(words.words), repeat, *told)
+        finally:
+            writer.flush()
+        found.replies = [known[one] for one in every if one in known]
+        found.kinds = Counter(reply.kind for reply in found.replies)
+        return found
+
+
+def _requests(wanted: Sequence[tuple[WordList, int]], offer: WordLists) -> Iterator[Request]:
+    for at, (words, repeat) in enumerate(wanted):
+        yield Request(
+            at, repeat, offer.seeds[repeat], WITHOUT, offer.question(words), offer.sampling, exact=False
+        )  # fmt: skip
+
+
+def judged_by(folders: Sequence[Path]) -> Callable[[WordList], Flagged | None]:
+    """What the judges of run folders say of lists, whichever folder holds it."""
+    stored = [found for folder in folders if (found := read_word_judgments(folder)) is not None]
+    return lambda words: next((said for found in stored if (said := found.of(words)) is not None), None)
