@@ -49,6 +49,7 @@ __all__ = [
     "Stacked",
     "Strips",
     "Table",
+    "Widest",
     "WordLists",
 ]
 
@@ -255,6 +256,11 @@ class Pictures:
 
 
 @dataclass(frozen=True, slots=True)
+class Widest:
+    """Sets whose scores lie farthest apart, as chosen by the page's `WidestSets`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """Stored answers behind the findings, as chosen by the page's examples.
 
@@ -392,6 +398,6 @@ class Own:
 
 Block = (
     str | Strips | Dumbbells | Numbers | Heat | Grid | Stacked | Scatter | Cumulative | Distribution | WordLists | Table
-    | Overview | Agreement | Prose | Say | Pictures | Answers | Each | Fold | Side | Many | PerModel | Own
+    | Overview | Agreement | Prose | Say | Pictures | Widest | Answers | Each | Fold | Side | Many | PerModel | Own
 )  # fmt: skip
 """Anything that a section may hold."""

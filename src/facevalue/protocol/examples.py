@@ -119,6 +119,35 @@ class Gallery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WidestSets:
+    """Sets of stimuli whose replies' scores lie farthest apart: each whole, with every reply.
+
+    Attributes
+    ----------
+    score:
+        How the column of the scores begins; the first such column counts.
+    text:
+        Column of the replies.
+    unit, member:
+        Columns that say which stimuli belong together, and who is on each.
+    same:
+        Columns that the replies of a set must share.
+    title:
+        Form of a set's title.
+    most:
+        How many, no unit twice.
+    """
+
+    score: str
+    title: str
+    text: str = "text"
+    unit: str = "set"
+    member: str = "group"
+    same: tuple[str, ...] = ("prompt",)
+    most: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quoted:
     """Sentences of replies in which marked words stand.
 

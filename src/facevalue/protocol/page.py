@@ -13,7 +13,7 @@ from facevalue.errors import DataError
 from facevalue.measures.base import Measure
 from facevalue.protocol.blocks import Block
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, Stated, Units
-from facevalue.protocol.examples import Compared, Gallery, Questions, Quoted, Wanted
+from facevalue.protocol.examples import Compared, Gallery, Questions, Quoted, Wanted, WidestSets
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 
@@ -232,8 +232,8 @@ class Page:
         Measures of a model as a whole for the terminal, in order; all that there are by default.
     examples:
         Stored answers to show: `Compared`, or a function from the estimates of the first model to what is wanted.
-    gallery, quoted, questions:
-        Stimuli, sentences and questions to show.
+    gallery, widest, quoted, questions:
+        Stimuli, whole sets with their replies, sentences and questions to show.
     pictures:
         What pictures are called ("portraits"), and what to check in photographs.
     missing:
@@ -265,6 +265,7 @@ class Page:
     wholes: tuple[str, ...] = ()
     examples: "Compared | Callable[[Look], list[Wanted]] | None" = None
     gallery: Gallery | None = None
+    widest: WidestSets | None = None
     quoted: Quoted | None = None
     questions: Questions = field(default_factory=Questions)
     pictures: Mapping[str, str] = field(default_factory=dict)

@@ -310,7 +310,16 @@ class Gallery:
     pictures: tuple[tuple[str, bytes], ...]
 
 
-AnyExample = Example | PairExample | Gallery
+@dataclass(frozen=True, slots=True)
+class WholeSet:
+    """A set of stimuli with every reply: who is shown, the score, the reply, and the encoded picture if there is one."""
+
+    title: str
+    replies: tuple[tuple[str, float, str, bytes | None], ...]
+    model: str
+
+
+AnyExample = Example | PairExample | Gallery | WholeSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from facevalue.protocol import blocks
 from facevalue.report.blocks.content import Answer, Answers, Content, Picture, Row, Text
 from facevalue.report.blocks.view import View
-from facevalue.report.data import AnyExample, Example, Gallery, PairExample, Sentence
+from facevalue.report.data import AnyExample, Example, Gallery, PairExample, Sentence, WholeSet
 from facevalue.report.formatting import NOT_MEASURABLE, number
 from facevalue.report.pictures import data_uri
 
@@ -18,6 +18,14 @@ def pictures(gallery: Gallery) -> Row:
     """What was shown of one unit."""
     made = (Picture(caption, data_uri(data, _SMALL)) for caption, data in gallery.pictures)
     return Row(gallery.title, tuple(picture for picture in made if picture.uri))
+
+
+def widest(found: WholeSet) -> Row:
+    """A set with what was said of each picture, the highest score first."""
+    replies = sorted(found.replies, key=lambda reply: -reply[1])
+    made = (Picture(f"{who}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, said=said)
+            for who, score, said, data in replies)  # fmt: skip
+    return Row(f"{found.title} ({found.model})", tuple(made))
 
 
 def answers(block: blocks.Answers, view: View, examples: Sequence[AnyExample]) -> list[Content]:

@@ -106,7 +106,10 @@ def _fields(one: Content) -> Data:
                 ]
             }  # fmt: skip
         case Row():
-            return {"title": one.title, "captions": [p.caption for p in one.pictures]}
+            said = [p.said for p in one.pictures if p.said]
+            return {"title": one.title, "captions": [p.caption for p in one.pictures]} | (
+                {"replies": said} if said else {}
+            )
         case Answers():
             return {
                 "answers": [

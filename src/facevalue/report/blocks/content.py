@@ -288,11 +288,12 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture as a data URI; `why` there is none."""
+    """A picture as a data URI, and what was said of it; `why` there is none."""
 
     caption: str
     uri: str | None
     why: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from facevalue.report.blocks.content import (
     Text,
 )
 from facevalue.report.blocks.view import View
-from facevalue.report.data import AnyExample, Gallery, Sentence
+from facevalue.report.data import AnyExample, Gallery, Sentence, WholeSet
 from facevalue.report.formatting import CROSSED
 from facevalue.report.verdict import SHORT
 
@@ -84,6 +84,8 @@ class Builder:
             case blocks.Pictures():
                 rows: list[Content] = [answers.pictures(e) for e in self.examples if isinstance(e, Gallery)]
                 return [Text(block.heading, "h3"), Text(block.lead), *rows] if rows else []
+            case blocks.Widest():
+                return [answers.widest(e) for e in self.examples if isinstance(e, WholeSet)]
             case blocks.Answers():
                 return answers.answers(block, view, self.examples)
             case blocks.Each():

@@ -13,11 +13,12 @@ from facevalue.report.formatting import Titles
 from facevalue.report.stored.compared import find_compared
 from facevalue.report.stored.galleries import find_galleries
 from facevalue.report.stored.wanted import find_quotes, find_wanted
+from facevalue.report.stored.widest import find_widest
 from facevalue.runs.stored import StoredRun
 
 
 def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> list[AnyExample]:
-    """Stored answers behind the findings, sentences with marked words, and what was shown."""
+    """Stored answers behind the findings, sentences with marked words, whole sets, and what was shown."""
     study = runs[0].study
     titles = Titles(page.titles, study.titles)
     view = View(
@@ -30,6 +31,8 @@ def examples(page: Page, runs: Sequence[StoredRun], estimates: pl.DataFrame) -> 
         out += find_wanted(page.examples, runs, view)
     if page.quoted is not None:
         out += find_quotes(page.quoted, runs[0], view)
+    if page.widest is not None:
+        out += find_widest(page.widest, runs[0], view)
     if page.gallery is not None:
         out += find_galleries(page.gallery, runs[0], titles)
     return out
