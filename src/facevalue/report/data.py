@@ -312,7 +312,7 @@ class Gallery:
 
 @dataclass(frozen=True, slots=True)
 class WholeSet:
-    """A set of stimuli with every reply: who is shown, the score, the reply, and the encoded picture if there is one."""
+    """A set of stimuli with every reply: who is shown, the score, the reply, and the encoded picture if any."""
 
     title: str
     replies: tuple[tuple[str, float, str, bytes | None], ...]
