@@ -10,34 +10,36 @@ import facevalue as fv
 from facevalue.annotate import scores
 from facevalue.annotate.scores import Scores
 from facevalue.answers import free_text
+from facevalue.design import Block, Design, Factor
+from facevalue.protocol.offers import Extras
 from facevalue.protocol.study import Scored, Study
-from facevalue.types import OptionValue, Request
+from facevalue.types import OptionValue, Question, Request
 from tests.runs.tiny import TinyModel, say, tiny_study
 
 GROUPS = {"Black male": "Black man", "old Asian": "old Asian person"}
+DESIGN = Design((Block("all", (Factor("face", ("f0", "f1", "f2", "f3")),), (Factor("prompt", ("p0", "p1")),)),))
+QUESTIONS = {level: Question(f"Describe this person ({level}).") for level in ("p0", "p1")}
 
 
-def answered(frame: pl.DataFrame, stored: Sequence[Scores] = ()) -> pl.DataFrame:
-    """Replies as texts, with the scores that are stored of them."""
-    found = free_text.parse_column(frame, "text")
-    valid = found["na"].is_null()
-    told = frame.drop("text", "probs").with_columns(
-        found["text"], found["na"], weight=pl.when(valid).then(1.0), mass=valid.cast(pl.Float64)
-    )
-    return pl.concat([told, scores.columns(stored, told["text"])], how="horizontal")
-
-
-def study(stored: Sequence[Scores] = (), faces: int = 4, prompts: int = 2) -> Study:
+def study(stored: Sequence[Scores] = ()) -> Study:
     """The study, carrying scores."""
 
-    def carrying(found: Sequence[Scores]) -> Study:
-        return study(found, faces, prompts)
-
     def answer(frame: pl.DataFrame) -> pl.DataFrame:
-        return answered(frame, stored)
+        found = free_text.parse_column(frame, "text")
+        valid = found["na"].is_null()
+        told = frame.drop("text", "probs").with_columns(
+            found["text"], found["na"], weight=pl.when(valid).then(1.0), mass=valid.cast(pl.Float64)
+        )
+        return pl.concat([told, scores.columns(stored, told["text"])], how="horizontal")
 
-    made = tiny_study(faces, prompts, options=(), answer=answer)
-    return replace(made, name="texts", options={}, scored=Scored(pl.col("scenario") != "never", GROUPS, carrying))
+    return replace(
+        tiny_study(4, 2, options=(), answer=answer),
+        name="texts",
+        options={},
+        design=DESIGN,
+        ask=lambda frame: [QUESTIONS[level] for level in frame["prompt"]],
+        scored=Scored(pl.lit(True), GROUPS, study),
+    )
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
@@ -45,11 +47,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     return study()
 
 
-PROTOCOL = fv.Protocol(name="texts", title="Texts", build=build)
+PROTOCOL = fv.Protocol(name="texts", title="Texts", build=build, extras=Extras(annotate="open replies"))
 
 
 def run(folder: Path, texts: Sequence[str], protocol: fv.Protocol = PROTOCOL) -> fv.Run:
-    """A run whose trials got these replies, the last of them again and again."""
+    """A run whose eight trials got these replies, the last of them again and again."""
 
     def reply(request: Request) -> str:
         return texts[min(request.trial, len(texts) - 1)]

@@ -90,7 +90,7 @@ class Scores:
 
     @property
     def cut(self) -> int:
-        """Texts that were scored in pieces, as they are longer than what the scorer reads at once."""
+        """Texts that are longer than what the scorer reads at once: scored in pieces, or in part."""
         return int(self._table["cut"].sum())
 
     @property

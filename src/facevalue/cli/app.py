@@ -26,6 +26,7 @@ _COMMANDS = {
     "calibrate": ("facevalue.cli.calibrate:calibrate", "Audit models whose bias is known."),
     "questionnaire": ("facevalue.cli.questionnaire:questionnaire", "Have people rate what forms associate."),
     "attention": ("facevalue.cli.attention:attention", "Show where a local model looks when it answers."),
+    "annotate": ("facevalue.cli.annotate:annotate", "Have a scorer score open replies, such as for hostility."),
     "judge": ("facevalue.cli.judge:judge", "Have a model sort form entries that no rule sorts."),
     "reproduce": ("facevalue.cli.reproduce:reproduce", "Recompute published figures, cell by cell."),
     "demo": ("facevalue.cli.demo:demo", "Run a whole audit without key or network."),

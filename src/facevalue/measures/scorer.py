@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from facevalue.annotate.scores import Scores
 from facevalue.errors import DataError
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array
@@ -26,6 +27,17 @@ TEMPLATES = tuple(
     for end in ("calm.", "friendly.", "ordinary.", "tired.", "competent.", "angry.", "late for work.", "hard to read.")
 )
 """Neutral and mildly valued sentences about nobody; `{group}` stands for the words that are swapped."""
+
+
+def audit_texts(groups: Mapping[str, str], masked: str = "person", templates: Sequence[str] = TEMPLATES) -> list[str]:
+    """Return the sentences that an audit has scored: with no group's words first, then with each group's.
+
+    Examples
+    --------
+    >>> audit_texts({"cat": "cat"}, masked="dog", templates=["A {group}."])
+    ['A dog.', 'A cat.']
+    """
+    return [t.replace("{group}", words) for words in (masked, *groups.values()) for t in templates]
 
 
 def audit(
@@ -69,7 +81,7 @@ def audit(
     """
     if not groups or len(templates) < 2 or not all("{group}" in t for t in templates):
         raise DataError("A scorer audit needs groups, and at least two sentences that each hold {group}.")
-    texts = [t.replace("{group}", words) for words in (masked, *groups.values()) for t in templates]
+    texts = audit_texts(groups, masked, templates)
     given = np.asarray(list(score(texts)), dtype=np.float64)
     if given.shape != (len(texts),):
         raise DataError(f"The scorer gave {given.size} scores for {len(texts)} texts.")
@@ -87,3 +99,36 @@ def audit(
             "method": [str(m) for m in estimates.method],
         }
     ).with_columns(pl.col("shift", "low", "high").fill_nan(None))
+
+
+def audited(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl.DataFrame:
+    """Audit a scorer by what a run folder keeps of it, where the sentences of the audit were scored with the replies.
+
+    Returns one row per label and group: `label`, then the columns of `audit`.
+
+    Parameters
+    ----------
+    scores:
+        Stored scores; sentences without one are left out.
+    groups:
+        Group to the words that name it, as in `audit`.
+
+    Raises
+    ------
+    DataError
+        No groups.
+    """
+    found = scores.of(pl.Series(audit_texts(groups), dtype=pl.String))
+
+    def given(label: str) -> Scorer:
+        return lambda _: found[label].fill_null(float("nan")).to_list()
+
+    return pl.concat(
+        audit(given(label), groups, seed=seed).select(pl.lit(label).alias("label"), pl.all()) for label in found.columns
+    )
+
+
+def largest_shift(audited: pl.DataFrame) -> pl.DataFrame:
+    """Keep of each label the group whose words move its scores furthest, either way; none where none is measurable."""
+    ordered = audited.drop_nulls("shift").sort(pl.col("shift").abs(), descending=True, maintain_order=True)
+    return ordered.unique("label", keep="first", maintain_order=True).sort("label")

@@ -345,6 +345,8 @@ class Extras:
         Which replies hold texts that a judge may sort, such as "forms" (`Study.judged`); empty if none.
     word_lists:
         Lists of words that a judge may look through.
+    annotate:
+        Which replies hold texts that scorers read, such as "open replies" (`Study.scored`); empty if none.
     demo:
         A whole audit for newcomers.
     compare:
@@ -366,6 +368,7 @@ class Extras:
     questionnaire: Questionnaire | None = None
     judge: str = ""
     word_lists: WordLists | None = None
+    annotate: str = ""
     demo: Demo | None = None
     compare: Compared = field(default_factory=Compared)
     plans: Mapping[str, Callable[[], PrintedPlan]] = field(default_factory=dict)
@@ -380,6 +383,7 @@ class Extras:
             "prompts": self.image_prompts,
             "questionnaire": self.questionnaire,
             "judge": self.judge or self.word_lists,
+            "annotate": self.annotate,
             "demo": self.demo,
         }
         return tuple(name for name, offer in offers.items() if offer)

@@ -6,6 +6,7 @@ from pathlib import Path
 from PIL.Image import Image
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
+from facevalue.models.hf.folders import check_weights
 from facevalue.models.hf.loaded import silence
 from facevalue.models.hf.processors import first_line
 
@@ -77,11 +78,6 @@ class HFDetector:
 
 
 def _check(folder: Path) -> None:
-    if not folder.is_dir():
-        raise ModelError(f"There is no folder {folder}: a detector is a folder with its config.json and weights.")
-    if not (folder / "config.json").is_file():
-        raise ModelError(f"{folder} holds no detector: there is no config.json in it.")
-    if not any(folder.glob("*.safetensors")):
-        raise ModelError(f"{folder} holds no weights: there is no .safetensors in it (pickles are never read).")
+    check_weights(folder, "detector")
     if not (folder / "preprocessor_config.json").is_file() and not (folder / "processor_config.json").is_file():
         raise ModelError(f"{folder} has no preprocessor_config.json, which says how pictures are prepared.")

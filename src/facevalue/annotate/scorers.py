@@ -1,0 +1,172 @@
+"""Scorers: what gives texts scores, such as how hostile or how flirtatious each is.
+
+A scorer says what it scores (`labels`) and who it is (`version`, and `digest` of its weights, list or file), and its
+scores depend on the text alone: not on the texts beside it, nor on their order.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import polars as pl
+
+from facevalue.annotate import lexicon
+from facevalue.annotate.scores import Scores
+from facevalue.annotate.tokens import LIMIT
+from facevalue.errors import DataError, UnknownNameError
+
+LEXICAL = "lexical"
+"""The scorer that comes with FaceValue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What a scorer says of some texts.
+
+    Attributes
+    ----------
+    scores:
+        A score of each text, in their order, by label; None or NaN where there is none, which is never 0.
+    reasons:
+        Why a text has no score, by its place.
+    cut:
+        Places of texts that are longer than what the scorer reads at once: scored in pieces, or in part.
+    unasked:
+        Why a text could not be scored now, by its place: nothing is stored of it, and the next call tries again.
+    """
+
+    scores: Mapping[str, Sequence[float | None]]
+    reasons: Mapping[int, str] = field(default_factory=dict)
+    cut: Collection[int] = ()
+    unasked: Mapping[int, str] = field(default_factory=dict)
+
+
+class Scorer(Protocol):
+    """What gives texts scores.
+
+    Examples
+    --------
+    >>> class Exclaimed:
+    ...     name, called, version, digest = "exclaimed", "exclaimed", "1", ""
+    ...     labels, at_once = ("exclaimed",), 1000
+    ...
+    ...     def score(self, texts):
+    ...         return Scoring({"exclaimed": [float("!" in text) for text in texts]})
+    ...
+    ...     def close(self):
+    ...         pass
+    >>> scorer: Scorer = Exclaimed()
+    """
+
+    @property
+    def name(self) -> str:
+        """What the user typed to get it; of a path the last part alone."""
+        ...
+
+    @property
+    def called(self) -> str:
+        """What its scores are called in a run where no other name is given."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes where the same text would get another score."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Of all that its scores come from: weights, list, file."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What is scored."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many texts it takes at once, as suits it; scores do not hang on it."""
+        ...
+
+    def score(self, texts: Sequence[str]) -> Scoring:
+        """Score texts."""
+        ...
+
+    def close(self) -> None:
+        """Let go of memory and connections."""
+        ...
+
+
+def scored(
+    scores: Scores, scorer: Scorer, hashes: pl.Series, texts: Sequence[str]
+) -> tuple[pl.DataFrame, Mapping[int, str]]:
+    """Score texts: rows to be stored, and why others were not scored, by place.
+
+    Raises
+    ------
+    DataError
+        The scorer left out a label, or gave more or fewer scores than there are texts.
+    """
+    given = scorer.score(texts)
+    columns: list[list[float | None]] = []
+    for label in scorer.labels:
+        if label not in given.scores:
+            raise DataError(f"{scorer.name} gave no scores for {label!r}. What was stored before is kept.")
+        if len(given.scores[label]) != len(texts):
+            raise DataError(
+                f"{scorer.name} gave {len(given.scores[label]):,} scores of {label!r} for {len(texts):,} texts. What "
+                "was stored before is kept."
+            )
+        columns.append([None if x is None or not math.isfinite(x) else float(x) for x in given.scores[label]])
+    reasons = [
+        given.reasons.get(at) or (f"no score of {_lacking(scorer.labels, found)}" if None in found else None)
+        for at, found in enumerate(zip(*columns, strict=True))
+    ]
+    cut = [at in given.cut for at in range(len(texts))]
+    asked = pl.Series([at not in given.unasked for at in range(len(texts))], dtype=pl.Boolean)
+    values = zip(scores.schema.names(), [hashes, *columns, reasons, cut], strict=True)
+    return pl.DataFrame(dict(values), schema=scores.schema).filter(asked), given.unasked
+
+
+def _lacking(labels: Sequence[str], found: Sequence[float | None]) -> str:
+    return ", ".join(label for label, score in zip(labels, found, strict=True) if score is None)
+
+
+def chosen_labels(scorer: str, known: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
+    """Labels that a scorer shall score, each once; each must be among those it knows."""
+    for label in chosen:
+        if label not in known:
+            raise UnknownNameError(f"label of {scorer}", label, known)
+    return tuple(dict.fromkeys(chosen))
+
+
+class LexicalHostility:
+    """Share of a text's words that are on our list of hostile words (`annotate/lists/hostility.toml`).
+
+    Examples
+    --------
+    >>> LexicalHostility().score(["A kind person.", "What a fool.", "?!"]).scores["hostility"]
+    [0.0, 0.3333333333333333, None]
+    """
+
+    name = called = LEXICAL
+    version = "1"
+    labels = ("hostility",)
+    at_once = 50_000
+
+    def __init__(self, labels: Sequence[str] = ()) -> None:
+        chosen_labels(self.name, self.labels, labels)
+        self._lists = lexicon.shipped("hostility")
+        self.digest = self._lists.digest
+
+    def score(self, texts: Sequence[str]) -> Scoring:
+        """Share of words; none where a text has no word."""
+        counted = lexicon.count(pl.DataFrame({"text": texts}, schema={"text": pl.String}), "text", self._lists)
+        share = counted.select(pl.when(pl.col("tokens") > 0).then(pl.col("hostility") / pl.col("tokens")))
+        found = share.to_series().to_list()
+        reasons = {at: "no word in it" for at, score in enumerate(found) if score is None}
+        return Scoring({"hostility": found}, reasons, [at for at, text in enumerate(texts) if len(text) > LIMIT])
+
+    def close(self) -> None:
+        """Nothing to let go of."""

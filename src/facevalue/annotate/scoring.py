@@ -1,0 +1,149 @@
+"""Scoring of texts: each distinct one once, stored as it goes, and never again."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotate import scores as stored
+from facevalue.annotate.scorers import Scorer, scored
+from facevalue.annotate.scores import ANNOTATIONS, HEADER, Hashes, Scores, present
+from facevalue.errors import DataError
+from facevalue.store.lock import RunLock
+
+_ROWS, _EVERY = 100_000, 20.0  # a file is written after so many texts, or seconds: what a power cut may lose
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How scoring went.
+
+    Attributes
+    ----------
+    texts:
+        Distinct texts.
+    before:
+        Of these, how many had been scored before, or had failed.
+    done:
+        Scored now; those that failed or were cut are among them.
+    failed, cut:
+        How many of these lack a score, and how many were scored in pieces or in part.
+    unasked:
+        Texts that could not be scored now; nothing is stored of them.
+    why:
+        Of one of these, the reason.
+    """
+
+    texts: int = 0
+    before: int = 0
+    done: int = 0
+    failed: int = 0
+    cut: int = 0
+    unasked: int = 0
+    why: str = ""
+
+
+def score_texts(
+    folder: Path,
+    scorer: Scorer,
+    texts: Callable[[], Iterable[pl.Series]],
+    name: str = "",
+    passed: Callable[[Outcome], object] | None = None,
+) -> Outcome:
+    """Score texts of a run folder that have no scores yet.
+
+    Parameters
+    ----------
+    folder:
+        Of the run.
+    scorer:
+        Who scores.
+    texts:
+        Gives the texts in pieces, any of them any number of times; called twice.
+    name:
+        What the scores are called, the scorer's own name for them by default.
+    passed:
+        Is told how far it is, at the beginning and after each call of the scorer.
+
+    Raises
+    ------
+    DataError
+        Another scorer's scores are called so, or this one gives too few scores.
+    """
+    place = folder / ANNOTATIONS / (name or scorer.called)
+    own = Scores(place.name, scorer.name, scorer.version, scorer.digest, scorer.labels, place)
+    with RunLock(place):
+        known = _begun(own)
+        wanted = [np.unique(present(piece.drop_nulls()).to_numpy()) for piece in texts()]
+        every = np.unique(np.concatenate([*wanted, np.empty(0, np.uint64)]))
+        new = every[~np.isin(every, known)]
+        now = Outcome(len(every), len(every) - len(new))
+        tell = passed or (lambda _: None)
+        tell(now)
+        writer = _Writer(own)
+        try:
+            for hashes, some in _batches(texts(), new, scorer.at_once):
+                table, unasked = scored(own, scorer, hashes, some)
+                writer.add(table)
+                now.done += table.height
+                now.failed += table.height - table["reason"].null_count()
+                now.cut += int(table["cut"].sum())
+                now.unasked += len(unasked)
+                now.why = next(iter(unasked.values()), now.why)
+                tell(now)
+        finally:
+            writer.flush()
+    return now
+
+
+def _begun(own: Scores) -> Hashes:
+    """Hashes of the texts that have been scored; the header is written where there is none."""
+    if not (own.folder / HEADER).exists():
+        stored.begin(own)
+        return np.empty(0, np.uint64)
+    (kept,) = (one for one in stored.read(own.folder.parents[1]) if one.name == own.name)
+    if kept.by != own.by:
+        raise DataError(
+            f"The scores called {own.name!r} are of {kept.scorer} (version {kept.version}, digest {kept.digest[:12]}, "
+            f"labels {', '.join(kept.labels)}), not of this {own.scorer} (version {own.version}, digest "
+            f"{own.digest[:12]}, labels {', '.join(own.labels)}). Give these another --name."
+        )
+    return kept.hashes
+
+
+def _batches(pieces: Iterable[pl.Series], new: Hashes, size: int) -> Iterator[tuple[pl.Series, list[str]]]:
+    """Texts whose hashes are new, each once, so many at a time."""
+    waiting = np.ones(len(new), dtype=np.bool_)
+    for piece in pieces:
+        texts = piece.drop_nulls()
+        hashes = present(texts)
+        table = pl.DataFrame({"text": texts, "hash": hashes}).unique("hash", keep="first", maintain_order=True)
+        at = np.searchsorted(new, table["hash"].to_numpy())
+        is_new = np.append(new, 0)[at] == table["hash"].to_numpy()
+        is_new[is_new] = waiting[at[is_new]]
+        waiting[at[is_new]] = False
+        for part in table.filter(pl.Series(is_new)).iter_slices(size):
+            yield part["hash"], part["text"].to_list()
+
+
+class _Writer:
+    """Stores scores, many to a file."""
+
+    def __init__(self, own: Scores) -> None:
+        self._own = own
+        self._tables: list[pl.DataFrame] = []
+        self._since = time.monotonic()
+
+    def add(self, table: pl.DataFrame) -> None:
+        self._tables.append(table)
+        if sum(table.height for table in self._tables) >= _ROWS or time.monotonic() - self._since >= _EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        if any(table.height for table in self._tables):
+            stored.add(self._own, pl.concat(self._tables))
+        self._tables.clear()
+        self._since = time.monotonic()

@@ -1,0 +1,65 @@
+"""Classifiers of texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+
+class Classified(NamedTuple):
+    """Scores of some texts by label, in their order, and the places of those that were scored in pieces."""
+
+    scores: dict[str, list[float]]
+    cut: frozenset[int]
+
+
+class TextClassifier(Protocol):
+    """Gives a text a score for each of its labels, whatever texts are beside it.
+
+    Examples
+    --------
+    >>> class Loud:
+    ...     name, digest, labels, at_once = "loud", "", ("loud",), 1000
+    ...
+    ...     def scores(self, texts):
+    ...         return Classified({"loud": [float(text.isupper()) for text in texts]}, frozenset())
+    >>> classifier: TextClassifier = Loud()
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Of its weights and settings."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its labels."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many texts it takes at once."""
+        ...
+
+    def scores(self, texts: Sequence[str]) -> Classified:
+        """Score texts."""
+        ...
+
+
+def load_classifier(folder: Path) -> TextClassifier:
+    """Load a text classifier that transformers knows from a folder on this machine.
+
+    Raises
+    ------
+    DependencyError
+        torch or transformers is not installed.
+    ModelError
+        The folder holds no text classifier that can be loaded.
+    """
+    from facevalue.models.hf.text_classifier import HFTextClassifier  # noqa: PLC0415 - torch takes seconds to import
+
+    return HFTextClassifier(folder)

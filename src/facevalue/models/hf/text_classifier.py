@@ -1,0 +1,158 @@
+"""Text classifiers of transformers, from a folder on this machine."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import DependencyError, ModelError
+from facevalue.models.classifiers import Classified
+from facevalue.models.hf.adapter import fingerprint
+from facevalue.models.hf.folders import check_weights
+from facevalue.models.hf.loaded import silence
+from facevalue.models.hf.processors import first_line
+
+Array = npt.NDArray[np.float64]
+
+_DIGITS = 6
+"""Decimals of a score: beyond them lies how a processor happens to sum."""
+_UNKNOWN = 512
+"""Tokens that are read at once where neither the model nor its tokenizer has a limit."""
+_LIMIT = 10**6  # what says that there is none is larger
+_ROWS, _STEP = 32, 64
+"""Texts that a GPU reads together, and what their lengths in tokens are rounded up to."""
+
+
+class HFTextClassifier:
+    """Any text classifier that transformers loads: RoBERTa, BERT, DeBERTa, DistilBERT and others.
+
+    Nothing is downloaded, only weights in safetensors are read, and no code that comes with them is run. A text longer
+    than the model's window is read in pieces, which overlap a little; its scores are the highest of any piece. On a CPU
+    texts are read one by one; on a GPU always `_ROWS` together, padded to fixed lengths, so that a text's scores do not
+    hang on what is beside it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            import torch  # noqa: PLC0415
+            import transformers  # noqa: PLC0415
+            from transformers.models.auto import modeling_auto  # noqa: PLC0415
+        except ImportError as error:
+            raise DependencyError("torch with transformers", "hf") from error
+        check_weights(folder, "text classifier")
+        where, local = str(folder), {"local_files_only": True, "trust_remote_code": False}
+        with silence():
+            try:
+                config = transformers.AutoConfig.from_pretrained(where, **local)
+            except Exception as error:  # transformers raises many kinds
+                raise ModelError(f"The configuration of {folder} cannot be read: {first_line(error)}") from error
+            if config.model_type not in modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES:
+                raise ModelError(f"{folder} is a model of type {config.model_type!r}, which classifies no texts.")
+            try:
+                self._tokenizer = transformers.AutoTokenizer.from_pretrained(where, **local)
+                model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
+                    where, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+                )
+            except Exception as error:  # a missing package, damaged weights, a strange tokenizer
+                raise ModelError(f"The text classifier in {folder} cannot be loaded: {first_line(error)}") from error
+        if missing := sorted(found["missing_keys"]):  # random numbers would stand in for them
+            raise ModelError(f"{folder} lacks {len(missing)} of the classifier's weights, such as {missing[0]}.")
+        if not self._tokenizer.is_fast:
+            raise ModelError(f"{folder} has no tokenizer.json, without which long texts cannot be cut into pieces.")
+        self.labels = tuple(str(config.id2label[at]) for at in range(config.num_labels))
+        if len(set(self.labels)) < len(self.labels):
+            raise ModelError(f"{folder} has two labels of one name: {', '.join(self.labels)}.")
+        self.name, self.digest = folder.resolve().name, fingerprint(folder)
+        self._applied = _function(config)
+        self._window = _window(model, self._tokenizer, config)
+        self._model = model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        padded = self._tokenizer.pad_token_id is not None and config.pad_token_id is not None
+        self._together = padded and self._model.device.type != "cpu"
+        self.at_once = 2048 if self._together else 32
+
+    def scores(self, texts: Sequence[str]) -> Classified:
+        """Score texts: probabilities, or plain outputs where the configuration asks for these; not finite if none."""
+        pieces = [self._pieces(text) for text in texts]
+        owner = np.repeat(np.arange(len(texts)), [len(own) for own in pieces])
+        flat = [piece for own in pieces for piece in own]
+        best = np.full((len(texts), len(self.labels)), -np.inf)
+        for places, logits in self._read(flat):
+            np.maximum.at(best, owner[places], self._applied(logits))  # a NaN stays one
+        rounded = np.round(best, _DIGITS)
+        cut = frozenset(at for at, own in enumerate(pieces) if len(own) > 1)
+        return Classified({label: rounded[:, at].tolist() for at, label in enumerate(self.labels)}, cut)
+
+    def _pieces(self, text: str) -> list[dict[str, list[int]]]:
+        """A text as the model takes it, in pieces that fit its window; none where the tokenizer makes nothing of it."""
+        told = self._tokenizer(
+            text, truncation=True, max_length=self._window, stride=self._window // 8, return_overflowing_tokens=True
+        )
+        names = [name for name in self._tokenizer.model_input_names if name in told]
+        return [{name: told[name][at] for name in names} for at, ids in enumerate(told["input_ids"]) if ids]
+
+    def _read(self, pieces: Sequence[dict[str, list[int]]]) -> Iterator[tuple[list[int], Array]]:
+        """Places of pieces, and their logits."""
+        import torch  # noqa: PLC0415
+
+        step = _STEP if self._together else 1
+        lengths = [-(-len(piece["input_ids"]) // step) * step for piece in pieces]
+        order = sorted(range(len(pieces)), key=lambda at: lengths[at])
+        for places in self._groups(order, lengths):
+            if self._together:
+                rows = [pieces[at] for at in [*places, *places[:1] * (_ROWS - len(places))]]
+                length = min(lengths[places[0]], self._window)
+                shown = self._tokenizer.pad(
+                    rows, padding="max_length", max_length=length, padding_side="right", return_tensors="pt"
+                )
+            else:
+                shown = {name: torch.tensor([ids]) for name, ids in pieces[places[0]].items()}
+            with torch.inference_mode():
+                seen = self._model(**{name: ids.to(self._model.device) for name, ids in shown.items()})
+            yield places, seen.logits[: len(places)].double().cpu().numpy()
+
+    def _groups(self, order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Pieces of one length, `_ROWS` at most; each by itself where they are read one by one."""
+        most, group = _ROWS if self._together else 1, list[int]()
+        for at in order:
+            if group and (len(group) == most or lengths[at] != lengths[group[0]]):
+                yield group
+                group = []
+            group.append(at)
+        if group:
+            yield group
+
+
+def _function(config: Any) -> Any:
+    """From logits to scores as the configuration says; where it does not, as transformers' own pipeline does."""
+    usual = "sigmoid" if config.num_labels == 1 else "softmax"
+    kinds = {
+        "regression": "none",
+        "multi_label_classification": "sigmoid",
+        "single_label_classification": "sigmoid" if config.num_labels == 1 else "softmax",
+    }
+    said = getattr(config, "function_to_apply", None) or kinds.get(config.problem_type or "", usual)
+    known = {"none": lambda x: x, "sigmoid": _sigmoid, "softmax": _softmax}
+    if said not in known:
+        raise ModelError(f"The configuration applies {said!r} to what the model gives: known are {', '.join(known)}.")
+    return known[said]
+
+
+def _sigmoid(logits: Array) -> Array:
+    small = np.exp(-np.abs(logits))
+    return np.where(logits >= 0, 1 / (1 + small), small / (1 + small))
+
+
+def _softmax(logits: Array) -> Array:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _window(model: Any, tokenizer: Any, config: Any) -> int:
+    """Most tokens that the model reads at once: RoBERTa and its kin count their positions from 2, and not from 0."""
+    places = getattr(config, "max_position_embeddings", None)
+    tables = [table for name, table in model.named_modules() if name.endswith("position_embeddings")]
+    first = next((table.padding_idx + 1 for table in tables if getattr(table, "padding_idx", None) is not None), 0)
+    limits = [tokenizer.model_max_length, places - first if places else None]
+    return min((int(limit) for limit in limits if limit and 0 < limit < _LIMIT), default=_UNKNOWN)

@@ -1,0 +1,106 @@
+"""Moderation endpoints of OpenAI-compatible servers: scores of texts."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import httpx
+
+from facevalue.errors import ModelError
+from facevalue.models._http import Failure, Server, Waits
+from facevalue.models._outage import Outage
+from facevalue.models._pool import Pool
+from facevalue.models._target import target_of
+from facevalue.models.base import ModelOptions
+from facevalue.types import Response, Status
+
+_LOG = logging.getLogger(__name__)
+_PATH = "/moderations"
+MODEL = "omni-moderation-latest"
+"""The model that is asked where none is named."""
+
+
+class Moderated(NamedTuple):
+    """Scores of one text by category, or why there are none; `at` is its place."""
+
+    at: int
+    scores: Mapping[str, object]
+    why: str = ""
+
+
+class Moderations:
+    """A moderation endpoint.
+
+    Parameters
+    ----------
+    spec:
+        Empty or a model's name for OpenAI's (key in OPENAI_API_KEY; OPENAI_BASE_URL replaces the address), or
+        "http://HOST/v1#MODEL" (key, if any, in FACEVALUE_API_KEY).
+    options:
+        How to reach it.
+    waits:
+        How to wait between tries, for tests.
+
+    Raises
+    ------
+    ModelError
+        The address is incomplete or holds a password or query, or a key is missing.
+    """
+
+    def __init__(self, spec: str, options: ModelOptions, *, waits: Waits | None = None) -> None:
+        served = spec.startswith(("http://", "https://"))
+        target = target_of(spec if served else f"openai/{spec or MODEL}")
+        self.model, self.url, self._variable = target.model, target.url, target.variable
+        self._options, self._waits = options, waits or Waits()
+        self._server = Server(target.url, target.key, options.timeout, options.concurrency)
+        self._reached = False
+        self._outage = Outage()
+
+    def scores(self, texts: Sequence[str]) -> Iterator[Moderated]:
+        """Scores of each text, in any order; a request that fails for good has none.
+
+        Raises
+        ------
+        ModelError
+            Nothing answers, the key or the endpoint is refused, or the server has stopped working.
+        """
+        with Pool(self._server.client) as pool:
+            yield from pool.map(self._ask, enumerate(texts), self._options.concurrency)
+
+    async def _ask(self, client: httpx.AsyncClient, item: tuple[int, str]) -> Moderated:
+        at, text = item
+        retry = 0
+        while True:
+            try:
+                payload = await self._server.call(client, _PATH, {"model": self.model, "input": text})
+                found = Moderated(at, _scores(payload))
+            except Failure as failure:
+                self._reached |= failure.connected
+                self._check(failure)
+                if failure.transient and retry < self._options.retries:
+                    _LOG.info("A text is sent again: %s", failure.text)
+                    await self._waits.sleep(self._waits.before(retry, failure.retry_after))
+                    retry += 1
+                    continue
+                found = Moderated(at, {}, failure.text)
+            self._reached = True
+            self._outage.weigh(Response(at, 0, Status.ERROR if found.why else Status.OK, error=found.why or None))
+            return found
+
+    def _check(self, failure: Failure) -> None:
+        """Raise `ModelError` for what holds for all requests."""
+        if failure.status in (401, 403):
+            raise ModelError(f"{self.url} refuses the key in {self._variable}, or the lack of one. {failure.text}")
+        if failure.status == 404:
+            raise ModelError(f"{self.url} offers no {self.model!r} at {_PATH}. {failure.text}")
+        if not self._reached or failure.code == "insufficient_quota":
+            raise ModelError(failure.text)
+
+
+def _scores(payload: Mapping[str, object]) -> Mapping[str, object]:
+    results = payload.get("results")
+    if isinstance(results, list) and len(results) == 1 and isinstance(results[0], dict):
+        scores = results[0].get("category_scores")
+        if isinstance(scores, dict):
+            return scores
+    raise Failure("The reply holds no scores of one text.", status=200, transient=True)

@@ -1,0 +1,87 @@
+"""Scoring of a run's replies: each distinct text once, and with them the sentences of the scorer's audit."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from facevalue.annotate.scorers import Scorer
+from facevalue.annotate.scoring import Outcome, score_texts
+from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.protocol.study import Study
+from facevalue.runs.progress import Meter, Progress, Snapshot
+from facevalue.runs.stored import StoredRun, answers, rebuilt
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+_TAKEN = ("judge", "judged-words", "ratings")
+"""What lies in `annotations` beside scores."""
+PROMPT = "prompt"
+
+
+def annotate(
+    run: StoredRun, scorer: Scorer, progress: Progress, name: str = "", prompts: Sequence[str] = ()
+) -> Outcome:
+    """Score the replies of a run that have no scores by this scorer yet.
+
+    Parameters
+    ----------
+    run:
+        An opened run.
+    scorer:
+        Who scores.
+    progress:
+        Where to report to.
+    name:
+        What the scores are called; the scorer's own name for them by default.
+    prompts:
+        Replies to these prompts alone; all by default.
+    """
+    plain = rebuilt(replace(run, scores=()), run.facts.options)
+    scored = plain.scored
+    if scored is None:
+        raise DataError(f"{run.folder} ({plain.name}) has no replies that a scorer reads.")
+    checked_name(name or scorer.called)
+    read = scored.read & (pl.col(PROMPT).cast(pl.String).is_in(_prompts(plain, prompts)) if prompts else True)
+
+    def texts() -> Iterator[pl.Series]:
+        from facevalue.measures.scorer import audit_texts  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
+        for chunk in answers(replace(run, study=plain), columns=()):
+            yield chunk.filter(read)["text"]
+
+    meter, begun = Meter(), False
+
+    def passed(now: Outcome) -> None:
+        nonlocal begun
+        if not begun:
+            progress.start(0, now.texts - now.before)
+            begun = True
+        tried, total = now.done + now.unasked, now.texts - now.before
+        rate = meter.rate(tried)
+        left = (total - tried) / rate if rate else None
+        progress.update(Snapshot(tried, total, rate, left, 0, 0, None, tried, now.failed, now.unasked))
+
+    try:
+        return score_texts(run.folder, scorer, texts, name, passed)
+    finally:
+        progress.finish(None)
+
+
+def checked_name(name: str) -> str:
+    """A name for scores, which is that of their folder."""
+    if not _NAME.fullmatch(name) or name in _TAKEN:
+        raise SettingError(
+            f"Scores cannot be called {name[:80]!r}: give them a --name of letters, digits, '.', '_' and '-', and "
+            f"not {' or '.join(_TAKEN)}."
+        )
+    return name
+
+
+def _prompts(study: Study, prompts: Sequence[str]) -> list[str]:
+    known = {level for block in study.design.blocks for level in block.choices().get(PROMPT, ())}
+    for prompt in prompts:
+        if prompt not in known:
+            raise UnknownNameError(f"prompt of {study.name}", prompt, known)
+    return list(prompts)
