@@ -10,6 +10,8 @@ from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.cards import Stated
 from facevalue.protocol.study import Study
 from facevalue.report.sections import page_of
+from facevalue.runs.checks import check_pictures
+from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.images import content_hash
 from tests.studies.modscan.asked import answered, attribute, build
 
@@ -84,6 +86,23 @@ def test_a_picture_four_times_as_wide_as_high_is_refused(tmp_path: Path) -> None
     study = build(manifest=listed, attribute=["gender"], modality=["vision"], instances=["nurse"])
     with pytest.raises(DataError, match="times as long as broad"):
         study.source.check({name: [row] for name, row in study.design.trials([0]).row(0, named=True).items()})
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_every_picture_of_faces_and_scenes_can_be_looked_at_by_name(tmp_path: Path, drawn: bool) -> None:
+    own = {} if drawn else {"manifest": faces(tmp_path, [("18", "male", "White"), ("18", "female", "White")])}
+    check_pictures(build(instances=["geek"], per_persona=1, **own))
+
+
+def test_either_face_of_a_pair_is_looked_at_before_a_run(tmp_path: Path) -> None:
+    listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White")])
+    study = build(manifest=listed, attribute=["gender"], modality=["vision"], instances=["nurse"])
+    row = {name: [level] for name, level in study.design.trials([0]).row(0, named=True).items()}
+    for number in (0, 1):
+        (tmp_path / f"{number}.png").rename(tmp_path / "away.png")
+        with pytest.raises(PicturesError, match=f"{number}.png"):
+            study.source.check(row)
+        (tmp_path / "away.png").rename(tmp_path / f"{number}.png")
 
 
 def test_scenes_are_found_in_any_spelling_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Stimuli of both modalities: two faces in one picture, or a scene."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from facevalue.stimuli.base import Kind, Source
@@ -16,11 +16,14 @@ class Shown:
     ----------
     pairs, scenes:
         What shows them; None where there are none.
+    of_scenes:
+        Images of scenes; all others are of faces.
     """
 
-    def __init__(self, pairs: Source | None, scenes: Source | None) -> None:
+    def __init__(self, pairs: Source | None, scenes: Source | None, of_scenes: Collection[str]) -> None:
         self._pairs = pairs
         self._scenes = scenes
+        self._of_scenes = frozenset(of_scenes)
 
     @property
     def kind(self) -> Kind:
@@ -45,11 +48,9 @@ class Shown:
         return replace(self._pairs.stimulus(number, own), factors=factors)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Look at every picture that a run will show, each once."""
-        count = len(next(iter(levels.values()), []))
-        paired = [image is not None for image in levels.get("image_1", [None] * count)]
-        for source, kind in ((self._pairs, True), (self._scenes, False)):
-            if source is None or kind not in paired:
-                continue
-            rows = {n: [v for v, own in zip(c, paired, strict=True) if own is kind] for n, c in levels.items()}
-            source.check({**rows, "image": rows["image_1"]} if kind else rows)
+        """Look at every picture that is shown, or named by `image`, each once."""
+        named = dict.fromkeys(image for name in ("image", "image_1", "image_2") for image in levels.get(name, ()))
+        for source, own in ((self._pairs, False), (self._scenes, True)):
+            images: list[str | None] = [image for image in named if image and (image in self._of_scenes) is own]
+            if source is not None and images:
+                source.check({"image": images})

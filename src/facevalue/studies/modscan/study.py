@@ -74,6 +74,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     shown = Shown(
         pair_source(options, pictures.faces) if pictures.pairs else None,
         scene_source(options, pictures.scenes) if pictures.scenes.height else None,
+        pictures.scenes["image"] if pictures.scenes.height else (),
     )
 
     @cache  # a jackknife takes all measures again many times
