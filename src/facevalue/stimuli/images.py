@@ -211,8 +211,10 @@ class FileSource:
         The manifest lacks a column, or the root is no folder.
     """
 
+    files = ImageFiles
+
     def __init__(self, manifest: pl.DataFrame, root: Path, kind: Kind = Kind.UNSTATED) -> None:
-        self._files = ImageFiles(manifest, root)
+        self._files = self.files(manifest, root)
         self._kind = kind
 
     @property

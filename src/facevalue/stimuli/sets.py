@@ -2,11 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
 SHOWN = 3
 """Partial sets that are named."""
+
+
+class Listing(NamedTuple):
+    """Images of counterfactual sets that were found.
+
+    Attributes
+    ----------
+    table:
+        A row per image.
+    left_out:
+        What was found and is not shown, or lacks something: what, and why, for people.
+    """
+
+    table: pl.DataFrame
+    left_out: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,13 @@ def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> Checked:
     named = (_wrong(name, own.filter(pl.col("set") == name)["group"].to_list(), known) for name in partial[:SHOWN])
     more = f"; and {len(partial) - SHOWN:,} more" if len(partial) > SHOWN else ""
     return Checked(found.height, tuple(partial), "; ".join(named) + more)
+
+
+def image_ids() -> pl.Expr:
+    """Ids of images by `set` and `group`; by their `path` too where a set has a group twice or there is no set."""
+    name = pl.concat_str("set", "group", separator="/")
+    apart = pl.when(name.is_duplicated()).then(pl.concat_str(name, "path", separator="/")).otherwise(name)
+    return pl.coalesce(apart, "path").alias("image")
 
 
 def _wrong(name: str, there: list[str], known: list[str]) -> str:

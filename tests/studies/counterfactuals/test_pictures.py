@@ -6,7 +6,8 @@ import PIL.Image
 import polars as pl
 import pytest
 
-from facevalue.errors import DataError
+from facevalue.errors import DataError, SettingError
+from facevalue.protocol.settings import check_together
 from facevalue.stimuli.base import Kind
 from facevalue.studies.counterfactuals.pictures import (
     PICTURE_SETTINGS,
@@ -19,6 +20,7 @@ from facevalue.studies.counterfactuals.pictures import (
     source,
 )
 from facevalue.types import OptionValue
+from tests.stimuli.shards import Row, png, write_shard
 
 FIRST = ["image", "path", "subset", "set", "group", "occupation"]
 
@@ -173,3 +175,85 @@ def test_of_the_papers_pictures_the_numbers_are_known() -> None:
     for frame in frames.values():
         assert frame["image"].n_unique() == frame.height
         assert read_pictures(options(), frame).partial == {}
+
+
+def social(root: Path, *sets: str) -> None:
+    said = [f"A picture of a {group} nurse" for group in groups("physical-gender")]
+    rows: list[Row] = [
+        {"image": png(at), "caption": caption, "counterfactual_set": name}
+        for name in sets
+        for at, caption in enumerate(said)
+    ]
+    write_shard(root / "data/train.parquet", rows[:-1])
+
+
+def test_of_shards_sets_are_checked_against_the_groups_of_the_paper(tmp_path: Path) -> None:
+    social(tmp_path, "a", "b")
+    found = read(social=str(tmp_path))
+    assert found.partial == {"physical-gender": ("b",)}
+    assert found.left_out[0].why == "Not each group once: b lacks tattooed female."
+    shown = source(options(social=str(tmp_path)), found.frame)
+    assert shown.kind is Kind.SYNTHETIC
+    shown.check({"image": found.frame["image"].to_list()})
+    assert shown.stimulus(0, {"image": "a/skinny male"}).load()[0].data == png(0)
+
+
+def test_a_group_that_no_set_of_the_data_has_is_missed(tmp_path: Path) -> None:
+    social(tmp_path, "a")
+    assert read(social=str(tmp_path)).partial == {"physical-gender": ("a",)}
+
+
+def test_a_reopened_run_reads_shards_of_its_new_root_alone(tmp_path: Path) -> None:
+    social(tmp_path / "theirs", "a", "b")
+    theirs = options(social=str(tmp_path / "theirs"))
+    frame = read_pictures(theirs).frame
+    elsewhere = located({**theirs, "root": str(tmp_path / "elsewhere")})
+    image = frame["image"][0]
+    with pytest.raises(DataError):
+        source(elsewhere, read_pictures(elsewhere, frame).frame).stimulus(0, {"image": image})
+    (tmp_path / "theirs").rename(tmp_path / "elsewhere")
+    shown = source(elsewhere, read_pictures(elsewhere, frame).frame).stimulus(0, {"image": image})
+    assert shown.load()[0].data == png(0)
+
+
+def test_a_stored_manifest_is_enough_no_list_is_read_again(tmp_path: Path) -> None:
+    given = options(social=str(tmp_path))
+    social(tmp_path, "a", "b")
+    found = read_pictures(given)
+    (tmp_path / "data/train.parquet").unlink()
+    assert read_pictures(given, found.frame).partial == found.partial
+
+
+def test_cultural_counterfactuals_have_no_occupations(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"image": png(at), "ctf_set": name, "age": "old", "race": "White", "gender": "man", "context": place}
+        for name in ("0_old_White_man", "1_old_White_man")
+        for at, place in enumerate(("Mosque", "Synagogue"))
+    ]
+    write_shard(tmp_path / "religion/train.parquet", rows)
+    found = read(cultural=str(tmp_path))
+    assert found.frame.select("subset", "set", "group", "occupation").rows()[:2] == [
+        ("religion", "0_old_White_man", "Mosque", None), ("religion", "0_old_White_man", "Synagogue", None),
+    ]  # fmt: skip
+    assert found.partial == {}
+
+
+def test_subsets_of_the_paper_come_in_its_order(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"image": png(0), "caption": f"a {group} cook", "counterfactual_set": subset}
+        for subset in reversed(PUBLISHED)
+        for group in reversed(groups(subset))
+    ]
+    write_shard(tmp_path / "a.parquet", rows)
+    found = read(social=str(tmp_path)).frame
+    assert found["subset"].unique(maintain_order=True).to_list() == list(PUBLISHED)
+    assert found["group"].to_list() == [group for subset in PUBLISHED for group in groups(subset)]
+
+
+@pytest.mark.parametrize("one", ["social", "cultural", "pata", "manifest"])
+def test_two_kinds_of_pictures_at_once_are_refused(one: str) -> None:
+    for other in ("social", "cultural", "pata", "manifest"):
+        if other != one:
+            given: dict[str, OptionValue] = {setting.name: setting.default for setting in PICTURE_SETTINGS}
+            with pytest.raises(SettingError):
+                check_together(PICTURE_SETTINGS, given | {one: "a", other: "b"})

@@ -12,40 +12,45 @@ from facevalue.protocol.settings import Setting, whole
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
+from facevalue.stimuli.cultural_counterfactuals import read_cultural_counterfactuals
 from facevalue.stimuli.drawn_sets import drawn_sets, portrait_sets, worker_sets
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.pata import missing_photographs, read_pata
 from facevalue.stimuli.sets import check_sets
+from facevalue.stimuli.shards import ShardSource
+from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS, read_social_counterfactuals
 from facevalue.types import OptionValue
 
-RACES = ("White", "Black", "Indian", "Asian", "Middle Eastern", "Latino")
-GENDERS = ("male", "female")
-PHYSICAL = ("skinny", "obese", "young", "old", "tattooed")
-ATTRIBUTES = {"physical": PHYSICAL, "race": RACES, "gender": GENDERS}
-"""Attributes of SocialCounterfactuals (Appendix A.1), in the order in which a group names them: "old Asian"."""
 PUBLISHED = {"race-gender": 7936, "physical-gender": 5052, "physical-race": 836}
 """Sets of each subset (Table 5)."""
 UNNAMED = "pictures"
 """The subset of pictures of which nothing says it."""
 COLUMNS = (
     Column("group", "who is shown, such as Black male; made of the next three where there is none"),
-    Column("physical", "such as obese or old", levels=lambda: dict.fromkeys(PHYSICAL, ())),
-    Column("race", "as perceived", levels=lambda: dict.fromkeys(RACES, ())),
+    Column("physical", "such as obese or old", levels=lambda: dict.fromkeys(ATTRIBUTES["physical"], ())),
+    Column("race", "as perceived", levels=lambda: dict.fromkeys(ATTRIBUTES["race"], ())),
     Column("gender", "as perceived", levels=lambda: {"male": ("man",), "female": ("woman",)}),
     Column("occupation", "what the person is; ratings are asked where it is known"),
     Column("subset", "a part that is measured by itself"),
 )
 """What is read of a manifest of the user's own pictures."""
 
-_OWN = ("pata", "manifest")
+_FOLDERS, _LISTS = ("social", "cultural"), ("pata", "manifest")
+_GIVEN = (*_FOLDERS, *_LISTS)
 PICTURE_SETTINGS = (
-    Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", ""),
-    Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=("pata",)),
-    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=_OWN),
-    Setting("pictures", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=_OWN),
-    Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=_OWN),
-    Setting("set_seed", "Which sets are drawn.", 1, excludes=_OWN),
+    Setting(
+        "social", "Show SocialCounterfactuals: the folder of its Parquet files, or of flat files and metadata.", ""
+    ),
+    Setting("cultural", "Show CulturalCounterfactuals: the folder of its Parquet files.", "", excludes=_GIVEN[:1]),
+    Setting("pata", "Show PATA: the list of labels and links; --root is the folder.", "", excludes=_GIVEN[:2]),
+    Setting("manifest", "Show your own pictures: a manifest with sets and groups.", "", excludes=_GIVEN[:3]),
+    Setting("root", "The folder that image paths are relative to; that of the file by default.", "", needs=_LISTS),
+    Setting(
+        "pictures", "What your own pictures are.", "unstated", tuple(kind.value for kind in Kind), needs=("manifest",)
+    ),
+    Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=_GIVEN),
+    Setting("set_seed", "Which sets are drawn.", 1, excludes=_GIVEN),
 )
 _PATA_RACES = {"Caucasian": "White", "East Asian": "Asian", "Hispanic": "Latino"}
 _FORM = ("image", "path", "subset", "set", "group", "occupation")
@@ -80,14 +85,12 @@ def groups(subset: str) -> tuple[str, ...]:
     >>> groups("physical-race")[:2], len(groups("race-gender"))
     (('skinny White', 'skinny Black'), 12)
     """
-    if subset not in PUBLISHED:
-        return ()
-    return tuple(map(" ".join, product(*(ATTRIBUTES[name] for name in subset.split("-")))))
+    return tuple(map(" ".join, product(*(ATTRIBUTES[name] for name in SUBSETS[subset])))) if subset in SUBSETS else ()
 
 
 def published(subset: str) -> pl.DataFrame:
     """List the paper's images of a subset, of which no more is known than sets and groups."""
-    one, other = subset.split("-")
+    one, other = SUBSETS[subset]
     attributes = pl.DataFrame(list(product(ATTRIBUTES[one], ATTRIBUTES[other])), [one, other], orient="row")
     sets = pl.DataFrame({"set": [str(number) for number in range(PUBLISHED[subset])]})
     frame = sets.join(attributes, how="cross").with_columns(group=pl.concat_str(one, other, separator=" "))
@@ -103,11 +106,12 @@ def published(subset: str) -> pl.DataFrame:
 def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """The options with folders and files spelled out, so that the study can be built again from anywhere."""
     out = dict(options)
-    for name in _OWN:
+    for name in _GIVEN:
         if out[name]:
             path = Path(str(out[name])).resolve()
             out[name] = str(path)
-            out["root"] = str(Path(str(out["root"])).resolve() if out["root"] else path.parent)
+            own = path if name in _FOLDERS else path.parent
+            out["root"] = str(Path(str(out["root"])).resolve() if out["root"] else own)  # that of a stored run is given
     return out
 
 
@@ -128,7 +132,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
         raise DataError(f"The manifest of the run lacks the column {lacking[0]!r}.")
     partial: dict[str, tuple[str, ...]] = {}
     for (subset,), own in manifest.group_by("subset", maintain_order=True):
-        checked = check_sets(own)
+        checked = check_sets(own, groups(str(subset)) if options["social"] else ())
         if checked.partial:
             partial[str(subset)] = checked.partial
             what = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
@@ -141,11 +145,17 @@ def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
     if not options["root"]:
         return drawn_sets(frame)
     root = Path(str(options["root"]))
+    if options["social"] or options["cultural"]:
+        in_shards = bool(frame["path"].str.contains(r"(?i)\.parquet#\d+$").any())
+        return (ShardSource if in_shards else FileSource)(frame, root, Kind.SYNTHETIC)
     return FileSource(frame, root, Kind.PHOTOGRAPHS if options["pata"] else Kind(str(options["pictures"])))
 
 
 def _found(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     root = Path(str(options["root"]))
+    if options["social"] or options["cultural"]:
+        found = (read_social_counterfactuals if options["social"] else read_cultural_counterfactuals)(root)
+        return found.table, tuple(LeftOut(*one) for one in found.left_out)
     if options["pata"]:
         return _pata(Path(str(options["pata"])), root)
     if options["manifest"]:

@@ -1,0 +1,147 @@
+"""How fast the pictures of counterfactual sets are listed and read.
+
+Run with `python -m benchmarks.bench_counterfactuals`, or with names of parts behind it: `list`. What is listed has the
+numbers of SocialCounterfactuals, 170,832 images in 13,824 sets, its occupations made up.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
+from facevalue.stimuli.shards import ShardSource, read_shards
+from facevalue.stimuli.social_counterfactuals import SUBSETS
+from facevalue.studies.counterfactuals.pictures import (
+    PICTURE_SETTINGS,
+    PUBLISHED,
+    groups,
+    located,
+    published,
+    read_pictures,
+    source,
+)
+
+IMAGES = 170_832
+_SHARD = 2_500  # rows, about as many as in a published shard
+_OPENINGS = ("A picture of a ", "A photo of a ", "An image of a ", "a ")
+_STARTS = ("a_picture_of_", "a_photo_of_", "an_image_of_", "")
+
+
+def _sets() -> Iterator[tuple[str, str, int, str]]:
+    """Subset, file name, seed and what a caption begins with, of each set."""
+    for subset, count in PUBLISHED.items():
+        for number in range(count):
+            start = _STARTS[number % 4] + subset.replace("-", "_")
+            yield subset, f"{start}_occupation_{number % 156}", number, _OPENINGS[number % 4]
+
+
+def write_shards(folder: str) -> None:
+    """As published, of images that are 1,000 bytes each."""
+    kind = pa.schema([("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+                      *((name, pa.string()) for name in ("caption", "counterfactual_set", "a1", "a2"))])  # fmt: skip
+    rows = (
+        {"image": {"bytes": bytes(1000), "path": None}, "caption": f"{said}{group} occupation {number % 156}",
+         "counterfactual_set": f"{name}_0_{number}", "a1": None, "a2": None}
+        for subset, name, number, said in _sets() for group in groups(subset)
+    )  # fmt: skip
+    shard = 0
+    while some := list(islice(rows, _SHARD)):
+        pq.write_table(pa.Table.from_pylist(some, kind), Path(folder, f"train-{shard:05}.parquet"), row_group_size=100)
+        shard += 1
+
+
+def write_files(folder: str) -> None:
+    """As the authors' scripts write them, of empty images."""
+    Path(folder, "images").mkdir()
+    for subset in SUBSETS:
+        rows = []
+        for own, name, number, said in _sets():
+            if own != subset:
+                continue
+            row = {"seed": number, "p2p_threshold": 0.5, "cfg_scale": 9.5, "filename": name, "rank": 0}
+            rows.append(row | {f"caption_{at}": f"{said}{g} occupation" for at, g in enumerate(groups(subset))})
+            for at in range(len(groups(subset))):
+                Path(folder, "images", f"{name}_0_{at}_{number}.jpg").touch()
+        pl.DataFrame(rows).write_csv(Path(folder, f"metadata_{subset.replace('-', '_')}.csv"))
+
+
+def listed(folder: str) -> tuple[float, float, float]:
+    """Seconds for a list, seconds for the same from a stored manifest with its source, and MB."""
+    options = located({one.name: one.default for one in PICTURE_SETTINGS} | {"social": folder})
+    start = perf_counter()
+    found = read_pictures(options)
+    took = perf_counter() - start
+    assert found.frame.height == IMAGES
+    assert not found.partial
+    start = perf_counter()
+    source(options, read_pictures(options, found.frame).frame)
+    return took, perf_counter() - start, peak_mb()
+
+
+def shown(folder: str) -> tuple[float, float]:
+    """Milliseconds to an image of a shard that is one row group, one after the other; and MB."""
+    root = Path(folder)
+    rows = read_shards(root, ["caption"]).with_columns(image="path")
+    images = ShardSource(rows, root)
+    start = perf_counter()
+    for image in rows["image"][-1_000:]:
+        images.stimulus(0, {"image": image})
+    return (perf_counter() - start), peak_mb()
+
+
+def write_one_group(folder: str) -> None:
+    """600 MB that don't compress."""
+    rng = np.random.default_rng(1)
+    images = pa.array([rng.bytes(30_000) for _ in range(20_000)], pa.binary())
+    table = pa.table({"image": images, "caption": [""] * len(images)})
+    pq.write_table(table, Path(folder, "one.parquet"), row_group_size=len(images))
+
+
+def planned() -> float:
+    """Seconds to list the paper's pictures, of which the numbers are known."""
+    start = perf_counter()
+    assert sum(published(subset).height for subset in PUBLISHED) == IMAGES
+    return perf_counter() - start
+
+
+def _list() -> list[Result]:
+    results = []
+    for what, write in (("Parquet shards", write_shards), ("flat files", write_files)):
+        with TemporaryDirectory() as folder:
+            fresh(write, folder)  # a process of its own: a child begins with its parent's peak memory
+            took, again, memory = fresh(listed, folder)
+        results += [
+            at_most(f"{IMAGES:,} images listed from {what}", took, "s", 20.0),
+            at_most(f"{what}: the same from a stored manifest", again, "s", 1.0),
+            at_most(f"{what}: memory", memory, "MB", 500.0),
+        ]
+    with TemporaryDirectory() as folder:
+        fresh(write_one_group, folder)
+        each, memory = fresh(shown, folder)
+    results += [
+        Result("an image of 30 kB, of a row group of 600 MB", each, "ms"),
+        at_most("memory for it", memory, "MB", 500.0),
+    ]
+    return [*results, at_most("the paper's images, to plan", fresh(planned), "s", 1.0)]
+
+
+PARTS: Mapping[str, tuple[str, Callable[[], list[Result]]]] = {"list": ("listing of pictures", _list)}
+
+
+def main() -> None:
+    """Measure, print, store: each part in a file of its own."""
+    for name in sys.argv[1:] or PARTS:
+        title, measure = PARTS[name]
+        finish(f"counterfactuals-{name}", f"Counterfactual sets: {title}", measure())
+
+
+if __name__ == "__main__":
+    main()

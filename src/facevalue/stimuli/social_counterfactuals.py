@@ -1,0 +1,217 @@
+"""Reader of SocialCounterfactuals (Howard et al., CVPR 2024): generated sets that differ in two attributes of a person.
+
+The data set is published as Parquet shards. The authors' scripts write flat files instead, `{set}_{image}.jpg` in
+parts: "a_photo_of_race_gender_nurse_0_11_3761796350.jpg" is image 11 of the set "a_photo_of_race_gender_nurse",
+rank 0, seed 3761796350. What image 11 shows, the column `caption_11` of their metadata says; its numbers have gaps.
+"""
+
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import polars as pl
+
+from facevalue.errors import DataError
+from facevalue.given import read_file
+from facevalue.stimuli.folders import files_below
+from facevalue.stimuli.manifest import SUFFIXES
+from facevalue.stimuli.sets import Listing, image_ids
+from facevalue.stimuli.shards import SUFFIX, read_shards, shards_below
+
+ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "physical": ("skinny", "obese", "young", "old", "tattooed"),
+        "race": ("White", "Black", "Indian", "Asian", "Middle Eastern", "Latino"),
+        "gender": ("male", "female"),
+    }
+)
+"""Attributes and their levels, in the order in which a group names them: "old Asian", "Black male"."""
+SUBSETS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "race-gender": ("race", "gender"),
+        "physical-gender": ("physical", "gender"),
+        "physical-race": ("physical", "race"),
+    }
+)
+"""Subsets, each with the two attributes in which its sets differ."""
+METADATA = tuple(f"metadata_{name.replace('-', '_')}.csv" for name in SUBSETS)
+
+_KINDS = {level.lower(): (kind, level) for kind, levels in ATTRIBUTES.items() for level in levels}
+_LEVEL = "|".join(sorted(_KINDS, key=len, reverse=True))
+_CAPTION = re.compile(
+    rf"(?:(?:a (?:picture|photo)|an image) of )?(?:an? )?({_LEVEL}) ({_LEVEL}) (\S.*?)\.?", re.IGNORECASE
+)
+_SHORT = {"ceo": "CEO", "dj": "DJ", "pr": "PR"}
+_IN_SHARDS = ("caption", "counterfactual_set")
+_ALSO = ("a1", "a2")
+_SHOWN = 80  # characters of a caption
+_MOST_METADATA = 64 * 2**20
+_FORM = ("image", "path", "subset", "set", "group", "occupation", *("race", "gender", "physical"))
+
+
+class Caption(NamedTuple):
+    """What a caption says.
+
+    Attributes
+    ----------
+    race, gender, physical:
+        Two of the three; the third is None.
+    occupation:
+        In lower case but for abbreviations, as data sets have one in several cases.
+    """
+
+    race: str | None
+    gender: str | None
+    physical: str | None
+    occupation: str
+
+
+def parse_caption(text: str) -> Caption | None:
+    """Read who a caption shows; None if it doesn't say that in the words of the data set.
+
+    Examples
+    --------
+    >>> parse_caption("A photo of an obese male Civil Engineer")
+    Caption(race=None, gender='male', physical='obese', occupation='civil engineer')
+    >>> parse_caption("a Middle Eastern female CEO").occupation
+    'CEO'
+    >>> parse_caption("A man at work") is None
+    True
+    """
+    found = _CAPTION.fullmatch(" ".join(text.split()))
+    if found is None:
+        return None
+    levels = dict(_KINDS[level.lower()] for level in found.group(1, 2))
+    if len(levels) < 2:
+        return None
+    occupation = " ".join(_SHORT.get(word, word) for word in found[3].lower().split())
+    return Caption(levels.get("race"), levels.get("gender"), levels.get("physical"), occupation)
+
+
+def read_social_counterfactuals(root: Path) -> Listing:
+    """List the images below a folder: of its Parquet shards, or flat files beside the authors' metadata.
+
+    The attributes are those of the caption, and of the columns `a1` and `a2` where a shard has them.
+
+    Returns
+    -------
+    Its `table`, by subset in the order of `SUBSETS`, has the text columns `image`, `path`, `subset`, `set`, `group`,
+    `occupation` (null where a caption is not understood), `race`, `gender` and `physical`, of which a subset has two.
+
+    Raises
+    ------
+    DataError
+        There are neither, or what there is cannot be read.
+    """
+    if shards_below(root):
+        return _understood(read_shards(root, _IN_SHARDS, _ALSO).rename({"counterfactual_set": "set"}), [])
+    files = list(files_below(root))
+    tables = [path for path in files if path.rpartition("/")[2] in METADATA]
+    if not tables:
+        raise DataError(
+            f"{root}: holds neither Parquet files (*{SUFFIX}) nor pictures with the authors' {METADATA[0]} beside them."
+        )
+    return _flat(root, files, pl.concat([_metadata(root / path) for path in tables]))
+
+
+def _flat(root: Path, files: list[str], wanted: pl.DataFrame) -> Listing:
+    images = pl.DataFrame({"path": [path for path in files if path.lower().endswith(SUFFIXES)]}, {"path": pl.String})
+    there = images.with_columns(name=pl.col("path").str.extract(r"([^/]*)\.[^.]*$"))
+    left_out = []
+    once = wanted.unique("name", keep="first", maintain_order=True)
+    if once.height < wanted.height:
+        left_out.append((f"{wanted.height - once.height:,} images of the metadata", "Listed more than once."))
+    known = there.join(once.select("name"), on="name", how="semi", maintain_order="left")
+    twice = known.filter(pl.col("name").is_duplicated()).sort("name", "path")["path"]
+    if len(twice):
+        raise DataError(f"{root}: {twice[0]} and {twice[1]} could both be the same picture. Keep one.")
+    found = once.join(known, on="name", how="left", maintain_order="left")
+    lacking = found.filter(pl.col("path").is_null())["name"]
+    if len(lacking) == found.height:
+        raise DataError(
+            f"{root}: none of the {found.height:,} pictures of the metadata is there, such as {lacking[0]}.jpg."
+        )
+    if len(lacking):
+        left_out.append(
+            (f"{len(lacking):,} of {found.height:,} images, such as {lacking[0]}.jpg", "Not in the folder.")
+        )
+    others = there.join(known, on="path", how="anti")["path"]
+    if len(others):
+        left_out.append((f"{len(others):,} files, such as {others[0]}", "Not in the metadata."))
+    return _understood(found.drop_nulls("path"), left_out)
+
+
+def _metadata(path: Path) -> pl.DataFrame:
+    """A row per image that the metadata list: `set`, `name` (of its file, without the ending) and `caption`."""
+    data = read_file(path, _MOST_METADATA, "metadata of SocialCounterfactuals")
+    try:
+        frame = pl.read_csv(io.BytesIO(data), infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path.name}: is no CSV that can be read: {str(error).splitlines()[0]}.") from None
+    missing = [name for name in ("filename", "rank", "seed") if name not in frame.columns]
+    captions = [name for name in frame.columns if re.fullmatch(r"caption_\d{1,4}", name)]
+    if missing or not captions:
+        lacking = repr(missing[0]) if missing else "'caption_0' or of another number"
+        raise DataError(f"{path.name}: lacks the column {lacking}; it has: {', '.join(frame.columns[:20])}.")
+    bare = frame.select(pl.any_horizontal(pl.col("filename", "rank", "seed").is_null())).to_series()
+    if bare.any():
+        raise DataError(f"{path.name}: row {bare.arg_true()[0] + 1} lacks a filename, rank or seed.")
+    rows = frame.with_row_index("row").unpivot(
+        captions, index=["row", "filename", "rank", "seed"], value_name="caption"
+    )
+    number = pl.col("variable").str.strip_prefix("caption_")
+    return rows.sort("row", maintain_order=True).select(
+        pl.concat_str("filename", "rank", "seed", separator="_").alias("set"),
+        pl.concat_str("filename", "rank", number, "seed", separator="_").alias("name"),
+        "caption",
+    )
+
+
+def _understood(frame: pl.DataFrame, left_out: list[tuple[str, str]]) -> Listing:
+    """What the captions say, and columns beside them; images of which both say nothing or not the same are left out."""
+    captions = frame["caption"].drop_nulls().unique()
+    read = [(text, *who) for text in captions if (who := parse_caption(text))]
+    said = pl.DataFrame(read, dict.fromkeys(("caption", *Caption._fields), pl.String()), orient="row")
+    frame = frame.join(said, on="caption", how="left", maintain_order="left")
+    beside = {
+        kind: pl.coalesce(_levels("a1", kind), _levels("a2", kind)).alias(f"{kind} beside") for kind in ATTRIBUTES
+    }
+    frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in _ALSO if name not in frame.columns)
+    frame = frame.with_columns(beside.values())
+    parsed = pl.col("occupation").is_not_null()
+    stated = pl.sum_horizontal(pl.col(f"{kind} beside").is_not_null() for kind in ATTRIBUTES) == 2
+    differs = pl.any_horizontal(pl.col(kind).ne_missing(pl.col(f"{kind} beside")) for kind in ATTRIBUTES)
+    for mask, why in (
+        (~parsed & ~stated, "Nothing says whom they show; the caption is {}."),
+        (parsed & stated & differs, "The caption {} is not of whom the columns beside it name."),
+        (~parsed & stated, "Shown without an occupation, as the caption is not understood: {}."),
+    ):
+        some = frame.filter(mask).select("path", "caption")
+        if some.height:
+            path, caption = some.row(0)
+            what = f"{some.height:,} {'image' if some.height == 1 else 'images'}, such as {path}"
+            left_out.append((what, why.format(repr(str(caption or "")[:_SHOWN]))))
+    shown = frame.filter((parsed | stated) & ~(parsed & stated & differs))
+    if not shown.height:
+        raise DataError(f"No caption says whom its image shows, such as {str(frame['caption'][0])[:_SHOWN]!r}.")
+    table = shown.with_columns(pl.coalesce(kind, f"{kind} beside") for kind in ATTRIBUTES).with_columns(
+        pl.concat_str(*ATTRIBUTES, separator=" ", ignore_nulls=True).alias("group"),
+        _subset().alias("subset"),
+    )
+    place = pl.col("subset").replace_strict(list(SUBSETS), range(len(SUBSETS)))
+    return Listing(table.with_columns(image_ids()).sort(place, maintain_order=True).select(_FORM), tuple(left_out))
+
+
+def _levels(column: str, kind: str) -> pl.Expr:
+    known = {level.lower(): level for level in ATTRIBUTES[kind]}
+    return pl.col(column).str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.String)
+
+
+def _subset() -> pl.Expr:
+    found = pl.lit(None, pl.String)
+    for name, (one, other) in SUBSETS.items():
+        found = pl.when(pl.col(one).is_not_null() & pl.col(other).is_not_null()).then(pl.lit(name)).otherwise(found)
+    return found
