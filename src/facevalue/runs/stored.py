@@ -170,7 +170,9 @@ def _plain(
         study = studies.build(facts.study, options, manifest)
     else:
         study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
-    study = study.scored.carrying(scores) if study.scored and scores else study
+    if study.scored and scores:  # what a protocol adds to what it builds is not the study's own to carry
+        carrying = study.scored.carrying(scores)
+        study = replace(carrying, extras=study.extras, page=carrying.page or study.page)
     return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
 
 
