@@ -14,7 +14,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-slow test-faults test-engine engine check release audit bench bench-engine bench-corpus calibration reference lock upgrade format clean
+.PHONY: help demo test coverage test-slow test-faults test-engine engine check release audit bench bench-engine bench-corpus bench-servers calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -63,6 +63,9 @@ bench-engine: .venv/.engine ## speed and memory of the local engine only, on one
 
 bench-corpus: .venv/.dev ## speed and memory of counting a training corpus only
 	$(BIN)/python -m benchmarks.bench_corpus
+
+bench-servers: .venv/.dev ## what asking a server costs only; ARGS="--before COMMIT" compares
+	$(BIN)/python -m benchmarks.bench_servers $(ARGS)
 
 calibration: .venv/.demo ## check intervals and p-values against models whose bias is known
 	$(BIN)/facevalue calibrate stylisticbias --repetitions 200 --faces 20,60 --out docs/calibration.csv

@@ -82,7 +82,7 @@ def peak_mb() -> float:
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def fresh(case: Callable[..., Any], *args: str | int | float, cores: int | None = 1) -> Any:
+def fresh(case: Callable[..., Any], *args: str | int | float, cores: int | None = 1, source: Path | None = None) -> Any:
     """Call a module-level function in a process of its own and return its value, which must fit into JSON.
 
     Parameters
@@ -93,13 +93,15 @@ def fresh(case: Callable[..., Any], *args: str | int | float, cores: int | None 
         Its arguments.
     cores:
         Pin the process to so many cores and its libraries to as many threads; None for all there are.
+    source:
+        Import the package from this folder, to measure another version of it; None for the one at hand.
     """
     module = case.__module__
     if module == "__main__":  # run as `python -m benchmarks.bench_x`
         spec = sys.modules["__main__"].__spec__
         assert spec is not None
         module = spec.name
-    env = dict(os.environ)
+    env = dict(os.environ) | ({"PYTHONPATH": str(source)} if source else {})
     if cores is not None:
         for name in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             env[name] = str(cores)

@@ -88,6 +88,8 @@ class Misbehaving:
         What to do with the next requests, in order; `otherwise` with those after.
     models:
         What it says at /v1/models.
+    opened:
+        How many connections it has accepted.
     """
 
     def __init__(self) -> None:
@@ -96,6 +98,7 @@ class Misbehaving:
         self.models: object = {"data": [{"id": "tiny-llava"}, {"id": "other"}]}
         self.asked: list[Exchange] = []
         self.most_at_once = 0
+        self.opened = 0
         self.url = ""
         self._at_once = 0
         self._connections: set[socket.socket] = set()
@@ -139,6 +142,13 @@ class Misbehaving:
 
         return wait
 
+    def all_closed(self) -> bool:
+        """Wait until no connection is open; whether that came to be."""
+        until = time.monotonic() + 10
+        while self._connections and time.monotonic() < until:
+            time.sleep(0.005)
+        return not self._connections
+
     @property
     def port(self) -> int:
         """Where it listens."""
@@ -168,6 +178,7 @@ class Misbehaving:
             def setup(self) -> None:
                 super().setup()
                 with state._lock:
+                    state.opened += 1
                     state._connections.add(self.connection)
                     if state._dead:
                         self.connection.shutdown(socket.SHUT_RDWR)

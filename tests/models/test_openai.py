@@ -482,12 +482,12 @@ def test_a_socks_proxy_without_its_package_and_missing_certificates_are_one_sent
     monkeypatch.delenv("NO_PROXY")
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
     with pytest.raises(ModelError, match="socksio"):
-        _http.Server("https://models.invalid/v1", "", 5, 1).client()
+        _http.Server("https://models.invalid/v1", "", 5).connections()
     monkeypatch.setenv("ALL_PROXY", "")
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent/ca.pem")
     _http._tls.cache_clear()
     with pytest.raises(ModelError, match="SSL_CERT_FILE"):
-        _http.Server("https://models.invalid/v1", "", 5, 1).client()
+        _http.Server("https://models.invalid/v1", "", 5).connections()
     _http._tls.cache_clear()
 
 

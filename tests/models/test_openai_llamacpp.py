@@ -190,5 +190,5 @@ def test_any_text_can_be_an_option(model: OpenAIModel, text: str) -> None:
 def test_which_ways_are_honoured(model: OpenAIModel, url: str, way: Way, honoured: bool) -> None:
     sent = body("tiny", [], held("quokka"), Sampling(max_tokens=32), 1, dialect=Dialect(), logprobs=False, way=way)
     with httpx.Client(trust_env=False, timeout=60) as client:
-        text = client.post(f"{url}/chat/completions", json=sent).raise_for_status().json()["choices"][0]["message"]
+        text = client.post(f"{url}/chat/completions", content=sent).raise_for_status().json()["choices"][0]["message"]
     assert (said(way, text["content"]) == "quokka") == honoured

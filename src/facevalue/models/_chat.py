@@ -2,9 +2,11 @@
 
 import base64
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 import PIL.Image
@@ -41,6 +43,9 @@ _UNKNOWN = re.compile(
 """How servers say that they don't know a parameter, as opposed to its value."""
 
 Part = dict[str, object]
+
+_PLACE: Part = {"picture": 0}
+"""Stands for a picture until the rest of a body is encoded. No text looks like it, as quotation marks are escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +111,21 @@ def image_parts(images: Sequence[Image]) -> list[Part]:
     ]
 
 
-def white_squares(count: int) -> list[Part]:
+def encoded(images: Sequence[Image]) -> list[bytes]:
+    """Return the content parts of images as JSON, once for all bodies that show them."""
+    return [as_json(part) for part in image_parts(images)]
+
+
+def white_squares(count: int) -> list[Image]:
     """Return small pictures to find out with what a model can do."""
     file = io.BytesIO()
     PIL.Image.new("RGB", (32, 32), "white").save(file, "PNG")
-    return image_parts([Image(file.getvalue(), "image/png")] * count)
+    return [Image(file.getvalue(), "image/png")] * count
+
+
+def as_json(value: object) -> bytes:
+    """Return a value as JSON without blanks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def conversation(images: Sequence[Part], question: Question) -> list[dict[str, object]]:
@@ -130,7 +145,7 @@ def conversation(images: Sequence[Part], question: Question) -> list[dict[str, o
 
 def body(
     model: str,
-    images: Sequence[Part],
+    images: Sequence[bytes],
     question: Question,
     sampling: Sampling,
     seed: int,
@@ -139,8 +154,8 @@ def body(
     logprobs: bool,
     way: Way | None = None,
     more: Mapping[str, object] | None = None,
-) -> dict[str, object]:
-    """Return the JSON body of one request.
+) -> bytes:
+    """Return the JSON body of one request about images that are `encoded` already.
 
     With `logprobs` the reply is asked for greedily (temperature 0, the whole nucleus): the path whose alternatives
     are read is then the likeliest one and always the same, and the sampling is applied to what is read. With a `way`
@@ -148,7 +163,7 @@ def body(
     """
     sent: dict[str, object] = {
         "model": model,
-        "messages": conversation(images, question),
+        "messages": conversation([_PLACE] * len(images), question),
         "temperature": 0 if logprobs else sampling.temperature,
         "top_p": 1 if logprobs else sampling.top_p,
         dialect.limit: sampling.max_tokens + (JSON_TOKENS if way is Way.RESPONSE_FORMAT else 0),
@@ -161,7 +176,8 @@ def body(
         sent |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
     if way is not None:
         sent |= constraint(way, wanted(question.options))
-    return sent
+    first, *others = as_json(sent).split(as_json(_PLACE))
+    return b"".join((first, *chain.from_iterable(zip(images, others, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,15 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
+from http.cookiejar import CookieJar
 from ipaddress import ip_address
+from types import TracebackType
+from typing import Self
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -100,6 +103,40 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
         self.connected = connected
 
 
+class Connections:
+    """HTTP clients of one connection each, no more of them than there ever were requests at once.
+
+    One client with many connections looks at all of them at every request.
+
+    Parameters
+    ----------
+    new:
+        Makes a client. The first one is made at once.
+    """
+
+    def __init__(self, new: Callable[[], httpx.AsyncClient]) -> None:
+        self._new = new
+        self._idle = [new()]
+
+    @contextmanager
+    def one(self) -> Iterator[httpx.AsyncClient]:
+        """Lend a client for one request; the one used last comes first, as its connection is the likeliest to live."""
+        client = self._idle.pop() if self._idle else self._new()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for client in self._idle:
+            await client.aclose()
+
+
 class Server:
     """A base address and the key for it.
 
@@ -111,21 +148,18 @@ class Server:
         Sent as a bearer token if not empty. Appears in no text that leaves this class.
     timeout:
         Seconds until a request counts as hung, from sending to the last byte.
-    connections:
-        Most connections at once.
     """
 
-    def __init__(self, url: str, key: str, timeout: float, connections: int) -> None:
+    def __init__(self, url: str, key: str, timeout: float) -> None:
         self.url = url
         self._key = key
         self._timeout = timeout
-        self._connections = connections
 
     def __repr__(self) -> str:
         return f"Server({self.url!r})"
 
-    def client(self) -> AbstractAsyncContextManager[httpx.AsyncClient]:
-        """Return a new HTTP client; TLS is verified, proxies are taken from the environment.
+    def connections(self) -> Connections:
+        """Return new connections; TLS is verified, proxies are taken from the environment.
 
         A server on this machine is reached directly: no proxy has anything to do with it, nor with the key for it.
 
@@ -137,15 +171,20 @@ class Server:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        limits = httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections)
-        try:
+        direct = _is_local(self.url)
+        cookies = CookieJar()  # one for all: by a cookie some balancers keep a client at one server and its cache
+
+        def client() -> httpx.AsyncClient:
             return httpx.AsyncClient(
                 headers=headers,
-                limits=limits,
+                cookies=cookies,
                 verify=_tls(),
                 timeout=None,  # noqa: S113 - see `call`
-                trust_env=not _is_local(self.url),
+                trust_env=not direct,
             )
+
+        try:
+            return Connections(client)
         except ImportError:
             raise ModelError(
                 "The environment names a SOCKS proxy (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY), which needs the package "
@@ -157,21 +196,20 @@ class Server:
                 f"HTTPS_PROXY, HTTP_PROXY) cannot be used: {self.clean(str(error) or type(error).__name__)}"
             ) from None
 
-    async def call(
-        self, client: httpx.AsyncClient, path: str, body: Mapping[str, object] | None = None
-    ) -> Mapping[str, object]:
-        """Send one request, POST if it has a body, and return the decoded JSON object.
+    async def call(self, connections: Connections, path: str, body: bytes | None = None) -> Mapping[str, object]:
+        """Send one request, POST if it has a body (JSON), and return the decoded JSON object.
 
         Raises
         ------
         Failure
             Anything else came, or nothing.
         """
-        url = self.url + path
+        method, headers = ("GET", None) if body is None else ("POST", {"Content-Type": "application/json"})
         try:
-            async with asyncio.timeout(self._timeout):
-                async with client.stream("GET" if body is None else "POST", url, json=body) as response:
-                    raw = await self._read(response)
+            with connections.one() as client:
+                async with asyncio.timeout(self._timeout):
+                    async with client.stream(method, self.url + path, content=body, headers=headers) as response:
+                        raw = await self._read(response)
         except TimeoutError:
             raise Failure(f"No reply within {self._timeout:g} s.", transient=True) from None
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:

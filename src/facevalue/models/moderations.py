@@ -4,10 +4,9 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import httpx
-
 from facevalue.errors import ModelError
-from facevalue.models._http import Failure, Server, Waits
+from facevalue.models._chat import as_json
+from facevalue.models._http import Connections, Failure, Server, Waits
 from facevalue.models._outage import Outage
 from facevalue.models._pool import Pool
 from facevalue.models._target import target_of
@@ -52,7 +51,7 @@ class Moderations:
         target = target_of(spec if served else f"openai/{spec or MODEL}")
         self.model, self.url, self._variable = target.model, target.url, target.variable
         self._options, self._waits = options, waits or Waits()
-        self._server = Server(target.url, target.key, options.timeout, options.concurrency)
+        self._server = Server(target.url, target.key, options.timeout)
         self._reached = False
         self._outage = Outage()
 
@@ -64,15 +63,15 @@ class Moderations:
         ModelError
             Nothing answers, the key or the endpoint is refused, or the server has stopped working.
         """
-        with Pool(self._server.client) as pool:
+        with Pool(self._server.connections) as pool:
             yield from pool.map(self._ask, enumerate(texts), self._options.concurrency)
 
-    async def _ask(self, client: httpx.AsyncClient, item: tuple[int, str]) -> Moderated:
+    async def _ask(self, connections: Connections, item: tuple[int, str]) -> Moderated:
         at, text = item
         retry = 0
         while True:
             try:
-                payload = await self._server.call(client, _PATH, {"model": self.model, "input": text})
+                payload = await self._server.call(connections, _PATH, as_json({"model": self.model, "input": text}))
                 found = Moderated(at, _scores(payload))
             except Failure as failure:
                 self._reached |= failure.connected

@@ -7,13 +7,11 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import httpx
-
 from facevalue.errors import FaceValueError, ModelError, UnknownNameError
 from facevalue.models._budget import Budget
-from facevalue.models._chat import CUT_THINKING, Dialect, Part, Reply, body, image_parts, read, white_squares
+from facevalue.models._chat import CUT_THINKING, Dialect, Reply, body, encoded, read, white_squares
 from facevalue.models._fallback import exact, instead, response_of
-from facevalue.models._http import Failure, Server, Waits
+from facevalue.models._http import Connections, Failure, Server, Waits
 from facevalue.models._outage import Outage
 from facevalue.models._pool import Pool
 from facevalue.models._structured import PROBES, Way, said
@@ -73,7 +71,7 @@ class OpenAIModel:
             raise ModelError("Limits of tokens are whole numbers from 1.")
         target = target_of(spec)
         self._model, self._variable = target.model, target.variable
-        self._server = Server(target.url, target.key, options.timeout, options.concurrency)
+        self._server = Server(target.url, target.key, options.timeout)
         self._budget = Budget(options.rpm, options.tpm, self._waits)
         self._dialect = Dialect()
         self._sampling = Sampling()
@@ -81,7 +79,7 @@ class OpenAIModel:
         self._capabilities: Capabilities | None = None
         self._way: Way | None = None
         self._knows_way = False
-        self._encoded: OrderedDict[tuple[str, str], list[Part]] = OrderedDict()
+        self._encoded: OrderedDict[tuple[str, str], list[bytes]] = OrderedDict()
         self._reached = self._worked = False
         self._outage = Outage()
         self._served_by: dict[str, None] = {}
@@ -143,7 +141,7 @@ class OpenAIModel:
             Nothing answers, or every form of the request is rejected.
         """
         if self._capabilities is None:
-            with Pool(self._server.client) as pool:
+            with Pool(self._server.connections) as pool:
                 self._capabilities = pool.run(self._probe)
         if self._way is not None and not self._capabilities.structured:
             self._capabilities = replace(self._capabilities, structured=True)
@@ -158,7 +156,7 @@ class OpenAIModel:
             The server fails, so that it can't be told.
         """
         if not self._knows_way:
-            with Pool(self._server.client) as pool:
+            with Pool(self._server.connections) as pool:
                 self._way = pool.run(self._find_way)
             self._knows_way = True
         return self._way is not None
@@ -171,7 +169,7 @@ class OpenAIModel:
         ModelError
             Nothing answers, the key or the model's name is refused, or the server has stopped working.
         """
-        with Pool(self._server.client) as pool:
+        with Pool(self._server.connections) as pool:
             yield from pool.map(self._answer, map(self._prepare, requests), self._options.concurrency)
 
     def close(self) -> None:
@@ -186,7 +184,7 @@ class OpenAIModel:
         parts = self._encoded.get(at)
         if parts is None:
             try:
-                parts = image_parts(stimulus.load())
+                parts = encoded(stimulus.load())
             except (OSError, FaceValueError) as error:
                 return _Prepared(request, [], f"Stimulus {stimulus.key!r} could not be loaded: {error}", None)
             self._encoded[at] = parts
@@ -196,37 +194,37 @@ class OpenAIModel:
             self._encoded.move_to_end(at)
         return _Prepared(request, parts, None, way)
 
-    async def _answer(self, client: httpx.AsyncClient, prepared: "_Prepared") -> Response:
+    async def _answer(self, connections: Connections, prepared: "_Prepared") -> Response:
         request = prepared.request
         if prepared.problem is not None:
             return Response(request.trial, request.repeat, Status.ERROR, error=prepared.problem)
         try:
-            response = await self._respond(client, prepared)
+            response = await self._respond(connections, prepared)
         except Failure as failure:
             if failure.code in _WITHHELD:
                 response = Response(request.trial, request.repeat, Status.REFUSED, error=failure.text)
             else:
                 if not self._worked:
-                    await self._explain(client, failure)
+                    await self._explain(connections, failure)
                 response = Response(request.trial, request.repeat, Status.ERROR, error=failure.text)
         self._outage.weigh(response)
         return response
 
-    async def _respond(self, client: httpx.AsyncClient, prepared: "_Prepared") -> Response:
+    async def _respond(self, connections: Connections, prepared: "_Prepared") -> Response:
         """Ask once; or twice, where probabilities are wanted but more than a little of them is not seen."""
         request = prepared.request
-        reply, latency = await self._ask(client, prepared)
+        reply, latency = await self._ask(connections, prepared)
         response = response_of(request, reply, latency)
         if not request.exact:
             return response
         read = exact(request, reply, response)
         if isinstance(read, Response):
             return read
-        reply, latency = await self._ask(client, prepared, logprobs=False)
+        reply, latency = await self._ask(connections, prepared, logprobs=False)
         return instead(read, response, response_of(request, reply, latency))
 
     async def _ask(
-        self, client: httpx.AsyncClient, prepared: "_Prepared", *, logprobs: bool | None = None, probing: bool = False
+        self, connections: Connections, prepared: "_Prepared", *, logprobs: bool | None = None, probing: bool = False
     ) -> tuple[Reply, float]:
         """Send a request until it succeeds, in whatever dialect the server takes; return also the milliseconds.
 
@@ -253,7 +251,7 @@ class OpenAIModel:
             booked = await self._budget.take()
             started = time.perf_counter()
             try:
-                payload = await self._server.call(client, _PATH, sent)
+                payload = await self._server.call(connections, _PATH, sent)
                 latency = (time.perf_counter() - started) * 1000
                 reply = self._read(payload)
             except Failure as failure:
@@ -304,7 +302,7 @@ class OpenAIModel:
         if name and len(self._served_by) < _MOST_NAMES:
             self._served_by.setdefault(self._server.clean(name))
 
-    async def _explain(self, client: httpx.AsyncClient, failure: Failure) -> None:
+    async def _explain(self, connections: Connections, failure: Failure) -> None:
         """Raise `ModelError` if a first request was refused for a reason that holds for all."""
         if failure.status in (401, 403):
             raise ModelError(
@@ -313,7 +311,7 @@ class OpenAIModel:
         if failure.status != 404:
             return
         try:
-            listed = (await self._server.call(client, "/models")).get("data")
+            listed = (await self._server.call(connections, "/models")).get("data")
         except Failure:
             listed = None
         ids = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
@@ -325,22 +323,22 @@ class OpenAIModel:
             "Most servers' addresses end in /v1."
         )
 
-    async def _probe(self, client: httpx.AsyncClient) -> Capabilities:
+    async def _probe(self, connections: Connections) -> Capabilities:
         """Ask a tiny question in ever plainer forms until one is answered."""
         failure: Failure | None = None
         for images, logprobs in ((1, True), (1, False), (0, True), (0, False)):
             try:
-                reply, _ = await self._ask(client, self._tiny(images), logprobs=logprobs, probing=True)
+                reply, _ = await self._ask(connections, self._tiny(images), logprobs=logprobs, probing=True)
             except Failure as error:
                 failure = error
                 if error.transient and error.status not in _INABILITY:
                     break
                 if error.status in (401, 403, 404):
-                    await self._explain(client, error)
+                    await self._explain(connections, error)
                 continue
             return Capabilities(
                 probabilities="top-k" if logprobs and reply.positions else "none",
-                images_per_request=await self._takes_two(client) if images else 0,
+                images_per_request=await self._takes_two(connections) if images else 0,
                 seeds="seed" not in self._dialect.left_out,
             )
         assert failure is not None
@@ -352,30 +350,30 @@ class OpenAIModel:
         stimulus = Stimulus("probe", "", {}, tuple)
         sampling = replace(self._sampling, max_tokens=min(self._sampling.max_tokens, _PROBED))
         request = Request(0, 0, 0, stimulus, Question("Answer with (a) or (b)."), sampling, False)
-        return _Prepared(request, white_squares(images), None, None)
+        return _Prepared(request, encoded(white_squares(images)), None, None)
 
-    async def _takes_two(self, client: httpx.AsyncClient) -> int:
+    async def _takes_two(self, connections: Connections) -> int:
         try:
-            await self._ask(client, self._tiny(2), logprobs=False, probing=True)
+            await self._ask(connections, self._tiny(2), logprobs=False, probing=True)
         except Failure:
             return 1
         return 2
 
-    async def _find_way(self, client: httpx.AsyncClient) -> Way | None:
+    async def _find_way(self, connections: Connections) -> Way | None:
         """Find the first way of constraining a reply that the server honours."""
         for way in Way:
-            if await self._honours(client, way):
+            if await self._honours(connections, way):
                 return way
         return None
 
-    async def _honours(self, client: httpx.AsyncClient, way: Way) -> bool:
+    async def _honours(self, connections: Connections, way: Way) -> bool:
         """Whether replies are what no model says by itself; most servers ignore what they don't know."""
         for texts in PROBES:
             try:
-                reply, _ = await self._ask(client, _choice(texts, way, self._sampling), probing=True)
+                reply, _ = await self._ask(connections, _choice(texts, way, self._sampling), probing=True)
             except Failure as failure:
                 if failure.status in (401, 403, 404):
-                    await self._explain(client, failure)
+                    await self._explain(connections, failure)
                 if failure.transient and failure.status not in _INABILITY:
                     raise ModelError(
                         f"It could not be found out whether {self._server.url} holds replies to given options. "
@@ -391,7 +389,7 @@ class _Prepared(NamedTuple):
     """A request with its images encoded, or why they couldn't be loaded, and how its reply is constrained."""
 
     request: Request
-    parts: list[Part]
+    parts: list[bytes]
     problem: str | None
     way: Way | None
 

@@ -274,7 +274,7 @@ def _tiny(images: int) -> _Prepared:
     """Return a small question about white squares."""
     question, stimulus = Question("Answer with (a) or (b)."), Stimulus("probe", "", {}, tuple)
     sampling = Sampling(temperature=0.0, max_tokens=4)
-    return _Prepared(Request(0, 0, 0, stimulus, question, sampling, exact=True), white_squares(images))
+    return _Prepared(Request(0, 0, 0, stimulus, question, sampling, exact=True), image_parts(white_squares(images)))
 
 
 def _clipped(error: Exception) -> str:
