@@ -20,7 +20,7 @@ from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress, SilentProgress
 from facevalue.runs.runner import run as start
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import ROOT, StoredRun
+from facevalue.runs.stored import ROOTS, StoredRun
 
 _MODEL = ("name", "capabilities", "settings", "respond", "close")
 
@@ -210,7 +210,7 @@ def run(
             answering.close()
     if summary.interrupted:
         raise KeyboardInterrupt(f"{prepared.folder} holds what was answered: the same call resumes.")
-    root = str(asked.compiled.options.get(ROOT, ""))  # its user has just named it
+    root = next((str(own) for name in ROOTS if (own := asked.compiled.options.get(name))), "")  # its user has just named it
     pictures = Path(root) if root else None
     return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=asked.protocol), summary)
 

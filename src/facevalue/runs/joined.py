@@ -9,7 +9,7 @@ from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.course import course_of, followed, untimed
 from facevalue.runs.judged_words import judged_by
-from facevalue.runs.stored import ROOT, StoredRun, Tally, rebuilt
+from facevalue.runs.stored import ROOTS, StoredRun, Tally, rebuilt
 
 if TYPE_CHECKING:
     from facevalue.measures.drift import Course
@@ -71,7 +71,7 @@ def _refuse_twice(run: StoredRun, other: StoredRun, both: set[str]) -> None:
 
 def _check_same(run: StoredRun, other: StoredRun, apart: Sequence[str]) -> None:
     one, two = run.study, other.study
-    names = {*one.options, *two.options} - {ROOT, *apart}
+    names = {*one.options, *two.options} - {*ROOTS, *apart}
     differing = [name for name in names if one.options.get(name) != two.options.get(name)]
     if one.name != two.name or differing or not one.manifest.equals(two.manifest):
         what = ", ".join(sorted(differing)) or "the study or its images"

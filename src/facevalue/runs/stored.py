@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
 _LONGEST = 80  # characters of a run's name
-ROOT = "root"
-"""Option of studies that says where the user's own pictures lie."""
+ROOTS = ("root", "scenes", "species_root")
+"""Options of studies that say where the user's own pictures lie."""
 PICTURES = "pictures"
 """Folder within a run folder whose pictures are shown without being named."""
 _ROWS = 1_000_000  # responses understood at a time: bounds memory at a few hundred MB
@@ -117,10 +117,10 @@ class StoredRun:
             raise RunError(f"{path} cannot be read: {error}") from error
         done = facts.options.get(INTERVENTIONS, [])
         judge, scores = judge or stored_judge(folder), read(folder)
-        own = bool(facts.options.get(ROOT))
+        own = [name for name in ROOTS if facts.options.get(name)]
         if own:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
-            facts = replace(facts, options={**facts.options, ROOT: str(root.resolve())})
+            facts = replace(facts, options={**facts.options, **dict.fromkeys(own, str(root.resolve()))})
         plain = _plain(facts, manifest, judge, scores, protocol)
         study = intervened(plain, stored(done) if isinstance(done, list) else ())
         if study.version != facts.study_version or study.design.size != facts.trials:

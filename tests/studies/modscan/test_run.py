@@ -18,7 +18,9 @@ from facevalue.models.sim import SimModel
 from facevalue.report import of_runs
 from facevalue.runs import RunSettings, run
 from facevalue.runs.kept_estimates import taken
+from facevalue.runs.pictures import NOT_NAMED, shown
 from facevalue.runs.progress import SilentProgress
+from facevalue.runs.stored import StoredRun
 from facevalue.types import Request, Response
 from tests.models.misbehaving import Exchange, Misbehaving
 from tests.studies.modscan.asked import build, one
@@ -273,6 +275,10 @@ def test_everything_is_shown_from_files(tmp_path: Path, faces: Callable[[Path], 
     left_out = {one.what for one in run.stored.study.left_out}
     assert {"scenes of art lover", "gender pairs of 18 White"} <= left_out
     assert run.pictures(0)[0].media_type == "image/jpeg"
+    reopened = StoredRun.open(tmp_path / "run")  # the folder may come from a stranger
+    last = reopened.study.design.size - 1
+    assert {shown(reopened, trial).why for trial in (0, last)} == {NOT_NAMED}
+    assert shown(StoredRun.open(tmp_path / "run", pictures=scenes), last).images
 
 
 @pytest.fixture

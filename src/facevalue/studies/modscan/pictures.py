@@ -85,7 +85,7 @@ def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """The options with folders and files spelled out, so that the study can be built again from anywhere."""
     out = dict(options)
     for name in ("utkface", "composed"):
-        if out[name]:
+        if out[name] and not out["root"]:  # that of a stored run is given
             out["root"] = str(Path(str(out[name])).resolve())
     if not out["root"] and (out["manifest"] or out["fairface"]):
         out["root"] = str(Path(str(out["manifest"] or out["fairface"])).parent.resolve())
