@@ -28,24 +28,16 @@ COUNTED = (
 
 
 class Stated(NamedTuple):
-    """What a reply states: a value, or why there is none.
-
-    Attributes
-    ----------
-    value:
-        None where nothing counts.
-    reason:
-        Why nothing does; None if there is a value.
-    note:
-        How the value was taken where it is not simply the number: "range", "hourly", "hourly range".
-    na:
-        The reason as one of those that every study has.
-    """
+    """What a reply states: a value, or why there is none."""
 
     value: float | None
+    """None where nothing counts."""
     reason: str | None = None
+    """Why nothing does; None if there is a value."""
     note: str | None = None
+    """How the value was taken where it is not simply the number: "range", "hourly", "hourly range"."""
     na: NA | None = None
+    """The reason as one of those that every study has."""
 
 
 Read = Callable[[str], Stated]

@@ -48,21 +48,14 @@ class Named(NamedTuple):
 
 
 class Flagged(NamedTuple):
-    """What several replies to one list say together.
-
-    Attributes
-    ----------
-    replies:
-        How many are lists.
-    times:
-        How many of them name each word of the list; a word counts if any does.
-    invented:
-        The same of words that the list does not have, which are never used.
-    """
+    """What several replies to one list say together."""
 
     replies: int
+    """How many are lists."""
     times: dict[str, int]
+    """How many of them name each word of the list; a word counts if any does."""
     invented: dict[str, int]
+    """The same of words that the list does not have, which are never used."""
 
 
 def together(listed: Sequence[str], replies: Sequence[Named]) -> Flagged | None:

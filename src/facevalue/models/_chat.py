@@ -50,21 +50,14 @@ _PLACE: Part = {"picture": 0}
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Which of the parameters that servers disagree on this one takes.
-
-    Attributes
-    ----------
-    limit:
-        What the token limit is called.
-    top_logprobs:
-        How many alternatives to ask for.
-    left_out:
-        Parameters of `OPTIONAL` that are not sent.
-    """
+    """Which of the parameters that servers disagree on this one takes."""
 
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the token limit is called."""
     top_logprobs: int = 20
+    """How many alternatives to ask for."""
     left_out: tuple[str, ...] = ()
+    """Parameters of `OPTIONAL` that are not sent."""
 
     def after(self, complaint: str, *, greedy: bool = False) -> "Dialect | None":
         """Return the dialect to try after a server rejected a request in this one, None if no other would help.
@@ -182,44 +175,27 @@ def body(
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A chat completion, read.
-
-    Attributes
-    ----------
-    status:
-        `OK`, `REFUSED` or `TRUNCATED`.
-    text:
-        What was said; None only if it was withheld.
-    positions:
-        Its tokens with their alternatives, None if the server gave none.
-    prompt_tokens, completion_tokens:
-        As the server counts them.
-    note:
-        Why there is no answer, if there is none.
-    thought:
-        Whether the server keeps what the model thought apart from what it said.
-    served_by:
-        Model and build (`system_fingerprint`) as the server names them; empty where it doesn't.
-    """
+    """A chat completion, read."""
 
     status: Status
+    """`OK`, `REFUSED` or `TRUNCATED`."""
     text: str | None
+    """What was said; None only if it was withheld."""
     positions: list[Position] | None
+    """Its tokens with their alternatives, None if the server gave none."""
     prompt_tokens: int | None
     completion_tokens: int | None
+    """As the server counts them."""
     note: str | None
+    """Why there is no answer, if there is none."""
     served_by: str = ""
+    """Model and build (`system_fingerprint`) as the server names them; empty where it doesn't."""
     thought: bool = False
+    """Whether the server keeps what the model thought apart from what it said."""
 
 
 def read(payload: Mapping[str, object]) -> Reply:
-    """Read a chat completion, every field checked before it is believed.
-
-    Raises
-    ------
-    ValueError
-        It is not one, or was broken off; the text says why.
-    """
+    """Read a chat completion, every field checked before it is believed."""
     choices = payload.get("choices")
     if not isinstance(choices, list) or not choices:
         error = payload.get("error")

@@ -32,21 +32,15 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long to wait before a request is sent again, and by which clock.
-
-    Attributes
-    ----------
-    first, longest:
-        Seconds of the first backoff, doubled each time, and of the longest wait of any kind.
-    sleep, clock, jitter:
-        Waits so many seconds; the seconds now; a uniform draw between two bounds.
-    """
+    """How long to wait before a request is sent again, and by which clock."""
 
     first: float = 1.0
     longest: float = 60.0
+    """Seconds of the first backoff, doubled each time, and of the longest wait of any kind."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[float, float], float] = random.uniform
+    """Waits so many seconds; the seconds now; a uniform draw between two bounds."""
 
     def before(self, retry: int, asked: float | None) -> float:
         """Return the seconds to wait before a retry.
@@ -162,11 +156,6 @@ class Server:
         """Return new connections; TLS is verified, proxies are taken from the environment.
 
         A server on this machine is reached directly: no proxy has anything to do with it, nor with the key for it.
-
-        Raises
-        ------
-        ModelError
-            The proxy or the certificates that the environment names can't be used.
         """
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._key:
@@ -197,13 +186,7 @@ class Server:
             ) from None
 
     async def call(self, connections: Connections, path: str, body: bytes | None = None) -> Mapping[str, object]:
-        """Send one request, POST if it has a body (JSON), and return the decoded JSON object.
-
-        Raises
-        ------
-        Failure
-            Anything else came, or nothing.
-        """
+        """Send one request, POST if it has a body (JSON), and return the decoded JSON object."""
         method, headers = ("GET", None) if body is None else ("POST", {"Content-Type": "application/json"})
         try:
             with connections.one() as client:

@@ -17,13 +17,7 @@ class Outage:
         self._lately: deque[bool] = deque(maxlen=_LATELY)
 
     def weigh(self, response: Response) -> None:
-        """Look at the next response.
-
-        Raises
-        ------
-        ModelError
-            It is one failure too many; quotes it.
-        """
+        """Look at the next response."""
         failed = response.status is Status.ERROR
         self._row = self._row + 1 if failed else 0
         self._lately.append(failed)

@@ -19,11 +19,6 @@ def picture(image: Image, name: str) -> PIL.Image.Image:
         As it is stored.
     name:
         What it is called in messages.
-
-    Raises
-    ------
-    DataError
-        It is too large, damaged or of a format that is not read.
     """
     if len(image.data) > MAX_BYTES:
         raise DataError(f"{name}: {len(image.data) / 1e6:.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f}.")

@@ -32,67 +32,43 @@ _OF_RUN = ("trial", "repeat", "status", "text", "probs", "request")
 
 
 class Answer(NamedTuple):
-    """A recorded answer.
-
-    Attributes
-    ----------
-    request:
-        Hash of what was asked, as a run stores it; None in tables.
-    trial, repeat:
-        Which request it answers; the trial is None in tables without such a column.
-    status, text, probs:
-        As in `Response`.
-    levels:
-        Of the table's other columns, in their order.
-    """
+    """A recorded answer."""
 
     request: int | None
+    """Hash of what was asked, as a run stores it; None in tables."""
     trial: int | None
     repeat: int
+    """Which request it answers; the trial is None in tables without such a column."""
     status: Status
     text: str | None
     probs: tuple[float, ...] | None
+    """As in `Response`."""
     levels: tuple[str | None, ...]
+    """Of the table's other columns, in their order."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What holds recorded answers.
-
-    Attributes
-    ----------
-    path:
-        The run folder or file.
-    by:
-        How answers find their requests: "request", "trial" or "factors".
-    columns:
-        Names of the columns that `Answer.levels` holds.
-    read:
-        Reads the answers, piece by piece; rows that hold none are left out.
-    facts:
-        What a run folder says about who answered.
-    sampling, seeds, asked_of:
-        Of the run's study, and the hash of the model that it asked.
-    """
+    """What holds recorded answers."""
 
     path: Path
+    """The run folder or file."""
     by: str
+    """How answers find their requests: "request", "trial" or "factors"."""
     columns: tuple[str, ...]
+    """Names of the columns that `Answer.levels` holds."""
     read: Callable[[], Iterator[Answer]]
+    """Reads the answers, piece by piece; rows that hold none are left out."""
     facts: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    """What a run folder says about who answered."""
     sampling: Sampling = field(default_factory=Sampling)
     seeds: tuple[int, ...] = ()
     asked_of: int = 0
+    """Of the run's study, and the hash of the model that it asked."""
 
 
 def recording(path: Path) -> Recording:
-    """Open recorded answers.
-
-    Raises
-    ------
-    DataError
-        There is no such file or folder, it is of another kind or damaged, or a table lacks the columns that are needed.
-    """
+    """Open recorded answers."""
     if path.is_dir():
         return _run(path)
     check_file(path, "recorded answers")

@@ -17,13 +17,7 @@ class Target(NamedTuple):
 
 
 def target_of(spec: str) -> Target:
-    """Read what the user typed.
-
-    Raises
-    ------
-    ModelError
-        The address is incomplete or holds a password or query, or a key is missing.
-    """
+    """Read what the user typed."""
     if spec.startswith("openai/"):
         model, variable = spec.removeprefix("openai/"), "OPENAI_API_KEY"
         url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"

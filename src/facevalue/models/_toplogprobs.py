@@ -26,21 +26,14 @@ _HALF = "\N{REPLACEMENT CHARACTER}"
 
 
 class Position(NamedTuple):
-    """One token of a reply.
-
-    Attributes
-    ----------
-    token:
-        The token that the reply took.
-    logprob:
-        Its natural-log probability.
-    top:
-        The most likely tokens here with their log-probabilities, in any order.
-    """
+    """One token of a reply."""
 
     token: str
+    """The token that the reply took."""
     logprob: float
+    """Its natural-log probability."""
     top: tuple[tuple[str, float], ...]
+    """The most likely tokens here with their log-probabilities, in any order."""
 
 
 def read_positions(logprobs: object) -> list[Position] | None:
@@ -55,11 +48,6 @@ def read_positions(logprobs: object) -> list[Position] | None:
     -------
     list of Position or None
         None if the server gave no top-k log-probabilities.
-
-    Raises
-    ------
-    ValueError
-        They are there but are not what they should be.
     """
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not content:
@@ -92,32 +80,20 @@ def _pair(entry: object) -> tuple[str, float]:
 
 
 def log_probability(value: float) -> float:
-    """Return a log-probability that a model states, at most 0; rounding may have lifted it a hair above.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
+    """Return a log-probability that a model states, at most 0; rounding may have lifted it a hair above."""
     if math.isnan(value) or value > 0.01:
         raise ValueError(f"a log-probability of {value}")
     return min(0.0, float(value))
 
 
 class OptionMass(NamedTuple):
-    """Where the probability of all replies to a question lies.
-
-    Attributes
-    ----------
-    probs:
-        Of each option, in order; at most 1 together.
-    unseen:
-        Of replies that may be an option or none: they begin with tokens that were not listed, or with listed ones after
-        which nothing is known. What is left is certainly no option (`other`).
-    """
+    """Where the probability of all replies to a question lies."""
 
     probs: tuple[float, ...]
+    """Of each option, in order; at most 1 together."""
     unseen: float
+    """Of replies that may be an option or none: they begin with tokens that were not listed, or with listed ones after
+    which nothing is known. What is left is certainly no option (`other`)."""
 
     @property
     def other(self) -> float:

@@ -51,15 +51,7 @@ class TextClassifier(Protocol):
 
 
 def load_classifier(folder: Path) -> TextClassifier:
-    """Load a text classifier that transformers knows from a folder on this machine.
-
-    Raises
-    ------
-    DependencyError
-        torch or transformers is not installed.
-    ModelError
-        The folder holds no text classifier that can be loaded.
-    """
+    """Load a text classifier that transformers knows from a folder on this machine."""
     from facevalue.models.hf.text_classifier import HFTextClassifier  # noqa: PLC0415 - torch takes seconds to import
 
     return HFTextClassifier(folder)

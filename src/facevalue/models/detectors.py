@@ -31,17 +31,7 @@ class Detector(Protocol):
 
 
 def load_detector(folder: Path) -> Detector:
-    """Load a detector that transformers knows from a folder on this machine.
-
-    Raises
-    ------
-    DependencyError
-        torch or transformers is not installed.
-    ModelError
-        The folder holds no detector that can be loaded.
-    UnknownNameError
-        It detects no "person".
-    """
+    """Load a detector that transformers knows from a folder on this machine."""
     from facevalue.models.hf.detector import HFDetector  # noqa: PLC0415 - torch takes seconds to import
 
     return HFDetector(folder)

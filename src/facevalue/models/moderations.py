@@ -56,13 +56,7 @@ class Moderations:
         self._outage = Outage()
 
     def scores(self, texts: Sequence[str]) -> Iterator[Moderated]:
-        """Scores of each text, in any order; a request that fails for good has none.
-
-        Raises
-        ------
-        ModelError
-            Nothing answers, the key or the endpoint is refused, or the server has stopped working.
-        """
+        """Scores of each text, in any order; a request that fails for good has none."""
         with Pool(self._server.connections) as pool:
             yield from pool.map(self._ask, enumerate(texts), self._options.concurrency)
 

@@ -134,11 +134,6 @@ class OpenAIModel:
         `seeds` means that the server takes a seed, not that it was seen to reproduce a reply. Whether a system
         message is honoured can't be seen from outside and is taken for granted. More than two images a request are
         not tried. `structured` is False until `structured` has been called or a constrained request been asked.
-
-        Raises
-        ------
-        ModelError
-            Nothing answers, or every form of the request is rejected.
         """
         if self._capabilities is None:
             with Pool(self._server.connections) as pool:
@@ -148,13 +143,7 @@ class OpenAIModel:
         return self._capabilities
 
     def structured(self) -> bool:
-        """Tell whether the server can hold a reply to a question's options, found by a few tiny requests, once.
-
-        Raises
-        ------
-        ModelError
-            The server fails, so that it can't be told.
-        """
+        """Tell whether the server can hold a reply to a question's options, found by a few tiny requests, once."""
         if not self._knows_way:
             with Pool(self._server.connections) as pool:
                 self._way = pool.run(self._find_way)
@@ -162,13 +151,7 @@ class OpenAIModel:
         return self._way is not None
 
     def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
-        """Answer each request once, in any order.
-
-        Raises
-        ------
-        ModelError
-            Nothing answers, the key or the model's name is refused, or the server has stopped working.
-        """
+        """Answer each request once, in any order."""
         with Pool(self._server.connections) as pool:
             yield from pool.map(self._answer, map(self._prepare, requests), self._options.concurrency)
 

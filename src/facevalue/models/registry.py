@@ -33,20 +33,6 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         "KIND/NAME" for a model of another package.
     options:
         How to reach or load it.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such kind of model.
-    ModelError
-        The address is incomplete, or a key is missing; or options for a model on this machine are given for another
-        one.
-    DependencyError
-        The model needs packages that are not installed.
-    DataError
-        Recorded answers are not there, or damaged.
-    PluginError
-        It is of another package, and is unavailable.
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")

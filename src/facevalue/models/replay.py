@@ -90,15 +90,6 @@ class ReplayModel:
         """Look up each request.
 
         How many had no recorded answer, and why, is logged at the end.
-
-        Raises
-        ------
-        UnknownNameError
-            No column of the table is a factor of the study.
-        DataError
-            One answer of a table fits several requests: it lacks a column that tells them apart.
-        ModelError
-            No request had a recorded answer: they are of another study, or of other settings.
         """
         stream, asked = iter(requests), 0
         before = Counter(self.misses)

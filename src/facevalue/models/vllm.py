@@ -79,11 +79,6 @@ class VLLMModel:
         """What the model turns out to do, found by up to three tiny requests on first access.
 
         More than two images a request are not tried.
-
-        Raises
-        ------
-        ModelError
-            The engine does not start, or answers no simple question.
         """
         if self._capabilities is None:
             for images in range(_IMAGES, -1, -1):
@@ -101,13 +96,7 @@ class VLLMModel:
         return self._capabilities
 
     def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
-        """Answer each request once, a batch after another. The latency of each is that of its batch.
-
-        Raises
-        ------
-        ModelError
-            The engine does not start, or stops; or too many requests failed for good.
-        """
+        """Answer each request once, a batch after another. The latency of each is that of its batch."""
         source = iter(requests)
         while batch := list(islice(source, _BATCH)):
             for response in self._answer(batch):

@@ -72,13 +72,7 @@ class Ask:
             raise DataError(f"The prompt has more than {MOST_PROMPTS:,} versions.")
 
     def shown(self, columns: Sequence[str]) -> list[str]:
-        """Slots that are filled with a factor of the pictures.
-
-        Raises
-        ------
-        UnknownNameError
-            A slot is no factor at all.
-        """
+        """Slots that are filled with a factor of the pictures."""
         own = list(dict.fromkeys(name for text in self.prompts for name in slots(text) if name not in self.slots))
         for name in own:
             if name not in columns:

@@ -7,15 +7,7 @@ from facevalue.stimuli.faults import Faults
 
 
 def check_bases(table: pl.DataFrame, column: str, is_base: pl.Expr, where: str, faults: Faults | None = None) -> None:
-    """Refuse units with several bases, variations without any, and a table of bases alone.
-
-    Raises
-    ------
-    ManifestError
-        All units of which one is wrong, beside the faults found before.
-    DataError
-        Nothing is compared with any base.
-    """
+    """Refuse units with several bases, variations without any, and a table of bases alone."""
     faults = faults or Faults()
     base = table.select(is_base.fill_null(value=False)).to_series()
     who = table[column]

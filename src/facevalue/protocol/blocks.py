@@ -382,18 +382,12 @@ class PerModel:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A study's own block.
-
-    Attributes
-    ----------
-    build:
-        From the estimates to ready contents (`facevalue.protocol.contents`).
-    of:
-        Selections that it needs, so that they are checked.
-    """
+    """A study's own block."""
 
     build: Callable[[Look], Sequence[Made]]
+    """From the estimates to ready contents (`facevalue.protocol.contents`)."""
     of: tuple[Of, ...] = ()
+    """Selections that it needs, so that they are checked."""
 
 
 Block = (

@@ -7,65 +7,45 @@ from facevalue.protocol.look import Of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """A number to trust or doubt the run by: the one farthest from where it should be, of each model.
-
-    Attributes
-    ----------
-    of:
-        The numbers.
-    title, note:
-        What it is about, and what follows.
-    neutral:
-        Where it should be.
-    fine, problem:
-        How far from there is still fine, and from where on it is a problem; in the measure's unit.
-    where:
-        Form of where the worst one is.
-    missing, unmeasured, unmeasured_note:
-        Status if it was not measured ("" for no card), and what is said then.
-    exact:
-        What is said instead where probabilities were read, so that it cannot be measured.
-    name:
-        Stable identifier; the measure by default.
-    """
+    """A number to trust or doubt the run by: the one farthest from where it should be, of each model."""
 
     of: Of
+    """The numbers."""
     title: str
     note: str
+    """What it is about, and what follows."""
     neutral: float = 0.0
+    """Where it should be."""
     fine: float = 0.05
     problem: float = 0.15
+    """How far from there is still fine, and from where on it is a problem; in the measure's unit."""
     where: str = ""
+    """Form of where the worst one is."""
     missing: str = ""
     unmeasured: str = "not measurable"
     unmeasured_note: str = ""
+    """Status if it was not measured ("" for no card), and what is said then."""
     exact: str = ""
+    """What is said instead where probabilities were read, so that it cannot be measured."""
     name: str = ""
+    """Stable identifier; the measure by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """A reason to trust or doubt that is the same for every run.
-
-    Attributes
-    ----------
-    name, title, value, note:
-        What is said.
-    status:
-        "fine", "note", "caution" or "problem".
-    when:
-        Said only if any of these was measured.
-    unless:
-        Said only if none of these was.
-    """
+    """A reason to trust or doubt that is the same for every run."""
 
     name: str
     title: str
     value: str
     note: str
+    """What is said."""
     status: str = "note"
+    """"fine", "note", "caution" or "problem"."""
     when: tuple[Of, ...] = ()
+    """Said only if any of these was measured."""
     unless: tuple[Of, ...] = ()
+    """Said only if none of these was."""
 
 
 ONE_WORDING = Stated(

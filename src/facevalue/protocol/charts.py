@@ -10,32 +10,22 @@ NUMBERS = "The numbers behind this chart"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyChart:
-    """What charts have in common.
-
-    Attributes
-    ----------
-    title:
-        Of the chart.
-    heading, lead, note:
-        A heading and a paragraph above it, and a smaller one below.
-    empty:
-        What is said if nothing is known; nothing by default.
-    numbers:
-        Title of the table with the numbers behind it; none if empty.
-    heads:
-        Titles of that table's columns of labels; the labels' names by default.
-    rows:
-        Its rows, where they are not those of the chart.
-    """
+    """What charts have in common."""
 
     title: str = ""
+    """Of the chart."""
     heading: str = ""
     lead: str = ""
     note: str = ""
+    """A heading and a paragraph above it, and a smaller one below."""
     empty: str = ""
+    """What is said if nothing is known; nothing by default."""
     numbers: str = NUMBERS
+    """Title of the table with the numbers behind it; none if empty."""
     heads: tuple[str, ...] = ()
+    """Titles of that table's columns of labels; the labels' names by default."""
     rows: tuple[Of, ...] = ()
+    """Its rows, where they are not those of the chart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +63,6 @@ class Strips(AnyChart):
 class Dumbbells(AnyChart):
     """Estimates without and with each intervention, a line between the two; nothing where none was made.
 
-    Attributes
-    ----------
-    of:
-        The rows, without an intervention.
-    beside, said:
-        Measure of the same cells that stands beside each row in both conditions, and what it is called there.
-    first, what:
-        Titles of the columns of labels and of values.
-
     Examples
     --------
     >>> Dumbbells(of=(Of("bias_score", ("attribute",)),), beside="na_rate", title="Scores").beside
@@ -89,186 +70,131 @@ class Dumbbells(AnyChart):
     """
 
     of: tuple[Of, ...]
+    """The rows, without an intervention."""
     beside: str = ""
     said: str = ""
+    """Measure of the same cells that stands beside each row in both conditions, and what it is called there."""
     first: str = ""
     what: str = "Value"
+    """Titles of the columns of labels and of values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heat(AnyChart):
-    """A table of shifts in colours, with the number in each cell.
-
-    Attributes
-    ----------
-    of:
-        The cells.
-    row, column:
-        Forms of their titles.
-    section, band:
-        Forms of what stands above several rows, or several columns.
-    whole:
-        Cells of a first column over all others.
-    whole_title:
-        Its title.
-    corner:
-        What rows are.
-    models:
-        Whether columns are models.
-    tools:
-        Whether rows can be searched and sorted.
-    legend:
-        Whether colours are explained.
-    fold:
-        Summary under which it is folded away; shown openly if empty.
-    """
+    """A table of shifts in colours, with the number in each cell."""
 
     of: Of
+    """The cells."""
     row: str
     column: str
+    """Forms of their titles."""
     section: str = ""
     band: str = ""
+    """Forms of what stands above several rows, or several columns."""
     whole: Of | None = None
+    """Cells of a first column over all others."""
     whole_title: tuple[str, str] = ("All", "All")
+    """Its title."""
     corner: str = ""
+    """What rows are."""
     models: bool = False
+    """Whether columns are models."""
     tools: bool = False
+    """Whether rows can be searched and sorted."""
     legend: bool = False
+    """Whether colours are explained."""
     fold: str = ""
+    """Summary under which it is folded away; shown openly if empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A compact table of many cells.
-
-    Attributes
-    ----------
-    of:
-        The cells; each of `row` and `column` once.
-    row, column:
-        Labels of rows and columns.
-    title, corner:
-        What it shows, and what its rows are.
-    scale:
-        What colours say: "share" (of 100, against `even`), "difference" (against 0), "right" (against 100), or "score"
-        (against `even`).
-    even:
-        From a look to what colours are counted from.
-    whole:
-        Cells of a first column over all others.
-    mean:
-        Whether colours are counted from the mean of all cells.
-    test, test_whole:
-        Measures of the same cells whose test marks them, and those of the first column; their own by default.
-    order:
-        Rows whose order the rows take; from the highest value down by default.
-    signed:
-        Whether numbers have a sign.
-    turned, turn_from:
-        Whether titles of columns are turned, or from how many columns on.
-    plain:
-        Whether titles of columns are written as the study has them, in the order of their names.
-    square:
-        Whether columns are the rows once more.
-    models:
-        Whether columns are models.
-    least:
-        Fewer columns are not shown.
-    large:
-        Whether it is left out of pages with very many cells.
-    """
+    """A compact table of many cells."""
 
     of: Of
+    """The cells; each of `row` and `column` once."""
     row: str
     column: str
+    """Labels of rows and columns."""
     title: str
     corner: str = ""
+    """What it shows, and what its rows are."""
     scale: str = "difference"
+    """What colours say: "share" (of 100, against `even`), "difference" (against 0), "right" (against 100), or "score"
+    (against `even`)."""
     even: Callable[[Look], float] | None = None
+    """From a look to what colours are counted from."""
     whole: Of | None = None
+    """Cells of a first column over all others."""
     mean: bool = False
+    """Whether colours are counted from the mean of all cells."""
     test: str = ""
     test_whole: str = ""
+    """Measures of the same cells whose test marks them, and those of the first column; their own by default."""
     order: Of | None = None
+    """Rows whose order the rows take; from the highest value down by default."""
     signed: bool = False
+    """Whether numbers have a sign."""
     turned: bool = True
     turn_from: int | None = None
+    """Whether titles of columns are turned, or from how many columns on."""
     plain: bool = False
+    """Whether titles of columns are written as the study has them, in the order of their names."""
     square: bool = False
+    """Whether columns are the rows once more."""
     models: bool = False
+    """Whether columns are models."""
     least: int = 1
+    """Fewer columns are not shown."""
     large: bool = False
+    """Whether it is left out of pages with very many cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stacked(AnyChart):
-    """Bars of shares that add up to a whole, each part with its letter.
-
-    Attributes
-    ----------
-    of:
-        The parts, with the label that says what a part is of.
-    part:
-        Label that tells the parts of a bar apart; "measure" where each is a measure of its own.
-    parts:
-        Wording and colour of the parts in order, where not those of the label.
-    ordered:
-        A label, and its levels whose choices have an order.
-    beside:
-        Estimates that stand beside the bar of the same row.
-    first_beside:
-        Which of its parts stands beside a bar that nothing else stands beside.
-    legend, initials, plain:
-        Whether there is a legend, letters are initials, and levels are written as the study has them.
-    what, first:
-        Titles of the columns of the estimate and of labels.
-    """
+    """Bars of shares that add up to a whole, each part with its letter."""
 
     of: tuple[Of, ...]
+    """The parts, with the label that says what a part is of."""
     part: str
+    """Label that tells the parts of a bar apart; "measure" where each is a measure of its own."""
     parts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Wording and colour of the parts in order, where not those of the label."""
     first_beside: str = ""
+    """Which of its parts stands beside a bar that nothing else stands beside."""
     legend: bool = True
     initials: bool = False
     plain: bool = False
+    """Whether there is a legend, letters are initials, and levels are written as the study has them."""
     ordered: tuple[str, tuple[str, ...]] | None = None
+    """A label, and its levels whose choices have an order."""
     beside: Of | None = None
+    """Estimates that stand beside the bar of the same row."""
     what: str = ""
     first: str = "Group"
+    """Titles of the columns of the estimate and of labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scatter(AnyChart):
-    """Two measures of the same cells against each other.
-
-    Attributes
-    ----------
-    x:
-        Cells, and the measure across.
-    y:
-        The measure upward.
-    added:
-        Whether it is a difference to the measure across: then their sum is drawn, and where both are equal.
-    beside:
-        Their correlation.
-    names:
-        Titles of the axes.
-    label:
-        Form of a dot's label.
-    labelled:
-        Dots that are named, the highest first.
-    kinds:
-        As for `Strips`.
-    """
+    """Two measures of the same cells against each other."""
 
     x: Of
+    """Cells, and the measure across."""
     y: str
+    """The measure upward."""
     names: tuple[str, str]
+    """Titles of the axes."""
     label: str = ""
+    """Form of a dot's label."""
     labelled: int = 9
+    """Dots that are named, the highest first."""
     kinds: tuple[str, str] | None = None
+    """As for `Strips`."""
     added: bool = False
+    """Whether it is a difference to the measure across: then their sum is drawn, and where both are equal."""
     beside: Of | None = None
+    """Their correlation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,52 +220,34 @@ class Cumulative(AnyChart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution(AnyChart):
-    """How many estimates have which value.
-
-    Attributes
-    ----------
-    of:
-        The estimates.
-    low, high, step:
-        Range and width of the bars.
-    flag:
-        From which value on a bar counts as marked, and how the two sides are called.
-    least:
-        Estimates with fewer observations are left out.
-    what:
-        What the estimates are, in the plural.
-    """
+    """How many estimates have which value."""
 
     of: Of
+    """The estimates."""
     low: float
     high: float
     step: float
+    """Range and width of the bars."""
     flag: float
+    """From which value on a bar counts as marked, and how the two sides are called."""
     what: str
+    """What the estimates are, in the plural."""
     least: int = 0
+    """Estimates with fewer observations are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement(AnyChart):
-    """Models against each other: a measure's cells as a scatter plot for each two models, with what sums it up.
-
-    Attributes
-    ----------
-    of:
-        The cells.
-    dot:
-        Form of a dot's label.
-    summed:
-        Measures of a pair of models: name, measure, and the same without the part of chance; "slope" is drawn.
-    smaller, smaller_heads:
-        Title and rows of a table of further estimates of the pair, and titles of its labels.
-    kinds:
-        As for `Strips`.
-    """
+    """Models against each other: a measure's cells as a scatter plot for each two models, with what sums it up."""
 
     of: Of
+    """The cells."""
     summed: tuple[tuple[str, str, str], ...] = ()
+    """Measures of a pair of models: name, measure, and the same without the part of chance; "slope" is drawn."""
     smaller: tuple[str, tuple[Of, ...]] | None = None
     smaller_heads: tuple[str, ...] = ()
+    """Title and rows of a table of further estimates of the pair, and titles of its labels."""
     kinds: tuple[str, str] | None = None
+    """As for `Strips`."""
     dot: str = ""
+    """Form of a dot's label."""

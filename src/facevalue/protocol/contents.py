@@ -17,34 +17,23 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    text, small:
-        What it says, and smaller beside it.
-    sort:
-        What it is sorted by, if not its text.
-    strong:
-        Whether it is set in bold.
-    shade:
-        Points above or below none, which colour it; None for no colour.
-    verdict:
-        Shown with its sign instead of the text.
-    quiet:
-        Whether it is less important.
-    of:
-        Its estimate.
-    """
+    """A cell of a table."""
 
     text: str
     small: str = ""
+    """What it says, and smaller beside it."""
     sort: float | None = None
+    """What it is sorted by, if not its text."""
     strong: bool = False
+    """Whether it is set in bold."""
     shade: float | None = None
+    """Points above or below none, which colour it; None for no colour."""
     verdict: Verdict | None = None
+    """Shown with its sign instead of the text."""
     quiet: bool = False
+    """Whether it is less important."""
     of: Estimate | None = None
+    """Its estimate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,13 +55,7 @@ def measures(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -
 
 
 def margins(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> dict[str, float]:
-    """Margins by measure.
-
-    Raises
-    ------
-    DataError
-        Two takes of one measure have different ones.
-    """
+    """Margins by measure."""
     out: dict[str, float] = {}
     for take in takes:
         for score in scores:

@@ -57,146 +57,96 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Examples of one unit's stimulus without and with what was changed, behind the strongest findings.
-
-    Attributes
-    ----------
-    of:
-        What was changed.
-    within:
-        Label in whose strongest level each is shown.
-    unit:
-        Column that says which stimuli belong together.
-    title:
-        Form of an example's title.
-    most:
-        How many.
-    bases:
-        From the table of stimuli and the levels of a change to the stimuli that it is compared with.
-    base, controls:
-        What these are called; by level, where they are a control.
-    same:
-        Columns of the prompt that must be the same for both.
-    """
+    """Examples of one unit's stimulus without and with what was changed, behind the strongest findings."""
 
     of: Of
+    """What was changed."""
     within: str
+    """Label in whose strongest level each is shown."""
     bases: Callable[[pl.DataFrame, Mapping[str, str]], list[str]]
+    """From the table of stimuli and the levels of a change to the stimuli that it is compared with."""
     same: tuple[str, ...] = ("ordering",)
+    """Columns of the prompt that must be the same for both."""
     unit: str = "identity"
+    """Column that says which stimuli belong together."""
     title: str = ""
+    """Form of an example's title."""
     most: int = 4
+    """How many."""
     base: str = "As it is"
     controls: Mapping[str, str] = field(default_factory=dict)
+    """What these are called; by level, where they are a control."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gallery:
-    """Stimuli that were shown: of the first units, one of each level.
-
-    Attributes
-    ----------
-    by:
-        Column with a unit for each level of which there is a row of pictures.
-    each:
-        Column of which every level is shown once.
-    caption:
-        Form of a caption.
-    units:
-        How many units.
-    base:
-        Caption of a stimulus without a level.
-    """
+    """Stimuli that were shown: of the first units, one of each level."""
 
     by: str
+    """Column with a unit for each level of which there is a row of pictures."""
     each: str
+    """Column of which every level is shown once."""
     caption: str
+    """Form of a caption."""
     unit: str = "identity"
     units: int = 2
+    """How many units."""
     base: str = "As it is"
+    """Caption of a stimulus without a level."""
     controls: Mapping[str, str] = field(default_factory=dict)
     last: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WidestSets:
-    """Sets of stimuli whose replies' scores lie farthest apart: each whole, with every reply.
-
-    Attributes
-    ----------
-    score:
-        How the column of the scores begins; the first such column counts.
-    text:
-        Column of the replies.
-    unit, member:
-        Columns that say which stimuli belong together, and who is on each.
-    same:
-        Columns that the replies of a set must share.
-    title:
-        Form of a set's title.
-    most:
-        How many, no unit twice.
-    """
+    """Sets of stimuli whose replies' scores lie farthest apart: each whole, with every reply."""
 
     score: str
+    """How the column of the scores begins; the first such column counts."""
     title: str
+    """Form of a set's title."""
     text: str = "text"
+    """Column of the replies."""
     unit: str = "set"
     member: str = "group"
+    """Columns that say which stimuli belong together, and who is on each."""
     same: tuple[str, ...] = ("prompt",)
+    """Columns that the replies of a set must share."""
     most: int = 3
+    """How many, no unit twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quoted:
-    """Sentences of replies in which marked words stand.
-
-    Attributes
-    ----------
-    of:
-        The words, clearest first.
-    word:
-        Its label; `dimension` names the column of the trial that has to be at the level of `group`.
-    text:
-        Column of the answers with the text.
-    each, most:
-        How many of each group, and of all.
-    """
+    """Sentences of replies in which marked words stand."""
 
     of: Of
+    """The words, clearest first."""
     text: str
+    """Column of the answers with the text."""
     word: str = "word"
+    """Its label; `dimension` names the column of the trial that has to be at the level of `group`."""
     each: int = 12
     most: int = 160
+    """How many of each group, and of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """Which questions are quoted.
-
-    Attributes
-    ----------
-    block:
-        Constant of which every level is quoted; without one, the first block.
-    by:
-        Columns of which every combination is quoted once; the first two questions by default.
-    title, note:
-        Forms over the trial's columns; `{block}` is the level of the constant.
-    words:
-        What stands for a level, as "column=level".
-    few:
-        Column, level and how many questions of it at most.
-    span:
-        How many stimuli are looked at.
-    most:
-        How many questions.
-    """
+    """Which questions are quoted."""
 
     block: str = ""
+    """Constant of which every level is quoted; without one, the first block."""
     by: tuple[str, ...] = ()
+    """Columns of which every combination is quoted once; the first two questions by default."""
     title: str = "{block}"
     note: str = ""
+    """Forms over the trial's columns; `{block}` is the level of the constant."""
     words: Mapping[str, str] = field(default_factory=dict)
+    """What stands for a level, as "column=level"."""
     few: tuple[tuple[str, str, int], ...] = ()
+    """Column, level and how many questions of it at most."""
     span: int = 1
+    """How many stimuli are looked at."""
     most: int = 40
+    """How many questions."""

@@ -105,21 +105,14 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Which measures of a study go together.
-
-    Attributes
-    ----------
-    lead:
-        The measure that the answer is about: models for which it has a value come first. Empty for any measure.
-    sizes:
-        From a signed measure to the unsigned one that has its noise floor, where that is another one.
-    corrected:
-        From a measure to its size without the part that chance adds.
-    """
+    """Which measures of a study go together."""
 
     lead: str = ""
+    """The measure that the answer is about: models for which it has a value come first. Empty for any measure."""
     sizes: Mapping[str, str] = field(default_factory=dict)
+    """From a signed measure to the unsigned one that has its noise floor, where that is another one."""
     corrected: Mapping[str, str] = field(default_factory=dict)
+    """From a measure to its size without the part that chance adds."""
 
 
 class EstimateIndex:

@@ -99,232 +99,154 @@ class Track(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRequest:
-    """Which audits of models with known bias are wanted.
-
-    Attributes
-    ----------
-    sizes, repetitions:
-        Sizes of an audit, and audits of each condition.
-    model, variant:
-        Kind of model, and which one of it.
-    track, say:
-        Shows progress, and says a line.
-    """
+    """Which audits of models with known bias are wanted."""
 
     sizes: tuple[int, ...]
     repetitions: int
+    """Sizes of an audit, and audits of each condition."""
     model: str
     variant: str
+    """Kind of model, and which one of it."""
     track: Track
     say: Callable[[str], None]
+    """Shows progress, and says a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What audits of models with known bias show.
-
-    Attributes
-    ----------
-    tables:
-        For people.
-    frames:
-        The numbers, by what follows the name of the file they are written to.
-    """
+    """What audits of models with known bias show."""
 
     tables: Sequence[Table]
+    """For people."""
     frames: Mapping[str, pl.DataFrame]
+    """The numbers, by what follows the name of the file they are written to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Audits of models whose bias is known.
-
-    Attributes
-    ----------
-    sizes:
-        Usual sizes of an audit.
-    counted:
-        What sizes count, in the plural.
-    least:
-        Smallest size.
-    most:
-        Kinds of models that can be audited, and the largest size for each.
-    audit:
-        Does it.
-    """
+    """Audits of models whose bias is known."""
 
     sizes: tuple[int, ...]
+    """Usual sizes of an audit."""
     counted: str
+    """What sizes count, in the plural."""
     least: int
+    """Smallest size."""
     most: Mapping[str, int]
+    """Kinds of models that can be audited, and the largest size for each."""
     audit: Callable[[CalibrationRequest], Calibrated]
+    """Does it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """What a paper prints, recomputed.
-
-    Attributes
-    ----------
-    cells:
-        Recomputes it, from a folder of released answers where `released`.
-    released:
-        Whether it takes the answers that the authors released; else what the paper prints is enough.
-    checks:
-        What else of the authors' it checks if a folder is given, such as "metadata of the sets"; empty if nothing.
-    """
+    """What a paper prints, recomputed."""
 
     cells: "Callable[[Path | None], Reproduction]"
+    """Recomputes it, from a folder of released answers where `released`."""
     released: bool = False
+    """Whether it takes the answers that the authors released; else what the paper prints is enough."""
     checks: str = ""
+    """What else of the authors' it checks if a folder is given, such as "metadata of the sets"; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """What people said of statements.
-
-    Attributes
-    ----------
-    ratings:
-        All of them, to be kept: `rater`, `item`, `rating`, `duration`.
-    pairs:
-        What was rated, strongest first: `item`, `statement`, the statement's numbers, and `raters`, `mean`, `low`,
-        `high`, `flagged`.
-    agreement:
-        Of the raters.
-    raters:
-        How many count.
-    left_out, under_two_minutes:
-        Raters that don't, and those with responses that don't.
-    said:
-        The same in words.
-    """
+    """What people said of statements."""
 
     ratings: pl.DataFrame
+    """All of them, to be kept: `rater`, `item`, `rating`, `duration`."""
     pairs: pl.DataFrame
+    """What was rated, strongest first: `item`, `statement`, the statement's numbers, and `raters`, `mean`, `low`,
+    `high`, `flagged`."""
     agreement: "Estimates"
+    """Of the raters."""
     raters: int
+    """How many count."""
     left_out: Sequence[str]
     under_two_minutes: Sequence[str]
+    """Raters that don't, and those with responses that don't."""
     said: Sequence[str]
+    """The same in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Ratings beside estimates.
-
-    Attributes
-    ----------
-    rows:
-        Estimates to add.
-    ratings:
-        Those that count.
-    said:
-        Which do not, in words.
-    """
+    """Ratings beside estimates."""
 
     rows: pl.DataFrame
+    """Estimates to add."""
     ratings: pl.DataFrame
+    """Those that count."""
     said: Sequence[str]
+    """Which do not, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Questionnaire:
-    """Statements that people rate.
-
-    Attributes
-    ----------
-    about:
-        What answers are needed: "forms".
-    statements:
-        From answers in chunks, and the study's options, to what may be asked about.
-    export:
-        (statements, path, least divergence, most statements) to what is to be said; writes the questionnaire.
-    read:
-        (statements, raters' files) to what they say.
-    beside:
-        (estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates.
-    """
+    """Statements that people rate."""
 
     about: str
+    """What answers are needed: "forms"."""
     statements: Callable[[Iterable[pl.DataFrame], Mapping[str, OptionValue]], pl.DataFrame]
+    """From answers in chunks, and the study's options, to what may be asked about."""
     export: Callable[[pl.DataFrame, Path, float | None, int | None], list[str]]
+    """(statements, path, least divergence, most statements) to what is to be said; writes the questionnaire."""
     read: Callable[[pl.DataFrame, Sequence[Path]], Rated]
+    """(statements, raters' files) to what they say."""
     beside: Callable[[pl.DataFrame, pl.DataFrame, Path], Beside]
+    """(estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """A whole audit that is shown to newcomers, of a model whose bias is known.
-
-    Attributes
-    ----------
-    model, options:
-        Who is asked what.
-    measure, labels:
-        The estimates that are shown, and the labels they are named by.
-    heading, plural:
-        What these name, above a table and in a sentence: "visual cue", "cues".
-    said:
-        From the study to what is asked, for people.
-    planted:
-        From the study to `labels`, their `title` for people, and `planted`.
-    """
+    """A whole audit that is shown to newcomers, of a model whose bias is known."""
 
     model: str
     options: Mapping[str, OptionValue]
+    """Who is asked what."""
     measure: str
     labels: tuple[str, ...]
+    """The estimates that are shown, and the labels they are named by."""
     heading: str
     plural: str
+    """What these name, above a table and in a sentence: "visual cue", "cues"."""
     said: "Callable[[Study], str]"
+    """From the study to what is asked, for people."""
     planted: "Callable[[Study], pl.DataFrame]"
+    """From the study to `labels`, their `title` for people, and `planted`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How two runs are compared cell by cell.
-
-    Attributes
-    ----------
-    measure:
-        What is compared. Where it is empty, or a run lacks it: the signed measure of the family that leads the page.
-    cells:
-        Labels that name a cell; all that the measure has where it is empty.
-    needs:
-        Labels that a cell must have.
-    families:
-        Families of tests that cells are of; any where it is empty.
-    deepest:
-        Whether only what is broken down by as many labels as anything is a cell.
-    within:
-        Labels whose levels are summarised, and corrected for several tests, each by itself.
-    kinds, finer, pooled:
-        Of cells that agree in `kinds` the finest that both runs have are compared: broken down by each of `finer` if
-        they can be, over all levels of each of `pooled` if they can be.
-    unit:
-        Labels that name whom cells are about: cells of one belong together in intervals. Each cell by itself where it
-        is empty.
-    beside:
-        A label whose levels are summarised beside the whole, and stand side by side if they are few; none if empty.
-    who, asked:
-        Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
-        `within`, where these are empty.
-    """
+    """How two runs are compared cell by cell."""
 
     measure: str = ""
+    """What is compared. Where it is empty, or a run lacks it: the signed measure of the family that leads the page."""
     cells: tuple[str, ...] = ()
+    """Labels that name a cell; all that the measure has where it is empty."""
     needs: tuple[str, ...] = ()
+    """Labels that a cell must have."""
     families: tuple[str, ...] = ()
+    """Families of tests that cells are of; any where it is empty."""
     deepest: bool = False
+    """Whether only what is broken down by as many labels as anything is a cell."""
     within: tuple[str, ...] = ()
+    """Labels whose levels are summarised, and corrected for several tests, each by itself."""
     kinds: tuple[str, ...] = ()
     finer: tuple[str, ...] = ()
     pooled: tuple[str, ...] = ()
+    """Of cells that agree in `kinds` the finest that both runs have are compared: broken down by each of `finer` if
+    they can be, over all levels of each of `pooled` if they can be."""
     unit: tuple[str, ...] = ()
+    """Labels that name whom cells are about: cells of one belong together in intervals. Each cell by itself where it is
+    empty."""
     beside: str = ""
+    """A label whose levels are summarised beside the whole, and stand side by side if they are few; none if empty."""
     who: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    """Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
+    `within`, where these are empty."""
 
 
 @dataclass(frozen=True, kw_only=True)

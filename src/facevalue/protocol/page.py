@@ -106,29 +106,20 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """Values that the headline tells where nothing is compared.
-
-    Attributes
-    ----------
-    of:
-        The values by the coarsest breakdown; their range is told, each with its `row`.
-    text:
-        What they are shares of ("of the answers about what pictures show are wrong").
-    ends:
-        Values by a finer breakdown, of which the largest and the smallest are told.
-    most, least:
-        How these begin ("most often about").
-    more:
-        What should be known beside it.
-    """
+    """Values that the headline tells where nothing is compared."""
 
     of: Of
+    """The values by the coarsest breakdown; their range is told, each with its `row`."""
     text: str
+    """What they are shares of ("of the answers about what pictures show are wrong")."""
     ends: Of
+    """Values by a finer breakdown, of which the largest and the smallest are told."""
     most: str
     least: str
+    """How these begin ("most often about")."""
     row: str = "{value}"
     more: str = ""
+    """What should be known beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,11 +288,6 @@ def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -
         What the study takes.
     labels:
         What its estimates may be broken down by.
-
-    Raises
-    ------
-    DataError
-        A block, the lead or a card of a measure that is not taken, or by a label that there is not.
     """
     known = {*(measure.name for measure in measures), *page.added}
     for place, part in _parts(page):

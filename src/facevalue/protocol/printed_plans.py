@@ -29,24 +29,16 @@ class PrintedBlock:
 
 @dataclass(frozen=True, slots=True)
 class PrintedPlan:
-    """What a paper says it asked, computed from its design.
-
-    Attributes
-    ----------
-    title:
-        What it is of.
-    blocks:
-        Its rows.
-    distinct:
-        Requests, each counted once.
-    notes:
-        Where the paper disagrees with itself, or leaves out what the count needs.
-    """
+    """What a paper says it asked, computed from its design."""
 
     title: str
+    """What it is of."""
     blocks: tuple[PrintedBlock, ...]
+    """Its rows."""
     distinct: int
+    """Requests, each counted once."""
     notes: tuple[str, ...] = ()
+    """Where the paper disagrees with itself, or leaves out what the count needs."""
 
     @property
     def total(self) -> int:

@@ -111,13 +111,7 @@ class Protocol:
                 raise DataError(f"No factor can be called {name!r}, which is a setting of the study. Rename it.")
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-        """A value for each setting: the given ones, defaults for the others.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such setting.
-        """
+        """A value for each setting: the given ones, defaults for the others."""
         defaults = {setting.name: setting.default for setting in self.settings}
         for name in given:
             if name not in defaults:

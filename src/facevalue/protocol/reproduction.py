@@ -17,29 +17,20 @@ LOST_POINT = f"{_READ}: read as {{value}}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A published value and the recomputed one.
-
-    Attributes
-    ----------
-    table:
-        Number of the table or, for what is printed in the text, of the section.
-    row, column:
-        Where in it.
-    published, recomputed:
-        None where nothing is printed, or nothing can be recomputed.
-    same:
-        Whether they agree to the printed digits; None where they cannot be compared.
-    note:
-        Why they differ or cannot be compared, if it is known; else how the cell was read.
-    """
+    """A published value and the recomputed one."""
 
     table: str
+    """Number of the table or, for what is printed in the text, of the section."""
     row: str
     column: str
+    """Where in it."""
     published: Value
     recomputed: Value
+    """None where nothing is printed, or nothing can be recomputed."""
     same: bool | None
+    """Whether they agree to the printed digits; None where they cannot be compared."""
     note: str | None = None
+    """Why they differ or cannot be compared, if it is known; else how the cell was read."""
 
     @property
     def unexplained(self) -> bool:
@@ -49,21 +40,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """All cells of a paper.
-
-    Attributes
-    ----------
-    cells:
-        In the order of the tables.
-    titles:
-        What each table is about, by its number.
-    notices:
-        What was left out, and why.
-    """
+    """All cells of a paper."""
 
     cells: tuple[Cell, ...]
+    """In the order of the tables."""
     titles: Mapping[str, str]
+    """What each table is about, by its number."""
     notices: tuple[str, ...] = ()
+    """What was left out, and why."""
 
     @property
     def explained(self) -> bool:

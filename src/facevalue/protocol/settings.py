@@ -56,11 +56,6 @@ class Setting:
 def check_together(settings: Sequence[Setting], options: Options) -> None:
     """Refuse settings that would be ignored beside the others.
 
-    Raises
-    ------
-    SettingError
-        Names the setting, and what it goes with.
-
     Examples
     --------
     >>> root = Setting("root", "The folder of the pictures.", "", needs=("manifest",))
@@ -172,13 +167,6 @@ def folded(name: str) -> str:
 
 def typed(setting: Setting, value: object) -> OptionValue:
     """A value given in Python as the setting's type: numbers may stand for text, a text with commas for a list.
-
-    Raises
-    ------
-    UnknownNameError
-        It is none of the choices.
-    DataError
-        It is of another type.
 
     Examples
     --------

@@ -19,22 +19,14 @@ class WordList(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """Lists of words that a judge looks through, such as those that a group's texts have more often than others'.
-
-    Attributes
-    ----------
-    lists:
-        From estimates of one model to its lists.
-    question:
-        What the judge is asked of one, as often as there are `seeds`.
-    sampling:
-        How it replies.
-    beside:
-        (estimates of one model, what was said of each of its lists; None where nothing was) to rows to add.
-    """
+    """Lists of words that a judge looks through, such as those that a group's texts have more often than others'."""
 
     lists: Callable[[pl.DataFrame], Sequence[WordList]]
+    """From estimates of one model to its lists."""
     question: Callable[[WordList], Question]
+    """What the judge is asked of one, as often as there are `seeds`."""
     sampling: Sampling
+    """How it replies."""
     beside: Callable[[pl.DataFrame, Callable[[WordList], Flagged | None]], pl.DataFrame]
+    """(estimates of one model, what was said of each of its lists; None where nothing was) to rows to add."""
     seeds: tuple[int, ...] = (0, 1, 2)

@@ -25,27 +25,20 @@ from facevalue.report.sections import page_of
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Everything that a report shows of estimates.
-
-    Attributes
-    ----------
-    page:
-        What was declared.
-    view:
-        The estimates, and how they are written.
-    answer, strongest, cards, judged, sections, changed:
-        Headline, strongest findings, reasons to trust or doubt, how numbers were judged, the study's sections, what
-        interventions changed.
-    """
+    """Everything that a report shows of estimates."""
 
     page: Page
+    """What was declared."""
     view: View
+    """The estimates, and how they are written."""
     answer: Headline
     strongest: list[Content]
     cards: list[Card]
     judged: HowJudged | None
     sections: list[SectionContent]
     changed: list[Changed]
+    """Headline, strongest findings, reasons to trust or doubt, how numbers were judged, the study's sections, what
+    interventions changed."""
 
 
 def built(data: ReportData) -> Built:

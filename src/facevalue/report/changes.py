@@ -96,35 +96,24 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What one intervention changed in one model.
-
-    Attributes
-    ----------
-    model, title:
-        Who answered, and what was done.
-    missing:
-        Change in replies without a valid answer.
-    missing_found:
-        Whether it was found.
-    tested, found:
-        How many changes were tested, and found.
-    became:
-        What had been found without the intervention.
-    rows:
-        The changes that were found, clearest first.
-    readings:
-        What replies to a ciphered question were written in, with shares.
-    """
+    """What one intervention changed in one model."""
 
     model: str
     title: str
+    """Who answered, and what was done."""
     missing: str
+    """Change in replies without a valid answer."""
     missing_found: bool
+    """Whether it was found."""
     tested: int
     found: int
+    """How many changes were tested, and found."""
     became: list[ChangeRow]
+    """What had been found without the intervention."""
     rows: list[ChangeRow]
+    """The changes that were found, clearest first."""
     readings: list[tuple[str, str]]
+    """What replies to a ciphered question were written in, with shares."""
 
 
 def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:

@@ -25,19 +25,13 @@ _AXIS = 24
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A linear axis.
-
-    Attributes
-    ----------
-    low, high:
-        Its ends.
-    ticks:
-        Where labels stand.
-    """
+    """A linear axis."""
 
     low: float
     high: float
+    """Its ends."""
     ticks: tuple[float, ...]
+    """Where labels stand."""
 
     def at(self, value: float) -> float:
         """Place of a value in percent, kept within the axis."""
@@ -131,25 +125,17 @@ def dumbbell(over: Scale, plain: float | None, other: float | None, title: str) 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of a scatter plot.
-
-    Attributes
-    ----------
-    x, y:
-        Where.
-    title:
-        Tooltip.
-    label:
-        Written beside it; empty for none.
-    group:
-        Which shape and colour.
-    """
+    """A point of a scatter plot."""
 
     x: float
     y: float
+    """Where."""
     title: str
+    """Tooltip."""
     label: str = ""
+    """Written beside it; empty for none."""
     group: int = 0
+    """Which shape and colour."""
 
 
 def scatter(

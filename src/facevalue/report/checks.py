@@ -49,26 +49,18 @@ _ORDER = (Status.OK, Status.NOTE, Status.CAUTION, Status.PROBLEM)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One reason to trust or doubt.
-
-    Attributes
-    ----------
-    name:
-        Stable identifier.
-    title, value, note:
-        What it is about, its number or word, and what follows.
-    status:
-        The verdict.
-    lines:
-        One per model, where there are several.
-    """
+    """One reason to trust or doubt."""
 
     name: str
+    """Stable identifier."""
     title: str
     value: str
     note: str
+    """What it is about, its number or word, and what follows."""
     status: Status
+    """The verdict."""
     lines: tuple[str, ...] = ()
+    """One per model, where there are several."""
 
 
 def worst(statuses: Sequence[Status]) -> Status:

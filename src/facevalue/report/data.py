@@ -18,123 +18,83 @@ from facevalue.types import Sampling
 
 @dataclass(frozen=True, slots=True)
 class StudyFacts:
-    """What was declared.
-
-    Attributes
-    ----------
-    name, version:
-        Short name of the study and the version of its declaration.
-    title, citation:
-        For people; the paper the protocol is from.
-    content_note:
-        What readers should be prepared to see; empty if nothing.
-    options:
-        The user's choices from which the study was built.
-    measures:
-        Definitions of the measures in the estimates.
-    left_out:
-        What of the protocol was not asked, and why.
-    """
+    """What was declared."""
 
     name: str
     version: int
+    """Short name of the study and the version of its declaration."""
     title: str
     citation: str
+    """For people; the paper the protocol is from."""
     content_note: str = ""
+    """What readers should be prepared to see; empty if nothing."""
     options: Mapping[str, object] = field(default_factory=dict)
+    """The user's choices from which the study was built."""
     measures: tuple[Measure, ...] = ()
+    """Definitions of the measures in the estimates."""
     left_out: tuple[tuple[str, str], ...] = ()
+    """What of the protocol was not asked, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelfCheck:
-    """How far a local model's probabilities were from those of plain forward passes, over all sessions of a run.
-
-    Attributes
-    ----------
-    questions:
-        How many were put to it in both ways.
-    difference:
-        Largest difference of a probability.
-    tolerance:
-        Largest difference that rounding explains; a session ends above it.
-    """
+    """How far a local model's probabilities were from those of plain forward passes, over all sessions of a run."""
 
     questions: int
+    """How many were put to it in both ways."""
     difference: float
+    """Largest difference of a probability."""
     tolerance: float
+    """Largest difference that rounding explains; a session ends above it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One model's run.
-
-    Attributes
-    ----------
-    model:
-        Name as in the estimates' column `model`: the run's own, if it has one, else a short one.
-    asked_model:
-        How the model was named to be asked, with its address; empty if `model` is it.
-    folder:
-        Name of the run's folder, no path.
-    settings:
-        How the model was reached. Values whose name says that they are secret are not shown.
-    sampling:
-        How replies were drawn; None if it is not known.
-    seeds:
-        Sampling seeds.
-    exact:
-        True: option probabilities were read; False: replies were sampled; None: not known.
-    drawn:
-        Replies of an exact run that were drawn all the same, as too little of their probability could be read.
-    planned:
-        Requests that the run set out to make, re-asks not counted; None if it is not known.
-    asked, valid, refused, errors:
-        Requests with any outcome, with a valid answer, refused, failed; None if not counted.
-    failure:
-        What most of those that failed failed with, as a quotation; empty if none did.
-    prompt_tokens, completion_tokens:
-        As the model counts them; None if it doesn't say.
-    started, ended:
-        When; `ended` is None for a run that has not come to its end.
-    versions:
-        Of everything that took part: package, model, server, renderer.
-    sample:
-        How the trials asked were sampled, in words; empty if all of them were to be asked.
-    preregistration:
-        SHA-256 of the file in which families and margins were declared before the run; empty if there was none.
-    families:
-        Families declared in it.
-    replayed:
-        Whether the answers had been recorded before the run.
-    self_check:
-        What a local model's self-check found; None if there was none.
-    """
+    """One model's run."""
 
     model: str
+    """Name as in the estimates' column `model`: the run's own, if it has one, else a short one."""
     asked_model: str = ""
+    """How the model was named to be asked, with its address; empty if `model` is it."""
     folder: str = ""
+    """Name of the run's folder, no path."""
     settings: Mapping[str, object] = field(default_factory=dict)
+    """How the model was reached. Values whose name says that they are secret are not shown."""
     sampling: Sampling | None = None
+    """How replies were drawn; None if it is not known."""
     seeds: tuple[int, ...] = ()
+    """Sampling seeds."""
     exact: bool | None = None
+    """True: option probabilities were read; False: replies were sampled; None: not known."""
     drawn: int = 0
+    """Replies of an exact run that were drawn all the same, as too little of their probability could be read."""
     planned: int | None = None
+    """Requests that the run set out to make, re-asks not counted; None if it is not known."""
     asked: int | None = None
     valid: int | None = None
     refused: int | None = None
     errors: int | None = None
+    """Requests with any outcome, with a valid answer, refused, failed; None if not counted."""
     failure: str = ""
+    """What most of those that failed failed with, as a quotation; empty if none did."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    """As the model counts them; None if it doesn't say."""
     started: datetime | None = None
     ended: datetime | None = None
+    """When; `ended` is None for a run that has not come to its end."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """Of everything that took part: package, model, server, renderer."""
     sample: str = ""
+    """How the trials asked were sampled, in words; empty if all of them were to be asked."""
     preregistration: str = ""
+    """SHA-256 of the file in which families and margins were declared before the run; empty if there was none."""
     families: tuple[Family, ...] = ()
+    """Families declared in it."""
     replayed: bool = False
+    """Whether the answers had been recorded before the run."""
     self_check: SelfCheck | None = None
+    """What a local model's self-check found; None if there was none."""
 
     @property
     def complete(self) -> bool | None:
@@ -146,148 +106,101 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class DataStatement:
-    """Which pictures were shown.
-
-    Attributes
-    ----------
-    images, identities:
-        How many.
-    factors:
-        Per factor the levels and how many identities have them (images, for `attribute` and `variation`).
-    source, licence, labels:
-        Where the pictures come from, under which terms, and who says what their levels are; empty if not stated.
-    """
+    """Which pictures were shown."""
 
     images: int
     identities: int
+    """How many."""
     factors: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Per factor the levels and how many identities have them (images, for `attribute` and `variation`)."""
     source: str = ""
     licence: str = ""
     labels: str = ""
+    """Where the pictures come from, under which terms, and who says what their levels are; empty if not stated."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptExample:
-    """A question, verbatim.
-
-    Attributes
-    ----------
-    title, note:
-        What is asked, for people, and in which variant.
-    prompt:
-        The user message.
-    system:
-        The system message, if there was one.
-    """
+    """A question, verbatim."""
 
     title: str
     note: str
+    """What is asked, for people, and in which variant."""
     prompt: str
+    """The user message."""
     system: str | None = None
+    """The system message, if there was one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One face without and with a cue, and what the model made of it.
-
-    Attributes
-    ----------
-    title:
-        One line for people.
-    base_image, variant_image:
-        Encoded pictures; None if there is none to show. Shown small, whatever their size.
-    media_type:
-        Their MIME type.
-    attribute, variation, scenario:
-        Factor levels.
-    prompt:
-        What was asked, verbatim.
-    base_answer, variant_answer:
-        The replies, verbatim, or the option probabilities in words.
-    base_phi, variant_phi:
-        Preference scores of the two pictures in this scenario; None is not measurable.
-    model:
-        Who answered.
-    base_choice, variant_choice:
-        The wording of the option that each reply chose; empty if it is not one option.
-    no_picture:
-        Why a picture is not shown.
-    base_title:
-        What the cue is compared with.
-    """
+    """One face without and with a cue, and what the model made of it."""
 
     title: str
+    """One line for people."""
     base_image: bytes | None
     variant_image: bytes | None
+    """Encoded pictures; None if there is none to show. Shown small, whatever their size."""
     media_type: str
+    """Their MIME type."""
     attribute: str
     variation: str
     scenario: str
+    """Factor levels."""
     prompt: str
+    """What was asked, verbatim."""
     base_answer: str
     variant_answer: str
+    """The replies, verbatim, or the option probabilities in words."""
     base_phi: float | None
     variant_phi: float | None
+    """Preference scores of the two pictures in this scenario; None is not measurable."""
     model: str
+    """Who answered."""
     base_title: str = "Base face"
+    """What the cue is compared with."""
     base_choice: str = ""
     variant_choice: str = ""
+    """The wording of the option that each reply chose; empty if it is not one option."""
     no_picture: str = ""
+    """Why a picture is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairExample:
-    """Two people in one picture, what was asked about them, and what the model said.
-
-    Attributes
-    ----------
-    title, finding:
-        One line for people, and the number that the example stands behind.
-    image:
-        The picture that was shown, both people in it; None if there is none to show.
-    prompt, options:
-        What was asked and allowed as an answer, verbatim.
-    answer:
-        The reply, verbatim, or the option probabilities in words.
-    choice:
-        Wording of the option that the reply chose; empty if it is not one option.
-    model:
-        Who answered.
-    left, right:
-        Who is on which side of the picture; empty if there is no picture.
-    no_picture:
-        Why the picture is not shown.
-    longest:
-        Longest side of the picture in pixels.
-    """
+    """Two people in one picture, what was asked about them, and what the model said."""
 
     title: str
     finding: str
+    """One line for people, and the number that the example stands behind."""
     image: bytes | None
+    """The picture that was shown, both people in it; None if there is none to show."""
     prompt: str
     options: tuple[str, ...]
+    """What was asked and allowed as an answer, verbatim."""
     answer: str
+    """The reply, verbatim, or the option probabilities in words."""
     choice: str
+    """Wording of the option that the reply chose; empty if it is not one option."""
     model: str
+    """Who answered."""
     left: str = ""
     right: str = ""
+    """Who is on which side of the picture; empty if there is no picture."""
     no_picture: str = ""
+    """Why the picture is not shown."""
     longest: int = 640
+    """Longest side of the picture in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence(PairExample):
-    """A sentence of a description with a word that marks its group; `answer` is the sentence.
-
-    Attributes
-    ----------
-    dimension, group, word:
-        Whose word.
-    """
+    """A sentence of a description with a word that marks its group; `answer` is the sentence."""
 
     dimension: str = ""
     group: str = ""
     word: str = ""
+    """Whose word."""
 
     @property
     def parts(self) -> list[tuple[str, bool]]:
@@ -324,46 +237,30 @@ AnyExample = Example | PairExample | Gallery | WholeSet
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """Everything a report shows.
-
-    Attributes
-    ----------
-    study:
-        What was declared.
-    runs:
-        One per model, at least one.
-    estimates:
-        As `facevalue measure` wrote them; schema in `facevalue.measures.estimates`.
-    generated:
-        When the report was made.
-    kind:
-        What kind of pictures was shown.
-    statement:
-        Which pictures were shown; None if it is not known.
-    prompts:
-        Questions, verbatim: one scenario in all its orderings, say.
-    examples:
-        Pictures and replies, the most telling first.
-    titles:
-        Per factor column the wording of its levels for people; what is missing is made from the level's name. A level
-        of `variation` may be written "attribute/variation".
-    facevalue_version:
-        Of the package that made the report.
-    page:
-        What the report shows; that of the study by default.
-    demo:
-        The demo that this is a run of, and its study; None for every other run.
-    """
+    """Everything a report shows."""
 
     study: StudyFacts
+    """What was declared."""
     runs: tuple[RunFacts, ...]
+    """One per model, at least one."""
     estimates: pl.DataFrame
+    """As `facevalue measure` wrote them; schema in `facevalue.measures.estimates`."""
     generated: datetime
+    """When the report was made."""
     kind: Kind = Kind.UNSTATED
+    """What kind of pictures was shown."""
     statement: DataStatement | None = None
+    """Which pictures were shown; None if it is not known."""
     prompts: tuple[PromptExample, ...] = ()
+    """Questions, verbatim: one scenario in all its orderings, say."""
     examples: tuple[AnyExample, ...] = ()
+    """Pictures and replies, the most telling first."""
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Per factor column the wording of its levels for people; what is missing is made from the level's name. A level of
+    `variation` may be written "attribute/variation"."""
     facevalue_version: str = ""
+    """Of the package that made the report."""
     page: Page | None = None
+    """What the report shows; that of the study by default."""
     demo: tuple[Demo, Study] | None = None
+    """The demo that this is a run of, and its study; None for every other run."""

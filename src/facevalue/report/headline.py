@@ -25,24 +25,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The answer.
-
-    Attributes
-    ----------
-    verdict:
-        What the audit came to.
-    sentence:
-        In plain words.
-    more:
-        What should be known beside it; may be empty.
-    top:
-        The strongest finding of the model in a sentence of its own; empty if there is none.
-    """
+    """The answer."""
 
     verdict: Outcome
+    """What the audit came to."""
     sentence: str
+    """In plain words."""
     more: tuple[str, ...] = ()
+    """What should be known beside it; may be empty."""
     top: str = ""
+    """The strongest finding of the model in a sentence of its own; empty if there is none."""
 
 
 def detectable(estimates: list[Estimate]) -> float | None:

@@ -71,11 +71,6 @@ def write(path: Path, data: ReportData) -> None:
         Where; an older report there is replaced.
     data:
         Everything it shows.
-
-    Raises
-    ------
-    RunError
-        The folder is not writable, or the disk is full.
     """
     write_whole(path, render(data).encode())
 
@@ -86,13 +81,7 @@ def as_json(data: ReportData) -> str:
 
 
 def write_json(path: Path, data: ReportData) -> None:
-    """Write the JSON of a report, whole or not at all.
-
-    Raises
-    ------
-    RunError
-        The folder is not writable, or the disk is full.
-    """
+    """Write the JSON of a report, whole or not at all."""
     write_whole(path, as_json(data).encode())
 
 

@@ -31,18 +31,12 @@ INTERVALS = (
 
 @dataclass(frozen=True, slots=True)
 class HowJudged:
-    """What to know about the verdicts.
-
-    Attributes
-    ----------
-    verdicts:
-        Sign, word and meaning of each.
-    facts:
-        Name and paragraphs.
-    """
+    """What to know about the verdicts."""
 
     verdicts: list[tuple[Markup, str, str]]
+    """Sign, word and meaning of each."""
     facts: list[tuple[str, list[str]]]
+    """Name and paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)

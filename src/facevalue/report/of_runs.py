@@ -12,18 +12,12 @@ from facevalue.runs.stored import StoredRun, Tally
 
 
 class Written(NamedTuple):
-    """What is to be said of a report.
-
-    Attributes
-    ----------
-    tallies:
-        Per run's folder what was counted.
-    said:
-        Lines for people.
-    """
+    """What is to be said of a report."""
 
     tallies: Mapping[str, Tally]
+    """Per run's folder what was counted."""
     said: Sequence[str]
+    """Lines for people."""
 
 
 def report(

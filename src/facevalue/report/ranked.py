@@ -15,19 +15,13 @@ from facevalue.report.verdict import SHORT, verdict_of
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Comparisons of one kind, of one unit.
-
-    Attributes
-    ----------
-    what, value:
-        Titles of what is compared, and of the values.
-    rows:
-        What each is of, and the estimate, in order.
-    """
+    """Comparisons of one kind, of one unit."""
 
     what: str
     value: str
+    """Titles of what is compared, and of the values."""
     rows: list[tuple[str, Estimate]]
+    """What each is of, and the estimate, in order."""
 
 
 _BAR = 25

@@ -22,33 +22,22 @@ _PERCENT = ("%", "pp")
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two runs lie apart.
-
-    Attributes
-    ----------
-    measure:
-        What is compared.
-    compared:
-        How, with the labels that name a cell.
-    matched:
-        Cells that both measured, and those that one did.
-    overall:
-        The numbers of Table 12, by the labels that cells are compared within.
-    beside:
-        Those of Table 13, by one label more; none where no cell has it.
-    notes:
-        What else differs between the runs, for people.
-    titles:
-        The wording of levels for people, where it isn't the level itself.
-    """
+    """How far two runs lie apart."""
 
     measure: Measure
+    """What is compared."""
     compared: Compared
+    """How, with the labels that name a cell."""
     matched: Matched
+    """Cells that both measured, and those that one did."""
     overall: pl.DataFrame
+    """The numbers of Table 12, by the labels that cells are compared within."""
     beside: pl.DataFrame
+    """Those of Table 13, by one label more; none where no cell has it."""
     notes: tuple[str, ...] = ()
+    """What else differs between the runs, for people."""
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The wording of levels for people, where it isn't the level itself."""
 
     @property
     def unit(self) -> str:

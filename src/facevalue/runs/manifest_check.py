@@ -23,25 +23,17 @@ MOST_LEVELS = 10_000
 
 @dataclass
 class Checked:
-    """What was found.
-
-    Attributes
-    ----------
-    pictures, identities:
-        How many there are, if the file could be read.
-    columns:
-        Its factors.
-    faults:
-        Why a run would refuse it.
-    warnings:
-        What a run would take, and people should know.
-    """
+    """What was found."""
 
     pictures: int = 0
     identities: int = 0
+    """How many there are, if the file could be read."""
     columns: list[str] = field(default_factory=list)
+    """Its factors."""
     faults: list[Fault] = field(default_factory=list)
+    """Why a run would refuse it."""
     warnings: list[Fault] = field(default_factory=list)
+    """What a run would take, and people should know."""
 
 
 def check_manifest(path: Path, protocol: Protocol | None = None, root: Path | None = None) -> Checked:

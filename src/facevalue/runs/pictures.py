@@ -18,18 +18,12 @@ GONE = "no picture: it is not there any more"
 
 
 class Shown(NamedTuple):
-    """What a trial showed.
-
-    Attributes
-    ----------
-    images:
-        The pictures; none where there are none to show.
-    why:
-        Why there are none, in a few words.
-    """
+    """What a trial showed."""
 
     images: tuple[Image, ...]
+    """The pictures; none where there are none to show."""
     why: str = NO_PICTURE
+    """Why there are none, in a few words."""
 
 
 def shown(run: StoredRun, trial: int) -> Shown:

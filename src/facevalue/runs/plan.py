@@ -23,23 +23,16 @@ _REPLY = 4  # "(a)" and the end of the turn
 
 @dataclass(frozen=True, slots=True)
 class BlockPlan:
-    """One block's share of the plan.
-
-    Attributes
-    ----------
-    name, factors:
-        The block and the factor levels that hold in it.
-    stimuli, trials:
-        How many pictures, and how many requests about them, seeds included.
-    counted:
-        Trials by the prompt columns that the study counts by ("paradigm" -> "decision" -> trials).
-    """
+    """One block's share of the plan."""
 
     name: str
     factors: dict[str, str]
+    """The block and the factor levels that hold in it."""
     stimuli: int
     trials: int
+    """How many pictures, and how many requests about them, seeds included."""
     counted: dict[str, dict[str, int]]
+    """Trials by the prompt columns that the study counts by ("paradigm" -> "decision" -> trials)."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -14,78 +14,52 @@ ALPHA, POWER = 0.05, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the tests detect that rest on one share of the units.
-
-    Attributes
-    ----------
-    tests:
-        How many these are.
-    clusters:
-        Units they rest on in the plan.
-    detectable:
-        Smallest effect that they detect there; None if none at all.
-    needed:
-        Units of the study that it takes for them to detect what the user wants; None if nothing was asked.
-    """
+    """What the tests detect that rest on one share of the units."""
 
     tests: int
+    """How many these are."""
     clusters: int
+    """Units they rest on in the plan."""
     detectable: float | None
+    """Smallest effect that they detect there; None if none at all."""
     needed: int | None
+    """Units of the study that it takes for them to detect what the user wants; None if nothing was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What a plan can detect, and what it takes to detect what the user wants.
-
-    Attributes
-    ----------
-    what:
-        The effect.
-    detectable:
-        Smallest effect that the plan detects with any of its tests; None if some detect nothing.
-    clusters, items:
-        Units in the plan (faces), and items of each (scenarios).
-    effect:
-        What the user wants to detect; None if nothing was asked.
-    needed:
-        Units that detect it with any of the tests, with `items` items each.
-    requests:
-        What these take, as the plan's requests per unit are; None where `needed` is.
-    sample:
-        Requests of a sample that detects it with all units of the study and fewer items of each; None if even all
-        items don't, or nothing was asked.
-    reaches:
-        The same by the share of units that tests rest on, largest share first.
-    level:
-        Two-sided level of a single test, at which it is surely made: the lead family's share of alpha / tests.
-    tests:
-        Tests in the family.
-    power:
-        How often the effect is detected.
-    sd:
-        Assumed SD between units, where the effect is the one to be detected (or none).
-    source:
-        Where it is from.
-    advice:
-        What the design cannot tell apart, and what it would take; empty if nothing.
-    """
+    """What a plan can detect, and what it takes to detect what the user wants."""
 
     what: str
+    """The effect."""
     detectable: float | None
+    """Smallest effect that the plan detects with any of its tests; None if some detect nothing."""
     clusters: int
     items: float
+    """Units in the plan (faces), and items of each (scenarios)."""
     effect: float | None
+    """What the user wants to detect; None if nothing was asked."""
     needed: int | None
+    """Units that detect it with any of the tests, with `items` items each."""
     requests: int | None
+    """What these take, as the plan's requests per unit are; None where `needed` is."""
     sample: int | None
+    """Requests of a sample that detects it with all units of the study and fewer items of each; None if even all items
+    don't, or nothing was asked."""
     reaches: tuple[Reach, ...]
+    """The same by the share of units that tests rest on, largest share first."""
     level: float
+    """Two-sided level of a single test, at which it is surely made: the lead family's share of alpha / tests."""
     tests: int
+    """Tests in the family."""
     power: float
+    """How often the effect is detected."""
     sd: float
+    """Assumed SD between units, where the effect is the one to be detected (or none)."""
     source: str
+    """Where it is from."""
     advice: str
+    """What the design cannot tell apart, and what it would take; empty if nothing."""
 
     def json(self) -> dict[str, Any]:
         """For machines."""

@@ -10,34 +10,24 @@ from facevalue.runs.settings import RunSummary
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Where a run stands.
-
-    Attributes
-    ----------
-    done:
-        Requests answered, by earlier sessions too.
-    total:
-        Requests of the run; grows when trials turn out to need asking again.
-    rate:
-        Responses a second over the last half minute.
-    eta:
-        Seconds to go at that rate; None if nothing moves.
-    prompt_tokens, completion_tokens, cost:
-        Of this session, stored so far; cost is None if no price was given.
-    stored, na, errors:
-        Of this session: responses stored, and how many of them were no valid answer or failed.
-    """
+    """Where a run stands."""
 
     done: int
+    """Requests answered, by earlier sessions too."""
     total: int
+    """Requests of the run; grows when trials turn out to need asking again."""
     rate: float
+    """Responses a second over the last half minute."""
     eta: float | None
+    """Seconds to go at that rate; None if nothing moves."""
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    """Of this session, stored so far; cost is None if no price was given."""
     stored: int
     na: int
     errors: int
+    """Of this session: responses stored, and how many of them were no valid answer or failed."""
 
     @property
     def na_rate(self) -> float | None:

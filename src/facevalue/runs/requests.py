@@ -18,28 +18,19 @@ _KEPT = 65_536  # questions whose hashes are remembered
 
 @dataclass(slots=True)
 class Chunk:
-    """Trials on their way to the model.
-
-    Attributes
-    ----------
-    trials:
-        Trial numbers in the order of asking.
-    wanted:
-        Trials x repeats: which requests are to be made.
-    questions:
-        What is said, one per trial.
-    shown:
-        (first row, row after the last, stimulus number, levels) of each stimulus.
-    question_hashes, stimulus_hashes:
-        One per trial; the latter are known once the stimulus has been made.
-    """
+    """Trials on their way to the model."""
 
     trials: Index
+    """Trial numbers in the order of asking."""
     wanted: npt.NDArray[np.bool_]
+    """Trials x repeats: which requests are to be made."""
     questions: list[Question]
+    """What is said, one per trial."""
     shown: list[tuple[int, int, int, Mapping[str, str | None]]]
+    """(first row, row after the last, stimulus number, levels) of each stimulus."""
     question_hashes: Hashes
     stimulus_hashes: Hashes
+    """One per trial; the latter are known once the stimulus has been made."""
     order: Index = field(init=False)
     """Rows by ascending trial number."""
 

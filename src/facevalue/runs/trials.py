@@ -10,18 +10,12 @@ Index = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TrialNumbers:
-    """Trial numbers and their positions in the run.
-
-    Attributes
-    ----------
-    size:
-        How many.
-    chosen:
-        The numbers in ascending order; None for 0 .. size - 1, which costs no memory whatever the size.
-    """
+    """Trial numbers and their positions in the run."""
 
     size: int
+    """How many."""
     chosen: Index | None = None
+    """The numbers in ascending order; None for 0 .. size - 1, which costs no memory whatever the size."""
 
     @classmethod
     def of(cls, numbers: Index) -> "TrialNumbers":

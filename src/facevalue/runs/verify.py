@@ -7,21 +7,14 @@ from facevalue.store.shards import inspect, shard_paths
 
 
 class Sound(NamedTuple):
-    """What was checked of a sound run.
-
-    Attributes
-    ----------
-    replies:
-        Replies that count.
-    shards:
-        Files they lie in.
-    digests:
-        Whether the run's format has digests; without them, damage that leaves a file readable is not seen.
-    """
+    """What was checked of a sound run."""
 
     replies: int
+    """Replies that count."""
     shards: int
+    """Files they lie in."""
     digests: bool
+    """Whether the run's format has digests; without them, damage that leaves a file readable is not seen."""
 
 
 def verify(run: StoredRun) -> Sound:

@@ -48,21 +48,14 @@ _LARGEST = 1 / 10  # of the width: a short caption does not shout
 
 
 class Layout(NamedTuple):
-    """How a caption stands on its band.
-
-    Attributes
-    ----------
-    height:
-        Of the band, in pixels.
-    size:
-        Of the letters, in pixels.
-    lines:
-        The text, line by line.
-    """
+    """How a caption stands on its band."""
 
     height: int
+    """Of the band, in pixels."""
     size: float
+    """Of the letters, in pixels."""
     lines: tuple[str, ...]
+    """The text, line by line."""
 
 
 class Caption:

@@ -31,11 +31,6 @@ def read_cultural_counterfactuals(root: Path) -> Listing:
     -------
     Its `table` has the text columns `image`, `path`, `subset`, `set`, `group`, `occupation` (null), `age`, `race` and
     `gender`, as the data set has them.
-
-    Raises
-    ------
-    DataError
-        There are no shards, they cannot be read, or nothing says of which subset they are.
     """
     frame = read_shards(root, _COLUMNS, _ATTRIBUTES)
     part = rf"(?i)({'|'.join(SUBSETS)})"

@@ -45,11 +45,6 @@ def worker_sets(count: int, seed: int) -> pl.DataFrame:
     -------
     Text columns: `image` ("workers/cook/kitchen/female/dark"), `set` (its first three parts), `occupation`, `gender`,
     `skin_tone`, `physical` (null). A longer list with the same seed begins with the shorter one.
-
-    Raises
-    ------
-    DataError
-        There are not so many.
     """
     if count > MOST:
         raise DataError(f"There are {MOST} drawn sets of workers at most, not {count:,}.")
@@ -81,13 +76,7 @@ def portrait_sets(count: int, seed: int) -> pl.DataFrame:
 
 
 def drawn_sets(frame: pl.DataFrame) -> DrawnImages:
-    """Return what draws these images, of which the columns of `worker_sets` are known.
-
-    Raises
-    ------
-    DataError
-        There is no such drawing.
-    """
+    """Return what draws these images, of which the columns of `worker_sets` are known."""
     return DrawnImages({image: partial(_svg, image) for image in frame["image"]})
 
 

@@ -15,21 +15,15 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of fault, and where it is.
-
-    Attributes
-    ----------
-    what:
-        For people.
-    rows:
-        The first `KEPT` rows, counted from 1 below the header, and what stands there; none where it is the whole file.
-    count:
-        How many rows there are.
-    """
+    """One kind of fault, and where it is."""
 
     what: str
+    """For people."""
     rows: tuple[tuple[int, str], ...] = ()
+    """The first `KEPT` rows, counted from 1 below the header, and what stands there; none where it is the whole file.
+    """
     count: int = 0
+    """How many rows there are."""
 
     def __str__(self) -> str:
         if not self.rows:

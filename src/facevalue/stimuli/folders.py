@@ -14,11 +14,6 @@ def files_below(root: Path) -> Iterator[str]:
     """Paths of files, relative to the folder, sorted within each folder.
 
     Hidden files and folders are passed over, and links to folders are not followed.
-
-    Raises
-    ------
-    DataError
-        It is no folder, or there are too many files.
     """
     if not root.is_dir():
         raise DataError(f"{root}: is not a folder with pictures.")

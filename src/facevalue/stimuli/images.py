@@ -231,26 +231,13 @@ class FileSource:
             Its number in the design; the stimulus' key.
         levels:
             Factor levels, with the image's id under `image`.
-
-        Raises
-        ------
-        UnknownNameError
-            No such image in the manifest.
-        DataError
-            The file is missing, too large, or outside the root. That it is no image is found by `check` or `load`.
         """
         name = self._files.name(levels.get("image"))
         digest = self._files.digest(name)
         return Stimulus(str(number), digest, levels, partial(self._load, name, digest))
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Look at every image that a run will show: it exists, its header can be read, and its size is in bounds.
-
-        Raises
-        ------
-        PicturesError
-            Names the images that cannot be shown.
-        """
+        """Look at every image that a run will show: it exists, its header can be read, and its size is in bounds."""
         images = list(dict.fromkeys(levels.get("image", [])))
         if not images:
             msg = "No images to check: the stimuli have no column 'image'."

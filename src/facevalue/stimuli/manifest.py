@@ -75,13 +75,6 @@ def read_manifest(
     DataFrame
         Text columns: `image` (unique), `path` (relative to the root, with slashes), `identity`, `set`, and the factors
         in the order of the file. Cells are trimmed; empty ones are null.
-
-    Raises
-    ------
-    ManifestError
-        Rows and columns that cannot be used: all of them, counted, the first ones named. Row 1 is the first image.
-    DataError
-        Anything else that is wrong with the file, in one sentence.
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
@@ -97,13 +90,7 @@ def read_manifest(
 
 
 def write_manifest(frame: pl.DataFrame, path: Path) -> None:
-    """Write a manifest as Parquet: aside first, then renamed, so that the file is whole or absent.
-
-    Raises
-    ------
-    DataError
-        The frame is not in the form that `read_manifest` returns, or cannot be written.
-    """
+    """Write a manifest as Parquet: aside first, then renamed, so that the file is whole or absent."""
     missing = [name for name in _FORM if name not in frame.columns]
     if missing:
         msg = f"A manifest needs the columns {', '.join(_FORM)}; {', '.join(missing)} missing."

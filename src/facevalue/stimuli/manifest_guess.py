@@ -41,32 +41,19 @@ Words = tuple[str, ...]
 
 @dataclass
 class Guess:
-    """What names of files tell.
-
-    Attributes
-    ----------
-    columns, rows:
-        The manifest; cells that nothing is known of are empty.
-    left_out:
-        Files that are not in it, by reason: how many, and one of them.
-    unknown:
-        Levels of a cue that are none of the study's.
-    """
+    """What names of files tell."""
 
     columns: list[str] = field(default_factory=list)
     rows: list[dict[str, str]] = field(default_factory=list)
+    """The manifest; cells that nothing is known of are empty."""
     left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Files that are not in it, by reason: how many, and one of them."""
     unknown: list[str] = field(default_factory=list)
+    """Levels of a cue that are none of the study's."""
 
 
 def guess(folder: Path, columns: Sequence[Column] = COMMON) -> Guess:
-    """Guess a manifest of the pictures in a folder, however deep; links are not followed.
-
-    Raises
-    ------
-    DataError
-        There is no such folder, or no picture in it.
-    """
+    """Guess a manifest of the pictures in a folder, however deep; links are not followed."""
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
     out = Guess()

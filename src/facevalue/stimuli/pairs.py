@@ -40,18 +40,12 @@ Pixels = npt.NDArray[np.uint8]
 
 
 class Composition(NamedTuple):
-    """A way to make one picture of two.
-
-    Attributes
-    ----------
-    name:
-        With its version: part of every pair's digest.
-    compose:
-        From the left and the right picture to RGB of shape (height, width, 3).
-    """
+    """A way to make one picture of two."""
 
     name: str
+    """With its version: part of every pair's digest."""
     compose: Callable[[Pixels, Pixels], Pixels]
+    """From the left and the right picture to RGB of shape (height, width, 3)."""
 
 
 def side_by_side(size: tuple[int, int] | None = None) -> Composition:

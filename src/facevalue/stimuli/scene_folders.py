@@ -29,22 +29,15 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 class Checked(NamedTuple):
-    """Scenes that a detector looked at.
-
-    Attributes
-    ----------
-    table:
-        Those without people.
-    dropped:
-        How many show people or could not be looked at.
-    detector, threshold:
-        Who looked, and the score from which a person counts.
-    """
+    """Scenes that a detector looked at."""
 
     table: pl.DataFrame
+    """Those without people."""
     dropped: int
+    """How many show people or could not be looked at."""
     detector: str
     threshold: str
+    """Who looked, and the score from which a person counts."""
 
 
 def read_scenes(root: Path) -> pl.DataFrame:
@@ -59,11 +52,6 @@ def read_scenes(root: Path) -> pl.DataFrame:
     -------
     A table with the columns of a manifest, by scene and then by number: `image`, `path` (relative to `root`),
     `identity` (the image), `set` (null) and `scene`, the folder's name as it is.
-
-    Raises
-    ------
-    DataError
-        It is no folder, or it or a folder in it holds no picture.
     """
     paths = [path for path in files_below(root) if path.lower().endswith(SUFFIXES)]
     rows = [(path, path.rpartition("/")[0].rpartition("/")[2] or root.resolve().name) for path in paths]
@@ -95,13 +83,6 @@ def without_people(table: pl.DataFrame, root: Path, check: Path) -> Checked:
         As of `read_scenes`.
     check:
         The CSV file that `facevalue scenes check` wrote.
-
-    Raises
-    ------
-    UnknownNameError
-        A column is missing.
-    DataError
-        It cannot be read, a picture was not checked or has been changed since, or a scene keeps no picture.
     """
     reader = csv.DictReader(io.StringIO(read_text(check, MAX_BYTES, "a check of scenes"), newline=""), strict=True)
     try:

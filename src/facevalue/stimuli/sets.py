@@ -11,37 +11,24 @@ SHOWN = 3
 
 
 class Listing(NamedTuple):
-    """Images of counterfactual sets that were found.
-
-    Attributes
-    ----------
-    table:
-        A row per image.
-    left_out:
-        What was found and is not shown, or lacks something: what, and why, for people.
-    """
+    """Images of counterfactual sets that were found."""
 
     table: pl.DataFrame
+    """A row per image."""
     left_out: tuple[tuple[str, str], ...]
+    """What was found and is not shown, or lacks something: what, and why, for people."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found of the sets of a subset.
-
-    Attributes
-    ----------
-    sets:
-        How many there are.
-    partial:
-        Those that lack a group or have one more than once, in their order.
-    told:
-        The first of them and what is wrong with each, for people; empty if nothing is.
-    """
+    """What was found of the sets of a subset."""
 
     sets: int
+    """How many there are."""
     partial: tuple[str, ...]
+    """Those that lack a group or have one more than once, in their order."""
     told: str
+    """The first of them and what is wrong with each, for people; empty if nothing is."""
 
 
 def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> Checked:

@@ -57,11 +57,6 @@ def read_shards(root: Path, columns: Sequence[str], optional: Sequence[str] = ()
     Returns
     -------
     A row per image, all text: `path` ("data/train-00000-of-00008.parquet#41", the row counted from 0), and the columns.
-
-    Raises
-    ------
-    DataError
-        There is no shard, or one that cannot be read, lacks a column or has one of another kind.
     """
     paths = shards_below(root)
     if not paths:

@@ -53,20 +53,14 @@ _FORM = ("image", "path", "subset", "set", "group", "occupation", *("race", "gen
 
 
 class Caption(NamedTuple):
-    """What a caption says.
-
-    Attributes
-    ----------
-    race, gender, physical:
-        Two of the three; the third is None.
-    occupation:
-        In lower case but for abbreviations, as data sets have one in several cases.
-    """
+    """What a caption says."""
 
     race: str | None
     gender: str | None
     physical: str | None
+    """Two of the three; the third is None."""
     occupation: str
+    """In lower case but for abbreviations, as data sets have one in several cases."""
 
 
 def parse_caption(text: str) -> Caption | None:
@@ -100,11 +94,6 @@ def read_social_counterfactuals(root: Path) -> Listing:
     -------
     Its `table`, by subset in the order of `SUBSETS`, has the text columns `image`, `path`, `subset`, `set`, `group`,
     `occupation` (null where a caption is not understood), `race`, `gender` and `physical`, of which a subset has two.
-
-    Raises
-    ------
-    DataError
-        There are neither, or what there is cannot be read.
     """
     if shards_below(root):
         return _understood(read_shards(root, _IN_SHARDS, _ALSO).rename({"counterfactual_set": "set"}), [])

@@ -29,18 +29,12 @@ _JOINED = re.compile(r"joined_image_(gender|race)_(\d)_(\d)_(\d+)\.(?:jpe?g|png)
 
 
 class Listing(NamedTuple):
-    """Pictures found in a folder.
-
-    Attributes
-    ----------
-    table:
-        Those that are shown, in the form of a manifest.
-    left_out:
-        The others: `path` and `why`.
-    """
+    """Pictures found in a folder."""
 
     table: pl.DataFrame
+    """Those that are shown, in the form of a manifest."""
     left_out: pl.DataFrame
+    """The others: `path` and `why`."""
 
     def told(self) -> list[str]:
         """Say how many files were left out, one sentence for each reason, the first ones named.
@@ -70,11 +64,6 @@ def read_utkface(root: Path) -> Listing:
     -------
     A table with the columns of a manifest, sorted by path: `image`, `path` (relative to `root`), `identity` (the image:
     who is on two photographs is not known), `set` (null), `age`, `gender` and `race`, all text.
-
-    Raises
-    ------
-    DataError
-        It is no folder, or holds no such face.
     """
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, str]] = []
@@ -115,11 +104,6 @@ def read_utkface_pairs(root: Path) -> Listing:
     -------
     A table with the columns of a manifest, sorted by path: `image`, `path`, `identity`, `set`, `attribute` ("gender" or
     "race"), `age`, `gender_1`, `gender_2`, `race_1`, `race_2`. The person on the left is 1.
-
-    Raises
-    ------
-    DataError
-        It is no folder, or holds no such pair.
     """
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, str]] = []

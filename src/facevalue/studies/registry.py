@@ -66,13 +66,7 @@ def available() -> tuple[dict[str, Protocol], dict[str, str]]:
 
 
 def register(protocol: Protocol) -> Protocol:
-    """Add a protocol of one's own, so that it and its runs are found by its name.
-
-    Raises
-    ------
-    DataError
-        There is another of this name.
-    """
+    """Add a protocol of one's own, so that it and its runs are found by its name."""
     if STUDIES.setdefault(protocol.name, protocol) is not protocol:
         raise DataError(f"There is a study called {protocol.name!r} already.")
     return protocol
@@ -97,15 +91,7 @@ def protocol(name: str) -> Protocol:
 
 
 def published(name: str) -> Protocol:
-    """Look a protocol up by its short name.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none; the nearest names are suggested.
-    PluginError
-        It is of another package, and is unavailable.
-    """
+    """Look a protocol up by its short name."""
     if name in STUDIES:
         return STUDIES[name]
     others = plugins.plugins(plugins.STUDIES, STUDIES)
@@ -124,26 +110,12 @@ def _loaded(plugin: Plugin) -> Protocol:
 
 
 def asked(name: str, options: Mapping[str, OptionValue]) -> Protocol:
-    """The protocol of a stored run: a run of one's own study holds its text, and no file is read.
-
-    Raises
-    ------
-    UnknownNameError
-        No such study.
-    """
+    """The protocol of a stored run: a run of one's own study holds its text, and no file is read."""
     text = options.get(STUDY_TEXT)
     return own.parse(text) if isinstance(text, str) else published(name)
 
 
 def build(name: str, options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build a study; settings that are not given take their defaults. A run of one's own study holds its text.
-
-    Raises
-    ------
-    UnknownNameError
-        No such study, or it has no such setting.
-    PluginError
-        It is of another package, and is unavailable.
-    """
+    """Build a study; settings that are not given take their defaults. A run of one's own study holds its text."""
     rest = {key: value for key, value in options.items() if key != STUDY_TEXT}
     return asked(name, options).study(rest, manifest)

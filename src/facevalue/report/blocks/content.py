@@ -134,28 +134,19 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A compact table of cells, ready for the page.
-
-    Attributes
-    ----------
-    title:
-        What it shows.
-    html:
-        The table.
-    cells, found:
-        How many cells it has, and in how many of them a difference was found.
-    scale:
-        What its colours say.
-    values:
-        Row, column and estimate of each cell.
-    """
+    """A compact table of cells, ready for the page."""
 
     title: str
+    """What it shows."""
     html: Markup
+    """The table."""
     cells: int
     found: int
+    """How many cells it has, and in how many of them a difference was found."""
     scale: str
+    """What its colours say."""
     values: Sequence[tuple[str, str, dict[str, object]]] = ()
+    """Row, column and estimate of each cell."""
     kind: ClassVar[str] = "grid"
 
 
@@ -211,39 +202,27 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    text, small:
-        What it says, and smaller beside it.
-    below:
-        Smaller texts below it.
-    sort:
-        What it is sorted by, if not its text.
-    strong:
-        Whether it is set in bold.
-    icon:
-        Before the text.
-    title:
-        Tooltip.
-    class_:
-        Colour of a pill around the text.
-    of:
-        Its estimate.
-    """
+    """A cell of a table."""
 
     text: str
     small: str = ""
+    """What it says, and smaller beside it."""
     below: tuple[str, ...] = ()
+    """Smaller texts below it."""
     sort: float | None = None
+    """What it is sorted by, if not its text."""
     strong: bool = False
+    """Whether it is set in bold."""
     icon: Markup = NO_ICON
+    """Before the text."""
     title: str = ""
+    """Tooltip."""
     class_: str = ""
+    """Colour of a pill around the text."""
     quiet: bool = False
     marked: tuple[tuple[str, bool], ...] = ()
     of: Estimate | None = None
+    """Its estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,24 +286,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A stored answer, or two of which one is without what was changed.
-
-    Attributes
-    ----------
-    title, finding, model:
-        What it is, the number that it stands behind, and who answered.
-    sides:
-        Picture, lines below it, reply and choice of each.
-    prompt, options:
-        What was asked.
-    """
+    """A stored answer, or two of which one is without what was changed."""
 
     title: str
     finding: str
     model: str
+    """What it is, the number that it stands behind, and who answered."""
     sides: tuple[tuple[Picture, tuple[tuple[str, str], ...], str, str], ...]
+    """Picture, lines below it, reply and choice of each."""
     prompt: str
     options: tuple[str, ...] = ()
+    """What was asked."""
     left: str = ""
     right: str = ""
 

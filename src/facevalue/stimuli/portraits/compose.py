@@ -132,13 +132,6 @@ def svg(identity: Identity, change: tuple[str, str] | None = None, framing: str 
         An attribute and the value it takes ("hair_length", "long"); None for the base picture.
     framing:
         "portrait" (head and shoulders) or "full-body"; None for the changed attribute's own framing.
-
-    Raises
-    ------
-    UnknownNameError
-        An attribute, value or framing that does not exist.
-    DataError
-        An attribute that does not apply to the identity's gender.
     """
     if change is not None:
         check_change(identity, change)

@@ -42,13 +42,7 @@ Labels = dict[str, str | None]
 def estimated(
     answers: Mapping[str, Iterator[pl.DataFrame]], parts: Sequence[Part], real_world: str = ""
 ) -> pl.DataFrame:
-    """Estimate everything, from the answers of each model in chunks.
-
-    Raises
-    ------
-    DataError
-        The answers lack a column, or the file of real shares cannot be read.
-    """
+    """Estimate everything, from the answers of each model in chunks."""
     found = {model: Answers(parts, chunks) for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else None
     tables = {model: Rows() for model in found}

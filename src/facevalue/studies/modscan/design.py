@@ -22,11 +22,6 @@ def layout(pictures: Pictures, chosen: Selection) -> Layout:
     """Lay the blocks out: one for each modality, attribute and kind.
 
     A unit is one question about a pair, or a scene with all orders of terms; strata are what is asked about.
-
-    Raises
-    ------
-    DataError
-        Nothing is left to ask.
     """
     pairs = {name: Factor("pair", tuple(own["pair"]), _columns(own, "pair")) for name, own in pictures.pairs.items()}
     return _checked([*_vision(pairs, chosen), *_language(_scene_axis(pictures.scenes, chosen), chosen)])

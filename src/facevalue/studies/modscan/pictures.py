@@ -62,13 +62,7 @@ class Pictures:
 def read_pictures(
     options: Mapping[str, OptionValue], chosen: Selection, manifest: pl.DataFrame | None = None
 ) -> Pictures:
-    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
-
-    Raises
-    ------
-    DataError
-        The pictures can't be read, or nothing is left of them.
-    """
+    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is."""
     lost: tuple[LeftOut, ...] = ()
     if manifest is None:
         faces, lost = _faces(options, chosen) if VISION in chosen.modalities else (_NOTHING, ())

@@ -101,15 +101,7 @@ class Selection:
 
 
 def selection(options: Mapping[str, OptionValue]) -> Selection:
-    """Read what was chosen.
-
-    Raises
-    ------
-    DataError
-        A number out of bounds, two sources of faces, or instances of no kind that was chosen.
-    UnknownNameError
-        A name that there isn't.
-    """
+    """Read what was chosen."""
     given = [name for name in _OWN if options[name]]
     if len(given) > 1:
         raise DataError(f"--{given[0]} and --{given[1]} both say which faces are shown: leave out one of the two.")

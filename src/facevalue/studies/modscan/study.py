@@ -49,13 +49,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         A value for each of `SETTINGS`.
     manifest:
         A stored manifest to use instead of reading or listing pictures anew.
-
-    Raises
-    ------
-    DataError
-        The pictures or settings don't make a study.
-    UnknownNameError
-        A name that doesn't exist.
     """
     options = located(options)
     chosen = selection(options)

@@ -88,13 +88,7 @@ def words(attribute: str, group: str) -> list[str]:
 
 
 def generation_prompts(portraits: bool = False) -> pl.DataFrame:
-    """Prompts for the pictures of scenes (Table 2), 400 of each: `persona`, `number`, `prompt`.
-
-    Raises
-    ------
-    DataError
-        Portraits are wanted: the protocol generates scenes alone.
-    """
+    """Prompts for the pictures of scenes (Table 2), 400 of each: `persona`, `number`, `prompt`."""
     if portraits:
         raise DataError("ModSCAN generates scenes, no portraits: leave out --portraits.")
     personas = pl.DataFrame(

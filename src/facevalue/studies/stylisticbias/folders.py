@@ -194,14 +194,6 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     and `value` (null for a base face; else names of `GRID`), `age`, `gender`, `ethnicity`, `build` (levels of `PEOPLE`;
     a variation has those of its base face).
 
-    Raises
-    ------
-    UnknownNameError
-        An attribute, value or level that the grid does not know, with the nearest ones.
-    DataError
-        No metadata at all, metadata that cannot be read, a missing image, two base faces or two equal variations of an
-        identity, a variation without base face, or one that contradicts its base face. Names the file.
-
     Notes
     -----
     Whose face it is, is told from an explicit id (`identity`, `face_id`, `base_id`, ...; at the top or among the

@@ -62,13 +62,7 @@ class Names:
     activities: Mapping[str, str]
 
     def dimension(self, axis: str) -> str:
-        """Return the dimension of a folder.
-
-        Raises
-        ------
-        UnknownNameError
-            No axis has this name.
-        """
+        """Return the dimension of a folder."""
         found = self._axes.get(_folded(axis))
         if found is None:
             raise UnknownNameError("folder of an axis", axis, self.dimensions)
@@ -114,14 +108,6 @@ def read_individuals(root: Path, names: Names) -> pl.DataFrame:
     -------
     One row per picture, sorted by path: `image` (the path without its suffix), `path` (relative to `root`), `gender`,
     `dimension`, `identity`, `activity` (null for portraits). Files that are no pictures are left alone.
-
-    Raises
-    ------
-    UnknownNameError
-        A folder of an axis has an unknown name.
-    DataError
-        There are no pictures, or too many; file names with unknown descriptors or activities (the first five, each
-        with the nearest name known, and how many there are); two pictures of one cell.
     """
     top = _INDIVIDUALS if (root / _INDIVIDUALS).is_dir() else ""
     rows, wrong = [], []
@@ -150,11 +136,6 @@ def read_pairs(root: Path, names: Names) -> pl.DataFrame:
     One row per picture, sorted by path: `image`, `path`, `gender`, `dimension`, `contrast` ("identity", "activity",
     "identity-activity" or "portrait"), `identity_1`, `identity_2`, `activity_1`, `activity_2` (null for portraits). The
     person on the left is 1.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-        As for `read_individuals`; also for a pair that is in the folder of another contrast.
     """
     rows, wrong = [], []
     for folder, contrast in CONTRASTS.items():

@@ -43,13 +43,6 @@ def read_visbias_folders(folder: Path, occupations: Spellings, races: Spellings,
         (relative to `folder`), `identity` (the image: who is on two photographs is not known), `set` (null),
         `occupation`, `race`, `gender`. `groups` says how many images each group has.
 
-    Raises
-    ------
-    UnknownNameError
-        A folder that is no occupation, or no race and gender; with the nearest ones.
-    DataError
-        No images at all, images that lie outside of the groups' folders, or one number twice in a group.
-
     Notes
     -----
     Hidden files and folders, and files that are no images by their names, are passed over.
@@ -108,11 +101,6 @@ def groups(
     Returns
     -------
     One row per combination of levels: the factors and `images`.
-
-    Raises
-    ------
-    UnknownNameError
-        The manifest lacks a factor.
 
     Examples
     --------
