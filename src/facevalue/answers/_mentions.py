@@ -75,8 +75,7 @@ class Finder:
 
     def __init__(self, options: tuple[Option, ...]) -> None:
         if not 2 <= len(options) < _CAPACITY:
-            msg = f"A forced choice needs from 2 to {_CAPACITY - 1} options, not {len(options)}."
-            raise DataError(msg)
+            raise DataError(f"A forced choice needs from 2 to {_CAPACITY - 1} options, not {len(options)}.")
         self._letters: dict[str, int] = {}
         self._words: dict[str, int] = {}
         self._amounts: dict[_amounts.Amount, int] = {}
@@ -90,15 +89,13 @@ class Finder:
                     f"Options {self._amounts[amount] + 1} and {i + 1} are the same amount: {option.text!r}."
                 )
             if not names and not amount:
-                msg = f"Option {i + 1} has neither a label nor a text to be recognised by."
-                raise DataError(msg)
+                raise DataError(f"Option {i + 1} has neither a label nor a text to be recognised by.")
             for name in names:
                 joined = "".join(name)
                 is_letter = len(joined) == 1 or joined.isdigit()
                 known = self._letters if is_letter else self._words
                 if known.setdefault(joined, i) != i:
-                    msg = f"Options {known[joined] + 1} and {i + 1} are both called {' '.join(name)!r}."
-                    raise DataError(msg)
+                    raise DataError(f"Options {known[joined] + 1} and {i + 1} are both called {' '.join(name)!r}.")
                 if not is_letter:
                     phrases.add(name)
         self._phrases = _phrase_pattern(phrases)

@@ -71,8 +71,7 @@ def from_probs(frame: pl.DataFrame, probs: str = "probs", *, minimum: float = MI
     """
     _require(frame, probs)
     if not 0 <= minimum <= 1:
-        msg = f"The least probability on the options must lie in [0, 1], not {minimum}."
-        raise DataError(msg)
+        raise DataError(f"The least probability on the options must lie in [0, 1], not {minimum}.")
     p = pl.col(probs).cast(pl.List(pl.Float64))
     column = frame.select(p=p, mass=p.list.sum(), status=statuses(frame))
     wrong = column.select(
@@ -123,8 +122,7 @@ class _Known:
             raise UnknownNameError("question", str(asked), map(str, self._options))
         shown = self._options[asked]
         if len(shown) > 127:
-            msg = f"Question {asked!r} has {len(shown)} options; at most 127 can be told apart in a column."
-            raise DataError(msg)
+            raise DataError(f"Question {asked!r} has {len(shown)} options; at most 127 can be told apart in a column.")
         return parse(said, shown, truncated=status == Status.TRUNCATED)
 
 

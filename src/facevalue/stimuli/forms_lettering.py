@@ -46,8 +46,7 @@ def tidy(text: str, style: str) -> str:
     strange = next((letter for letter in line if letter not in _style(style).widths), None)
     if strange is not None:
         shown = line if line.isprintable() else repr(line)[1:-1]
-        msg = f"{strange!r} of '{shown[:60]}' can't be drawn; texts in pictures are in Latin letters."
-        raise DataError(msg)
+        raise DataError(f"{strange!r} of '{shown[:60]}' can't be drawn; texts in pictures are in Latin letters.")
     return line
 
 

@@ -56,18 +56,15 @@ def read_header(data: bytes, name: str) -> Header:
                     with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as again:
                         again.load()
     except PIL.Image.DecompressionBombError as error:
-        msg = f"{name}: more than {MAX_PIXELS / 1e6:.0f} million pixels."
-        raise DataError(msg) from error
+        raise DataError(f"{name}: more than {MAX_PIXELS / 1e6:.0f} million pixels.") from error
     except Exception as error:  # Pillow raises many kinds for damaged files
         cut = "truncated" in str(error).lower()
         what = (
             "breaks off before the end of the image" if cut else "not a PNG, JPEG, WebP or GIF image that can be read"
         )
-        msg = f"{name}: {what}."
-        raise DataError(msg) from error
+        raise DataError(f"{name}: {what}.") from error
     if width * height > MAX_PIXELS:
-        msg = f"{name}: {width} x {height}; an image has at most {MAX_PIXELS / 1e6:.0f} million pixels."
-        raise DataError(msg)
+        raise DataError(f"{name}: {width} x {height}; an image has at most {MAX_PIXELS / 1e6:.0f} million pixels.")
     return Header(kind, width, height)
 
 
@@ -97,8 +94,7 @@ class ImageFiles:
     def __init__(self, manifest: pl.DataFrame, root: Path) -> None:
         missing = {"image", "path"}.difference(manifest.columns)
         if missing:
-            msg = f"The manifest lacks the column {min(missing)!r}; it has: {', '.join(manifest.columns)}."
-            raise DataError(msg)
+            raise DataError(f"The manifest lacks the column {min(missing)!r}; it has: {', '.join(manifest.columns)}.")
         self._root = root.resolve()
         self._paths: dict[str, str] = dict(manifest.select("image", "path").iter_rows())
         self._digests: dict[tuple[str, int, int], str] = {}
@@ -112,16 +108,13 @@ class ImageFiles:
     def resolve(self, name: str) -> Path:
         """Return where a path of the manifest leads."""
         if not self._root.is_dir():
-            msg = f"{self._root}: is not a folder with images."
-            raise DataError(msg)
+            raise DataError(f"{self._root}: is not a folder with images.")
         try:
             path = (self._root / name).resolve()
         except (OSError, ValueError, RuntimeError) as error:
-            msg = f"{name}: cannot be read."
-            raise DataError(msg) from error
+            raise DataError(f"{name}: cannot be read.") from error
         if not path.is_relative_to(self._root):
-            msg = f"{name}: leads out of the folder with the images."
-            raise DataError(msg)
+            raise DataError(f"{name}: leads out of the folder with the images.")
         return path
 
     def read(self, name: str) -> bytes:
@@ -131,11 +124,9 @@ class ImageFiles:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except OSError as error:
-            msg = f"{name}: missing or not readable."
-            raise DataError(msg) from error
+            raise DataError(f"{name}: missing or not readable.") from error
         if len(data) > MAX_BYTES:
-            msg = f"{name}: an image file has at most {MAX_BYTES / 1e6:.0f} MB."
-            raise DataError(msg)
+            raise DataError(f"{name}: an image file has at most {MAX_BYTES / 1e6:.0f} MB.")
         return data
 
     def digest(self, name: str) -> str:
@@ -149,8 +140,7 @@ class ImageFiles:
         """Return the bytes of a file that was known by this digest."""
         data = self.read(name)
         if content_hash(data) != digest:
-            msg = f"{name}: was changed while the run was going on. Start the command again."
-            raise DataError(msg)
+            raise DataError(f"{name}: was changed while the run was going on. Start the command again.")
         return data
 
     def check(self, images: Sequence[str | None], look: Callable[[bytes, str], object]) -> None:
@@ -179,11 +169,9 @@ class ImageFiles:
         try:
             found = path.stat()
         except (OSError, ValueError) as error:
-            msg = f"{name}: missing or not readable."
-            raise DataError(msg) from error
+            raise DataError(f"{name}: missing or not readable.") from error
         if not stat.S_ISREG(found.st_mode):
-            msg = f"{name}: is not a file."
-            raise DataError(msg)
+            raise DataError(f"{name}: is not a file.")
         if found.st_size > MAX_BYTES:
             msg = f"{name}: {found.st_size / 1e6:,.0f} MB; an image file has at most {MAX_BYTES / 1e6:.0f} MB."
             raise DataError(msg)
@@ -240,8 +228,7 @@ class FileSource:
         """Look at every image that a run will show: it exists, its header can be read, and its size is in bounds."""
         images = list(dict.fromkeys(levels.get("image", [])))
         if not images:
-            msg = "No images to check: the stimuli have no column 'image'."
-            raise DataError(msg)
+            raise DataError("No images to check: the stimuli have no column 'image'.")
         self._files.check(images, read_header)
 
     def resolve(self, name: str) -> Path:

@@ -134,8 +134,7 @@ def decode(data: bytes, name: str, height: int | None = HEIGHT) -> Pixels:
         with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
             pixels = np.array(_small(PIL.ImageOps.exif_transpose(image), height))
     except Exception as error:  # Pillow raises many kinds for damaged files
-        msg = f"{name}: the image is damaged."
-        raise DataError(msg) from error
+        raise DataError(f"{name}: the image is damaged.") from error
     return rgb(pixels)
 
 

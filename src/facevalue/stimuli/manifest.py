@@ -78,11 +78,9 @@ def read_manifest(
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        msg = f"{path.name}: a manifest is a .csv, .jsonl or .parquet file."
-        raise DataError(msg)
+        raise DataError(f"{path.name}: a manifest is a .csv, .jsonl or .parquet file.")
     if (size := check_file(path, "a manifest")) > MAX_BYTES:
-        msg = f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB."
-        raise DataError(msg)
+        raise DataError(f"{path.name}: {size / 2**20:,.0f} MiB; a manifest has at most {MAX_BYTES // 2**20} MiB.")
     read = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}[suffix]
     needed = [*columns, *(Column(name, "", needed=True, filled=True) for name in required)]
     frame = _tidy(read(path), path.name)
@@ -93,16 +91,14 @@ def write_manifest(frame: pl.DataFrame, path: Path) -> None:
     """Write a manifest as Parquet: aside first, then renamed, so that the file is whole or absent."""
     missing = [name for name in _FORM if name not in frame.columns]
     if missing:
-        msg = f"A manifest needs the columns {', '.join(_FORM)}; {', '.join(missing)} missing."
-        raise DataError(msg)
+        raise DataError(f"A manifest needs the columns {', '.join(_FORM)}; {', '.join(missing)} missing.")
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         frame.write_parquet(aside)
         aside.replace(path)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        msg = f"{path}: cannot be written: {error.strerror or error}."
-        raise DataError(msg) from error
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
@@ -129,8 +125,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
                 parts.append(pl.DataFrame(rows, schema=schema, orient="row"))
                 rows.clear()
     except csv.Error as error:
-        msg = f"{path.name}: line {reader.line_num}: {error}."
-        raise DataError(msg) from error
+        raise DataError(f"{path.name}: line {reader.line_num}: {error}.") from error
     ragged.check(path.name)
     return pl.concat([*parts, pl.DataFrame(rows, schema=schema, orient="row")])
 
@@ -152,14 +147,12 @@ def _json_object(line: str, where: str) -> dict[str, Any]:
     """Return a line's object with numbers as they are written, so that 1.10 stays "1.10"."""
     row = to_json(line, where, parse_int=str, parse_float=str, parse_constant=str)
     if not isinstance(row, dict):
-        msg = f"{where} is not an object of columns."
-        raise DataError(msg)
+        raise DataError(f"{where} is not an object of columns.")
     for name, value in row.items():
         if isinstance(value, bool):
             row[name] = "true" if value else "false"
         elif value is not None and not isinstance(value, str):
-            msg = f"{where}: {name!r} holds a list or an object; a factor has one value."
-            raise DataError(msg)
+            raise DataError(f"{where}: {name!r} holds a list or an object; a factor has one value.")
     return row
 
 
@@ -176,29 +169,24 @@ def _read_parquet(path: Path) -> pl.DataFrame:
             _check_names(names, path.name)
             for field in file.schema_arrow:
                 if not _flat(field.type):
-                    msg = f"{path.name}: {field.name!r} holds {field.type}; a factor has one value a row."
-                    raise DataError(msg)
+                    raise DataError(f"{path.name}: {field.name!r} holds {field.type}; a factor has one value a row.")
             texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             if sum(group.total_byte_size for group in groups) > room:
-                msg = f"{path.name}: unpacks to more than {room // 2**20:,} MiB."
-                raise DataError(msg)
+                raise DataError(f"{path.name}: unpacks to more than {room // 2**20:,} MiB.")
             for batch in file.iter_batches(_ROWS_AT_ONCE):
                 for name, column in zip(names, batch.columns, strict=True):
                     listed = column.dictionary if isinstance(column, pa.DictionaryArray) else column
                     if _is_text(listed.type) and (pc.max(pc.binary_length(listed)).as_py() or 0) > 4 * MAX_CELL:
-                        msg = f"{path.name}: {name!r} has a cell of more than {MAX_CELL:,} characters."
-                        raise DataError(msg)
+                        raise DataError(f"{path.name}: {name!r} has a cell of more than {MAX_CELL:,} characters.")
                 frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.all().cast(pl.String))
                 room -= int(frame.estimated_size())
                 if room < 0:
-                    msg = f"{path.name}: unpacks to more than {_UNPACKED * MAX_BYTES // 2**20:,} MiB."
-                    raise DataError(msg)
+                    raise DataError(f"{path.name}: unpacks to more than {_UNPACKED * MAX_BYTES // 2**20:,} MiB.")
                 parts.append(frame)
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
-        msg = f"{path.name}: is not a Parquet file that can be read: {error}."
-        raise DataError(msg) from error
+        raise DataError(f"{path.name}: is not a Parquet file that can be read: {error}.") from error
     frame = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     return frame.rename(str.strip)
 
@@ -219,21 +207,17 @@ def _flat(kind: pa.DataType) -> bool:
 def _check_names(names: Sequence[str], where: str) -> None:
     stripped = [name.strip() for name in names]
     if len(names) > MAX_COLUMNS:
-        msg = f"{where}: {len(names)} columns; a manifest has at most {MAX_COLUMNS}."
-        raise DataError(msg)
+        raise DataError(f"{where}: {len(names)} columns; a manifest has at most {MAX_COLUMNS}.")
     if any(not name or not name.isprintable() or len(name) > MAX_CELL for name in stripped):
-        msg = f"{where}: a column has no name, or one that cannot be printed."
-        raise DataError(msg)
+        raise DataError(f"{where}: a column has no name, or one that cannot be printed.")
     twice = sorted({name for name in stripped if stripped.count(name) > 1})
     if twice:
-        msg = f"{where}: the column {twice[0]!r} is there twice."
-        raise DataError(msg)
+        raise DataError(f"{where}: the column {twice[0]!r} is there twice.")
 
 
 def _tidy(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     if frame.height == 0:
-        msg = f"{where}: holds no images."
-        raise DataError(msg)
+        raise DataError(f"{where}: holds no images.")
     frame = frame.select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
     long = Faults()
     for name in frame.columns:

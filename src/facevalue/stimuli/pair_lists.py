@@ -33,8 +33,7 @@ def identity_pairs(frame: pl.DataFrame, seed: int, per_cell: int, *, across_gend
     [('a', 'x', 'y'), ('a', 'x', 'y')]
     """
     if per_cell < 1:
-        msg = f"At least one pair of each two identities is needed, not {per_cell}."
-        raise DataError(msg)
+        raise DataError(f"At least one pair of each two identities is needed, not {per_cell}.")
     pictures = _checked(frame)
     groups = (
         pictures.with_row_index("first")
@@ -45,8 +44,7 @@ def identity_pairs(frame: pl.DataFrame, seed: int, per_cell: int, *, across_gend
     sizes = np.minimum(per_cell, cells["count_1"].to_numpy() * cells["count_2"].to_numpy())
     total = int(sizes.sum())
     if not total:
-        msg = "No two identities do the same activity: there is nothing to pair."
-        raise DataError(msg)
+        raise DataError("No two identities do the same activity: there is nothing to pair.")
     _refuse_more(total)
     cell = np.repeat(np.arange(cells.height), sizes)
     k = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -74,12 +72,10 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     )
     for name in ("image", "identity"):
         if text[name].null_count():
-            msg = f"To pair pictures, each needs an {name}; {text[name].null_count():,} have none."
-            raise DataError(msg)
+            raise DataError(f"To pair pictures, each needs an {name}; {text[name].null_count():,} have none.")
     twice = text["image"].is_duplicated()
     if twice.any():
-        msg = f"The image {text['image'].filter(twice)[0]!r} is in the manifest twice."
-        raise DataError(msg)
+        raise DataError(f"The image {text['image'].filter(twice)[0]!r} is in the manifest twice.")
     return text.sort(*_KEYS, "identity", "image")
 
 

@@ -91,8 +91,7 @@ class PairSource:
             left, right = (self._individuals.pixels(picture) for picture in pictures)
             for picture, known in zip(pictures, digests, strict=True):
                 if self._individuals.digest(picture) != known:
-                    msg = f"{picture}: was changed while the run was going on. Start the command again."
-                    raise DataError(msg)
+                    raise DataError(f"{picture}: was changed while the run was going on. Start the command again.")
             data = encode(self._composition.compose(left, right))
             self._kept.put(digest, data, len(data))
         return (Image(data, "image/jpeg"),)

@@ -72,8 +72,7 @@ def compose(
     """
     _check_side("height", height)
     if not 0 <= seam <= MAX_SEAM:
-        msg = f"The seam can be 0 to {MAX_SEAM} pixels wide, not {seam}."
-        raise DataError(msg)
+        raise DataError(f"The seam can be 0 to {MAX_SEAM} pixels wide, not {seam}.")
     halves = [scaled(rgb(left), height), scaled(rgb(right), height)]
     middle = halves[0].shape[1]
     pair = np.empty((height, middle + halves[1].shape[1], 3), np.uint8)
@@ -137,8 +136,7 @@ def scaled_size(width: int, height: int, wanted: int) -> tuple[int, int]:
 def check_shape(width: int, height: int, name: str) -> None:
     """Raise a `DataError` that begins with `name` if a picture is empty, or too wide or too tall for a pair."""
     if not width or not height:
-        msg = f"{name} has no pixels."
-        raise DataError(msg)
+        raise DataError(f"{name} has no pixels.")
     if max(width / height, height / width) > MAX_ASPECT:
         msg = f"{name} is {width} x {height} pixels; one of a pair is at most {MAX_ASPECT:.0f} times as long as broad."
         raise DataError(msg)
@@ -153,8 +151,7 @@ def checked_size(size: tuple[int, int]) -> tuple[int, int]:
 
 def _check_side(name: str, value: int) -> None:
     if not MIN_SIDE <= value <= MAX_SIDE:
-        msg = f"The {name} of a pair can be {MIN_SIDE} to {MAX_SIDE:,} pixels, not {value:,}."
-        raise DataError(msg)
+        raise DataError(f"The {name} of a pair can be {MIN_SIDE} to {MAX_SIDE:,} pixels, not {value:,}.")
 
 
 def _resized(picture: Pixels, size: tuple[int, int]) -> Pixels:

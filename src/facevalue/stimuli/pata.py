@@ -68,11 +68,9 @@ def read_pata_list(path: Path, scenes: Sequence[str] = ()) -> pl.DataFrame:
             wrong.append(f"line {number}: {problem}")
     if wrong:
         more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-        msg = f"{path.name}: {'; '.join(wrong[:_SHOWN])}{more}. A line is scene_race_gender_age|URL."
-        raise DataError(msg)
+        raise DataError(f"{path.name}: {'; '.join(wrong[:_SHOWN])}{more}. A line is scene_race_gender_age|URL.")
     if not rows:
-        msg = f"{path.name}: holds no lines scene_race_gender_age|URL."
-        raise DataError(msg)
+        raise DataError(f"{path.name}: holds no lines scene_race_gender_age|URL.")
     schema: dict[str, pl.DataType] = {"line": pl.Int64(), **dict.fromkeys(_COLUMNS, pl.String())}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if not scenes:
@@ -159,8 +157,7 @@ def _by_name(listed: pl.DataFrame, path: Path, root: Path) -> list[str | None]:
 def _pictures(root: Path) -> dict[str, list[str]]:
     """Paths of the pictures below a folder, by stem in lower case."""
     if not root.is_dir():
-        msg = f"{root}: is not a folder with images."
-        raise DataError(msg)
+        raise DataError(f"{root}: is not a folder with images.")
     found: dict[str, list[str]] = {}
     seen = 0
     for folder, folders, names in os.walk(root):
@@ -170,7 +167,6 @@ def _pictures(root: Path) -> dict[str, list[str]]:
             if suffix.lower() in SUFFIXES and not name.startswith("."):
                 seen += 1
                 if seen > MAX_FILES:
-                    msg = f"{root}: more than {MAX_FILES:,} pictures."
-                    raise DataError(msg)
+                    raise DataError(f"{root}: more than {MAX_FILES:,} pictures.")
                 found.setdefault(stem.lower(), []).append((Path(folder) / name).relative_to(root).as_posix())
     return found

@@ -204,8 +204,7 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     """
     records = [_record(folder, path) for path in _metadata_files(folder)]
     if not records:
-        msg = f"{folder}: no file ends in {_ENDING}."
-        raise DataError(msg)
+        raise DataError(f"{folder}: no file ends in {_ENDING}.")
     bases = _bases([record for record in records if record.attribute is None])
     rows: dict[tuple[str, str | None, str | None], tuple[str, _Record]] = {}
     for record in records:
@@ -213,8 +212,7 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
         key = (identity, record.attribute, record.value)
         if key in rows:
             what = "base faces" if record.attribute is None else f"images with {record.attribute} {record.value}"
-            msg = f"Two {what} of identity {identity!r}: {rows[key][1].where} and {record.where}."
-            raise DataError(msg)
+            raise DataError(f"Two {what} of identity {identity!r}: {rows[key][1].where} and {record.where}.")
         rows[key] = (identity, record)
     ordered = sorted(rows.values(), key=lambda row: (row[0], row[1].attribute or "", row[1].value or ""))
     return pl.DataFrame(
@@ -268,12 +266,10 @@ def known_gender(text: str) -> str | None:
 
 def _metadata_files(folder: Path) -> Iterator[Path]:
     if not folder.is_dir():
-        msg = f"{folder}: is not a folder."
-        raise DataError(msg)
+        raise DataError(f"{folder}: is not a folder.")
 
     def unreadable(error: OSError) -> None:
-        msg = f"{error.filename}: cannot be read: {error.strerror}."
-        raise DataError(msg) from error
+        raise DataError(f"{error.filename}: cannot be read: {error.strerror}.") from error
 
     count = 0
     for place, folders, files in os.walk(folder, onerror=unreadable):
@@ -282,8 +278,7 @@ def _metadata_files(folder: Path) -> Iterator[Path]:
             if name.endswith(_ENDING):
                 count += 1
                 if count > MAX_FILES:
-                    msg = f"{folder}: more than {MAX_FILES:,} metadata files."
-                    raise DataError(msg)
+                    raise DataError(f"{folder}: more than {MAX_FILES:,} metadata files.")
                 yield Path(place, name)
 
 
@@ -292,8 +287,7 @@ def _record(root: Path, path: Path) -> _Record:
     metadata = _read_json(path, where)
     traits = metadata.get("characteristics")
     if not isinstance(traits, dict):
-        msg = f"{where}: has no 'characteristics'."
-        raise DataError(msg)
+        raise DataError(f"{where}: has no 'characteristics'.")
     attribute, value = _variation(traits.get("variation"), where)
     given = next((str(m[key]) for m in (metadata, traits) for key in _IDENTITY_KEYS if _is_name(m.get(key))), None)
     own_id = next((str(m["id"]) for m in (metadata, traits) if _is_name(m.get("id"))), None)
@@ -308,8 +302,7 @@ def _record(root: Path, path: Path) -> _Record:
         if written is not None:
             people[name] = _value(name, PEOPLE[name], written, where)
         elif attribute is None:
-            msg = f"{where}: a base face needs its {name}."
-            raise DataError(msg)
+            raise DataError(f"{where}: a base face needs its {name}.")
     stem = path.name.removesuffix(_ENDING)
     folder = path.parent.relative_to(root).as_posix()
     image = _image(root, path.parent, stem, where)
@@ -320,11 +313,9 @@ def _read_json(path: Path, where: str) -> dict[str, Any]:
     try:
         metadata = to_json(read_file(path, MAX_BYTES, "metadata"), where)
     except DataError as error:
-        msg = f"{where}: is not JSON that can be read: {error}"
-        raise DataError(msg) from error
+        raise DataError(f"{where}: is not JSON that can be read: {error}") from error
     if not isinstance(metadata, dict):
-        msg = f"{where}: is not a JSON object."
-        raise DataError(msg)
+        raise DataError(f"{where}: is not a JSON object.")
     return metadata
 
 
@@ -333,8 +324,7 @@ def _image(root: Path, folder: Path, stem: str, where: str) -> str:
     found = list({path.name.lower(): path for path in found if path.is_file()}.values())
     if len(found) != 1:
         what = "no image" if not found else "more than one image"
-        msg = f"{where}: {what} beside it that is called {stem} and ends in one of {', '.join(_SUFFIXES)}."
-        raise DataError(msg)
+        raise DataError(f"{where}: {what} beside it that is called {stem} and ends in one of {', '.join(_SUFFIXES)}.")
     return found[0].relative_to(root).as_posix()
 
 
@@ -350,8 +340,7 @@ def _variation(written: object, where: str) -> tuple[str, str] | tuple[None, Non
     elif isinstance(written, str) and len(parts := re.split(r"[:=]", written, maxsplit=1)) == 2:
         pair = (parts[0], parts[1])
     if pair is None or not isinstance(pair[0], str):
-        msg = f"{where}: 'variation' is not one feature with one value: {json.dumps(written)[:200]}."
-        raise DataError(msg)
+        raise DataError(f"{where}: 'variation' is not one feature with one value: {json.dumps(written)[:200]}.")
     attribute = known_attribute(pair[0])
     if attribute is None:
         raise UnknownNameError(f"attribute in {where}", pair[0], GRID)
@@ -380,8 +369,7 @@ def _bases(records: list[_Record]) -> dict[str, _Record]:
     for record in records:
         identity = _base_name(record)
         if identity in bases:
-            msg = f"Two base faces of identity {identity!r}: {bases[identity].where} and {record.where}."
-            raise DataError(msg)
+            raise DataError(f"Two base faces of identity {identity!r}: {bases[identity].where} and {record.where}.")
         bases[identity] = record
     return bases
 
@@ -400,8 +388,7 @@ def _identity_of(record: _Record, bases: Mapping[str, _Record]) -> str:
             found = [name for name in (place, place.rsplit("/", 1)[-1]) if name in bases]
             place = place.rpartition("/")[0]
     if not found:
-        msg = f"{record.where}: a variation ({record.attribute} {record.value}) without a base face."
-        raise DataError(msg)
+        raise DataError(f"{record.where}: a variation ({record.attribute} {record.value}) without a base face.")
     return found[0]
 
 

@@ -217,8 +217,7 @@ def _files(root: Path, top: str, names: Names) -> Iterator[tuple[str, str, str, 
                     continue
                 seen += 1
                 if seen > MAX_FILES:
-                    msg = f"{root / top}: more than {MAX_FILES:,} pictures. Read a part of them at a time."
-                    raise DataError(msg)
+                    raise DataError(f"{root / top}: more than {MAX_FILES:,} pictures. Read a part of them at a time.")
                 yield "/".join(part for part in (top, gender, axis, name) if part), gender, dimension, stem
 
 
@@ -229,8 +228,7 @@ def _entries(folder: Path, *, folders: bool) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        msg = f"{folder}: cannot be read: {error.strerror or error}."
-        raise DataError(msg) from error
+        raise DataError(f"{folder}: cannot be read: {error.strerror or error}.") from error
 
 
 def _half(text: str, descriptors: Mapping[str, str], activities: Mapping[str, str]) -> _Half | str:
@@ -276,20 +274,17 @@ def _refuse(wrong: list[str]) -> None:
     if wrong:
         more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
         files = "1 file" if len(wrong) == 1 else f"{len(wrong):,} files"
-        msg = f"{files} with names that are not understood: {'; '.join(wrong[:_SHOWN])}{more}."
-        raise DataError(msg)
+        raise DataError(f"{files} with names that are not understood: {'; '.join(wrong[:_SHOWN])}{more}.")
 
 
 def _frame(rows: Sequence[tuple[str | None, ...]], factors: tuple[str, ...], root: Path) -> pl.DataFrame:
     if not rows:
-        msg = f"{root}: holds no pictures in folders male and female with folders of axes in them."
-        raise DataError(msg)
+        raise DataError(f"{root}: holds no pictures in folders male and female with folders of axes in them.")
     frame = pl.DataFrame(rows, schema=dict.fromkeys(("image", "path", *factors), pl.String()), orient="row")
     twice = frame.filter(pl.struct(factors).is_duplicated())
     if twice.height:
         first = twice.row(0, named=True)
         same = twice.join(twice.head(1).select(factors), on=factors, nulls_equal=True)["path"].to_list()
         what = ", ".join(str(first[name]) for name in factors if first[name] is not None)
-        msg = f"{' and '.join(same[:_SHOWN])} show the same: {what}. Keep one."
-        raise DataError(msg)
+        raise DataError(f"{' and '.join(same[:_SHOWN])} show the same: {what}. Keep one.")
     return frame
