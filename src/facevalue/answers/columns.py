@@ -58,8 +58,6 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
 def from_probs(frame: pl.DataFrame, probs: str = "probs", *, minimum: float = MINIMUM_MASS) -> pl.DataFrame:
     r"""Turn option probabilities into weights: :math:`w_i = p_i / \sum_j p_j`.
 
-    Notes
-    -----
     The weights are those of the valid replies, as in a sampled run, where replies without a valid answer are excluded.
     To average over several prompts as pooled samples would, weight each row by its `mass`.
 

@@ -9,10 +9,7 @@ _FIRST_GUESS = 1000.0
 class _Meter:
     """Something that may be used at an even rate.
 
-    Parameters
-    ----------
-    per_minute:
-        How much may be used a minute; None for no limit.
+    `per_minute`: how much may be used a minute; None for no limit.
     """
 
     def __init__(self, per_minute: float | None) -> None:
@@ -35,12 +32,7 @@ class Budget:
 
     What a request will cost in tokens is guessed as the mean cost so far and put right by its actual cost.
 
-    Parameters
-    ----------
-    rpm, tpm:
-        Requests and tokens a minute; None for no budget.
-    waits:
-        The clock and how to wait.
+    `rpm`, `tpm`: requests and tokens a minute; None for no budget. `waits`: the clock and how to wait.
     """
 
     def __init__(self, rpm: float | None, tpm: float | None, waits: Waits) -> None:
@@ -61,12 +53,7 @@ class Budget:
     def settle(self, booked: float, actual: int) -> None:
         """Put a booking right.
 
-        Parameters
-        ----------
-        booked:
-            What `take` returned for the request.
-        actual:
-            The tokens that it cost, prompt and reply.
+        `booked`: what `take` returned for the request. `actual`: the tokens that it cost, prompt and reply.
         """
         self._spent += actual
         self._counted += 1

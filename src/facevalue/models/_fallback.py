@@ -33,21 +33,12 @@ def exact(request: Request, reply: Reply, response: Response) -> Response | str:
     Whether they suffice depends on the prompt alone and not on what is drawn, so that drawing a reply where they don't
     favours no option.
 
-    Parameters
-    ----------
-    request:
-        The request.
-    reply:
-        Its reply, with the alternatives of each token.
-    response:
-        The same as a response without probabilities.
+    `request`: the request. `reply`: its reply, with the alternatives of each token. `response`: the same as a response
+    without probabilities.
 
-    Returns
-    -------
-    Response or str
-        The response with its probabilities; or as an error, where the log-probabilities are missing or are others than
-        the reply's; or unchanged, where the model declined. If more than `MOST_UNSEEN` is not seen, the reason why a
-        reply must be drawn instead, for people.
+    Returns the response with its probabilities; or as an error, where the log-probabilities are missing or are others
+    than the reply's; or unchanged, where the model declined. If more than `MOST_UNSEEN` is not seen, the reason why a
+    reply must be drawn instead, for people.
     """
     if reply.status is Status.REFUSED:
         return response

@@ -47,12 +47,7 @@ class Waits:
 
         Exponential backoff with full jitter; a time that the server asked for is kept and a little jitter added.
 
-        Parameters
-        ----------
-        retry:
-            Which retry, from 0.
-        asked:
-            What the server asked for (Retry-After), if it did.
+        `retry`: which retry, from 0. `asked`: what the server asked for (Retry-After), if it did.
         """
         if asked is not None:
             return min(asked, self.longest) + self.jitter(0, self.first)
@@ -62,20 +57,9 @@ class Waits:
 class Failure(Exception):  # noqa: N818 - not every failure of a request is an error of the run
     """One request got no usable reply.
 
-    Parameters
-    ----------
-    text:
-        What happened, for people; holds no secret.
-    status:
-        HTTP status, if the server answered.
-    code:
-        The server's own error code, if it gave one.
-    transient:
-        Whether the same request may succeed later.
-    retry_after:
-        Seconds that the server asked to wait.
-    connected:
-        Whether anything answered.
+    `text`: what happened, for people; holds no secret. `status`: HTTP status, if the server answered. `code`: the
+    server's own error code, if it gave one. `transient`: whether the same request may succeed later. `retry_after`:
+    seconds that the server asked to wait. `connected`: whether anything answered.
     """
 
     def __init__(
@@ -102,10 +86,7 @@ class Connections:
 
     One client with many connections looks at all of them at every request.
 
-    Parameters
-    ----------
-    new:
-        Makes a client. The first one is made at once.
+    `new`: makes a client. The first one is made at once.
     """
 
     def __init__(self, new: Callable[[], httpx.AsyncClient]) -> None:
@@ -134,14 +115,9 @@ class Connections:
 class Server:
     """A base address and the key for it.
 
-    Parameters
-    ----------
-    url:
-        Base address without a slash at its end, without user, password or query.
-    key:
-        Sent as a bearer token if not empty. Appears in no text that leaves this class.
-    timeout:
-        Seconds until a request counts as hung, from sending to the last byte.
+    `url`: base address without a slash at its end, without user, password or query. `key`: sent as a bearer token if
+    not empty. Appears in no text that leaves this class. `timeout`: seconds until a request counts as hung, from
+    sending to the last byte.
     """
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
@@ -282,17 +258,10 @@ def _error_of(raw: bytes) -> tuple[str, str | None]:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that a server asks to wait.
 
-    Parameters
-    ----------
-    headers:
-        Its reply's headers: "retry-after-ms" in milliseconds, or "retry-after" in seconds or as an HTTP date.
-    now:
-        The time, in seconds since 1970.
+    `headers`: its reply's headers: "retry-after-ms" in milliseconds, or "retry-after" in seconds or as an HTTP date.
+    `now`: the time, in seconds since 1970.
 
-    Returns
-    -------
-    float or None
-        None if it doesn't say, or says something else.
+    Returns None if it doesn't say, or says something else.
     """
     if (ms := _number(headers.get("retry-after-ms"))) is not None:
         return ms / 1000

@@ -13,12 +13,7 @@ from facevalue.types import Image
 def picture(image: Image, name: str) -> PIL.Image.Image:
     """Decode an image: upright as its EXIF says, the first picture of several in a file, transparency on white.
 
-    Parameters
-    ----------
-    image:
-        As it is stored.
-    name:
-        What it is called in messages.
+    `image`: as it is stored. `name`: what it is called in messages.
     """
     if len(image.data) > MAX_BYTES:
         raise DataError(f"{name}: {len(image.data) / 1e6:.0f} MB; an image has at most {MAX_BYTES / 1e6:.0f}.")

@@ -21,10 +21,7 @@ class Pool(Generic[C]):
 
     Leaving the `with` block cancels what is running, closes the resource and joins the thread.
 
-    Parameters
-    ----------
-    resource:
-        Returns the asynchronous context manager whose value every coroutine gets, such as an HTTP client.
+    `resource`: returns the asynchronous context manager whose value every coroutine gets, such as an HTTP client.
 
     Examples
     --------

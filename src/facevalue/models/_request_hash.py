@@ -17,12 +17,7 @@ class RequestHashes:
     A question may have a sampling of its own and several draws. The stored hash then holds the study's sampling and
     seed besides, which a request doesn't tell and the run does.
 
-    Parameters
-    ----------
-    sampling, seeds:
-        Of the run's study.
-    asked_of:
-        Hash of the model that the run asked.
+    `sampling`, `seeds`: of the run's study. `asked_of`: hash of the model that the run asked.
     """
 
     def __init__(self, sampling: Sampling, seeds: tuple[int, ...], asked_of: int = 0) -> None:

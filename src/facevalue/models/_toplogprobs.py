@@ -39,15 +39,9 @@ class Position(NamedTuple):
 def read_positions(logprobs: object) -> list[Position] | None:
     """Read `choices[0].logprobs` of a chat completion.
 
-    Parameters
-    ----------
-    logprobs:
-        The decoded JSON value, whatever it is.
+    `logprobs`: the decoded JSON value, whatever it is.
 
-    Returns
-    -------
-    list of Position or None
-        None if the server gave no top-k log-probabilities.
+    Returns None if the server gave no top-k log-probabilities.
     """
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not content:
@@ -127,21 +121,11 @@ def option_probabilities(
     blanks, quotes or asterisks, and ends at a word boundary. A spelling that is whole counts at once, so a reply that
     begins with the article "A" counts as option (a): prompts should ask for "(a)".
 
-    Parameters
-    ----------
-    options:
-        The question's options.
-    positions:
-        The reply's tokens in order.
-    sampling:
-        How replies are drawn; the log-probabilities are those of temperature 1 and no nucleus, whatever it says.
-    ended:
-        Whether the reply ended by itself, as opposed to the token limit.
+    `options`: the question's options. `positions`: the reply's tokens in order. `sampling`: how replies are drawn; the
+    log-probabilities are those of temperature 1 and no nucleus, whatever it says. `ended`: whether the reply ended by
+    itself, as opposed to the token limit.
 
-    Returns
-    -------
-    OptionMass
-        One probability per option, in order, and the unseen mass.
+    Returns one probability per option, in order, and the unseen mass.
 
     Examples
     --------
@@ -195,17 +179,9 @@ def drawn(position: Position, sampling: Sampling) -> tuple[dict[str, float], flo
     `T = 0` takes the likeliest token, ties in equal parts. `top_p` then keeps the likeliest tokens up to that mass.
     Unseen tokens that it cuts off count as unseen nevertheless if `T` is not 1: where the cut lies is then not known.
 
-    Parameters
-    ----------
-    position:
-        A token of the reply and its alternatives.
-    sampling:
-        Temperature and nucleus.
+    `position`: a token of the reply and its alternatives. `sampling`: temperature and nucleus.
 
-    Returns
-    -------
-    tuple of dict of str to float, and float
-        Probabilities by token text (tokens of the same text are one), likeliest first, and that of unseen tokens.
+    Returns probabilities by token text (tokens of the same text are one), likeliest first, and that of unseen tokens.
     """
     entries = list(position.top)
     if position.token not in {token for token, _ in entries}:

@@ -30,15 +30,9 @@ class Moderated(NamedTuple):
 class Moderations:
     """A moderation endpoint.
 
-    Parameters
-    ----------
-    spec:
-        Empty or a model's name for OpenAI's (key in OPENAI_API_KEY; OPENAI_BASE_URL replaces the address), or
-        "http://HOST/v1#MODEL" (key, if any, in FACEVALUE_API_KEY).
-    options:
-        How to reach it.
-    waits:
-        How to wait between tries, for tests.
+    `spec`: empty or a model's name for OpenAI's (key in OPENAI_API_KEY; OPENAI_BASE_URL replaces the address), or
+    "http://HOST/v1#MODEL" (key, if any, in FACEVALUE_API_KEY). `options`: how to reach it. `waits`: how to wait between
+    tries, for tests.
 
     Raises
     ------

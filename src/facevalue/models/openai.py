@@ -47,15 +47,9 @@ class OpenAIModel:
     the caller's thread. Leaving the iterator early cancels what is in flight; use `contextlib.closing` to leave it at
     once where an exception might keep it alive.
 
-    Parameters
-    ----------
-    spec:
-        "http://HOST/v1#MODEL" or "https://..." (key, if any, in FACEVALUE_API_KEY), or "openai/MODEL" (key in
-        OPENAI_API_KEY; OPENAI_BASE_URL replaces the address).
-    options:
-        How to reach it.
-    waits:
-        How to wait between tries, for tests.
+    `spec`: "http://HOST/v1#MODEL" or "https://..." (key, if any, in FACEVALUE_API_KEY), or "openai/MODEL" (key in
+    OPENAI_API_KEY; OPENAI_BASE_URL replaces the address). `options`: how to reach it. `waits`: how to wait between
+    tries, for tests.
 
     Raises
     ------

@@ -23,16 +23,11 @@ KINDS = {
 def load(spec: str, options: ModelOptions | None = None) -> Model:
     """Return the adapter for a model.
 
-    Parameters
-    ----------
-    spec:
-        "reference" for the model that comes with FaceValue, "reference/NAME" for a variant that comes with it,
-        "reference/PATH" for one in a folder; "sim/NAME";
-        "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible server; "openai/MODEL"; "hf/PATH_OR_ID" for a
-        model on this machine; "vllm/NAME" for one that vLLM runs in this process; "replay/PATH" for recorded answers;
-        "KIND/NAME" for a model of another package.
-    options:
-        How to reach or load it.
+    `spec`: "reference" for the model that comes with FaceValue, "reference/NAME" for a variant that comes with it,
+    "reference/PATH" for one in a folder; "sim/NAME"; "http://HOST/v1#MODEL" or "https://..." for any OpenAI-compatible
+    server; "openai/MODEL"; "hf/PATH_OR_ID" for a model on this machine; "vllm/NAME" for one that vLLM runs in this
+    process; "replay/PATH" for recorded answers; "KIND/NAME" for a model of another package. `options`: how to reach or
+    load it.
     """
     options = options or ModelOptions()
     kind, _, name = spec.partition("/")

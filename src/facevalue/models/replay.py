@@ -42,11 +42,8 @@ class ReplayModel:
     Answers are kept in a temporary database on the disk, which goes with the model: memory does not grow with their
     number.
 
-    Parameters
-    ----------
-    path:
-        A run folder; or a .csv, .jsonl or .parquet file with `text` or `probs`, and either `trial` or the study's
-        factors. docs/replay.md says which answer goes to which request.
+    `path`: a run folder; or a .csv, .jsonl or .parquet file with `text` or `probs`, and either `trial` or the study's
+    factors. docs/replay.md says which answer goes to which request.
 
     Attributes
     ----------

@@ -39,12 +39,8 @@ class VLLMModel:
     they share once (automatic prefix caching). Weights are read from safetensors files only, and no code that comes
     with them is run. The engine starts when it is first needed.
 
-    Parameters
-    ----------
-    name:
-        A folder of weights, or a name on the Hugging Face hub.
-    options:
-        How to reach it; nothing of it concerns a model in this process, in which vLLM decides how much is done at once.
+    `name`: a folder of weights, or a name on the Hugging Face hub. `options`: how to reach it; nothing of it concerns a
+    model in this process, in which vLLM decides how much is done at once.
 
     Raises
     ------

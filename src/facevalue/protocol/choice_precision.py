@@ -20,8 +20,6 @@ def choice_precision(
 ) -> Precision | None:
     """Describe a study of choices to the planner; None without two groups and a question.
 
-    Notes
-    -----
     For G groups of n people each, JS(P_g, mean_h P_h) is, without an effect, (1 - 1/G) / (8 n) times chi-squared with
     one degree of freedom less than there are options; and d² / (8 p (1 - p)) for a share p + d of one choice where the
     mean is p. So d is detected from d² = p (1 - p) (1 - 1/G) lambda / n, with lambda the noncentrality that the test

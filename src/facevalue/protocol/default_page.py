@@ -36,10 +36,7 @@ _LEADS = {
 def taken(takes: Sequence[Take], parts: Breakdown, scores: Sequence[Score]) -> Page:
     """The page of a study from what it takes: its first tested take leads, and each take has a section.
 
-    Parameters
-    ----------
-    takes, parts, scores:
-        What is measured, of what it can be broken down by, and of which answers.
+    `takes`, `parts`, `scores`: what is measured, of what it can be broken down by, and of which answers.
     """
     asked = [(take, _selections(take, parts, scores)) for take in takes]
     lead = tuple(_lead(take, of) for take, of in asked if take.tested)

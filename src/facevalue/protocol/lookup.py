@@ -118,14 +118,8 @@ class Reading:
 class EstimateIndex:
     """Looks estimates up. A table may have hundreds of thousands of rows: they are made into objects when asked for.
 
-    Parameters
-    ----------
-    frame:
-        The table of estimates.
-    models:
-        Who was asked, in the order in which to show them; models of the table that are missing follow.
-    reading:
-        Which of its measures go together.
+    `frame`: the table of estimates. `models`: who was asked, in the order in which to show them; models of the table
+    that are missing follow. `reading`: which of its measures go together.
     """
 
     def __init__(self, frame: pl.DataFrame, models: Iterable[str] = (), reading: Reading | None = None) -> None:
@@ -181,14 +175,7 @@ class EstimateIndex:
     def all(self, measure: str, model: str, *by: str, **fixed: str) -> list[Estimate]:
         """Return the estimates that vary over `by` alone, `fixed` labels at these levels.
 
-        Parameters
-        ----------
-        measure, model:
-            What of whom.
-        by:
-            Labels that are set.
-        fixed:
-            Labels that are set to a level.
+        `measure`, `model`: what of whom. `by`: labels that are set. `fixed`: labels that are set to a level.
         """
         wanted = {*by, *fixed}
         if not wanted <= {*self.labels}:

@@ -280,14 +280,7 @@ def selections(part: object) -> Iterator[Of]:
 def check_page(page: Page, measures: Sequence[Measure], labels: Sequence[str]) -> None:
     """Refuse a page that shows what the study does not take.
 
-    Parameters
-    ----------
-    page:
-        What is shown.
-    measures:
-        What the study takes.
-    labels:
-        What its estimates may be broken down by.
+    `page`: what is shown. `measures`: what the study takes. `labels`: what its estimates may be broken down by.
     """
     known = {*(measure.name for measure in measures), *page.added}
     for place, part in _parts(page):

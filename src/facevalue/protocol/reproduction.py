@@ -104,20 +104,10 @@ def number(
 ) -> Cell:
     """Compare a number with the printed one.
 
-    Parameters
-    ----------
-    table, row, column:
-        Where it is printed.
-    printed:
-        As printed; None where the scan has nothing legible.
-    recomputed:
-        None if it cannot be.
-    note:
-        Why they differ, if that is known, or why it cannot be recomputed. Kept only then.
-    slack:
-        How much more than half a unit of the last printed digit is allowed, because what goes in is rounded, too.
-    digits:
-        Decimals of the recomputed value that are shown.
+    `table`, `row`, `column`: where it is printed. `printed`: as printed; None where the scan has nothing legible.
+    `recomputed`: None if it cannot be. `note`: why they differ, if that is known, or why it cannot be recomputed. Kept
+    only then. `slack`: how much more than half a unit of the last printed digit is allowed, because what goes in is
+    rounded, too. `digits`: decimals of the recomputed value that are shown.
 
     Examples
     --------
@@ -148,16 +138,8 @@ def word(table: str, row: str, column: str, printed: str, recomputed: str | None
 def words(table: str, row: str, column: str, printed: Sequence[str], ranked: Sequence[str], scan: str | None) -> Cell:
     """Compare a printed list of words with the first so many of a ranking.
 
-    Parameters
-    ----------
-    table, row, column:
-        Where it is printed.
-    printed:
-        The list.
-    ranked:
-        The recomputed ranking, longer than what is printed.
-    scan:
-        What in the scan leaves the list in doubt, if anything.
+    `table`, `row`, `column`: where it is printed. `printed`: the list. `ranked`: the recomputed ranking, longer than
+    what is printed. `scan`: what in the scan leaves the list in doubt, if anything.
     """
     first = tuple(ranked[: len(printed)])
     if first == tuple(printed):

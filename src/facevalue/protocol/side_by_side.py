@@ -72,14 +72,8 @@ class Pairs(Listed):
 class PairOfFiles:
     """Shows the files `path` (left) and `other_path` (right) of a table as one picture.
 
-    Parameters
-    ----------
-    table:
-        With `image`, `path` and `other_path`.
-    root:
-        The folder that holds the files. No path, and no link on it, may lead out of it.
-    kind:
-        What kind of pictures these are.
+    `table`: with `image`, `path` and `other_path`. `root`: the folder that holds the files. No path, and no link on it,
+    may lead out of it. `kind`: what kind of pictures these are.
     """
 
     def __init__(self, table: pl.DataFrame, root: Path, kind: Kind) -> None:

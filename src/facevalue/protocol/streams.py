@@ -8,16 +8,10 @@ import polars as pl
 def whole_stimuli(chunks: Iterable[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Cut a stream of answers between stimuli, so that all answers about one stimulus are in one chunk.
 
-    Parameters
-    ----------
-    chunks:
-        Answers in trial order, in which all answers about a stimulus are neighbours.
-    columns:
-        What tells stimuli apart, as far as the answers have it.
+    `chunks`: answers in trial order, in which all answers about a stimulus are neighbours. `columns`: what tells
+    stimuli apart, as far as the answers have it.
 
-    Yields
-    ------
-    The same rows in the same order, with `cluster`: the number of the stimulus within its chunk.
+    Yields the same rows in the same order, with `cluster`: the number of the stimulus within its chunk.
     """
     kept: pl.DataFrame | None = None
     for chunk in chunks:

@@ -33,16 +33,9 @@ _FORMAL = ("_z", "_published")
 def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], most: int = 3) -> list[str]:
     """Say per model and intervention how many estimates changed, which clearest, and what became of missing answers.
 
-    Parameters
-    ----------
-    numbers, titles, measures:
-        Estimates, wording of levels, definitions.
-    most:
-        How many changes to name.
+    `numbers`, `titles`, `measures`: estimates, wording of levels, definitions. `most`: how many changes to name.
 
-    Returns
-    -------
-    Lines; none where there was no intervention.
+    Returns lines; none where there was no intervention.
     """
     known = {m.name: m.title for m in measures}
     out = []
@@ -119,10 +112,7 @@ class Changed:
 def changed(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure]) -> list[Changed]:
     """What each intervention changed in each model; empty if there was none.
 
-    Parameters
-    ----------
-    numbers, titles, measures:
-        Estimates, wording of levels, definitions.
+    `numbers`, `titles`, `measures`: estimates, wording of levels, definitions.
     """
     known = {m.name: m for m in measures}
     rows: dict[str, list[Estimate]] = {}

@@ -126,20 +126,10 @@ def detail(
 ) -> str:
     """Everything about an estimate in one line, for tooltips.
 
-    Parameters
-    ----------
-    estimate:
-        What it is about.
-    signed:
-        Whether values are written with their sign.
-    unit_name:
-        What clusters are called.
-    floor:
-        The estimate that has its noise floor, if it is another one.
-    corrected:
-        Its size without the part that chance adds.
-    brief:
-        Leave out how the interval was made, why the verdict, and what missing answers could have changed.
+    `estimate`: what it is about. `signed`: whether values are written with their sign. `unit_name`: what clusters are
+    called. `floor`: the estimate that has its noise floor, if it is another one. `corrected`: its size without the part
+    that chance adds. `brief`: leave out how the interval was made, why the verdict, and what missing answers could have
+    changed.
     """
     value = NOT_MEASURABLE if estimate.value is None else number(estimate.value, estimate.unit, signed=signed)
     parts = [value]
@@ -211,12 +201,8 @@ def _equal(value: float) -> str:
 class Titles:
     """Wording of factor levels for people.
 
-    Parameters
-    ----------
-    published:
-        The wording of a study's levels, by factor column.
-    own:
-        Wording that goes first; see `ReportData.titles`.
+    `published`: the wording of a study's levels, by factor column. `own`: wording that goes first; see
+    `ReportData.titles`.
     """
 
     def __init__(

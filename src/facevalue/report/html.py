@@ -28,10 +28,7 @@ LAST = (("interventions", "Interventions"), ("asked", "What was asked"), ("defin
 def render(data: ReportData) -> str:
     """Render a report as HTML.
 
-    Parameters
-    ----------
-    data:
-        Everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
+    `data`: everything it shows; untrusted texts are escaped, untrusted pictures decoded and written anew.
     """
     made = built(data)
     style, script = _asset("style.css"), _asset("script.js")
@@ -65,12 +62,7 @@ def render(data: ReportData) -> str:
 def write(path: Path, data: ReportData) -> None:
     """Render a report and put it in place whole or not at all.
 
-    Parameters
-    ----------
-    path:
-        Where; an older report there is replaced.
-    data:
-        Everything it shows.
+    `path`: where; an older report there is replaced. `data`: everything it shows.
     """
     write_whole(path, render(data).encode())
 

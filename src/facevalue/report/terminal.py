@@ -42,25 +42,13 @@ def summary(
 ) -> Group:
     """Summarise the estimates of one study.
 
-    Parameters
-    ----------
-    estimates:
-        As `facevalue measure` wrote them.
-    measures:
-        Definitions.
-    strongest:
-        How many estimates to list of the first model, or of the mean over models if there is one; half as many of each
-        kind where there are several kinds of comparison.
-    page:
-        What the study's report shows; looked up by its name by default.
-    exact:
-        Whether probabilities were read, so that some rates cannot be told.
-    replies:
-        How many there are of each run, where it is known.
+    `estimates`: as `facevalue measure` wrote them. `measures`: definitions. `strongest`: how many estimates to list of
+    the first model, or of the mean over models if there is one; half as many of each kind where there are several kinds
+    of comparison. `page`: what the study's report shows; looked up by its name by default. `exact`: whether
+    probabilities were read, so that some rates cannot be told. `replies`: how many there are of each run, where it is
+    known.
 
-    Returns
-    -------
-    Something that a `rich` console prints.
+    Returns something that a `rich` console prints.
     """
     page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
     numbers = EstimateIndex(estimates, reading=reading(page))

@@ -28,13 +28,8 @@ def taken(
 ) -> tuple[pl.DataFrame, Mapping[str, Tally]]:
     """Estimates of runs, as `estimate` takes them; those of a single run are kept in its folder.
 
-    Parameters
-    ----------
-    runs, margins:
-        As for `estimate`.
-    again:
-        Whether to take them in any case. Else those of a single run are read, if they are of these very files, margins
-        and version of FaceValue.
+    `runs`, `margins`: as for `estimate`. `again`: whether to take them in any case. Else those of a single run are
+    read, if they are of these very files, margins and version of FaceValue.
     """
     if len(runs) > 1:
         return estimate(runs, margins)

@@ -17,19 +17,11 @@ from facevalue.stimuli.scene_folders import COLUMNS
 def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold: float) -> Iterator[dict[str, object]]:
     """Look at one scene after the other.
 
-    Parameters
-    ----------
-    table, root:
-        As of `stimuli.scene_folders.read_scenes`.
-    detector:
-        Who looks.
-    threshold:
-        Score from which a person counts, in (0, 1].
+    `table`, `root`: as of `stimuli.scene_folders.read_scenes`. `detector`: who looks. `threshold`: score from which a
+    person counts, in (0, 1].
 
-    Yields
-    ------
-    A row with `COLUMNS` per picture, as soon as it was looked at. One that cannot be read is not kept; its score is
-    null.
+    Yields a row with `COLUMNS` per picture, as soon as it was looked at. One that cannot be read is not kept; its score
+    is null.
     """
     files = ImageFiles(table, root)
     for path, scene in table.select("path", "scene").iter_rows():

@@ -27,10 +27,8 @@ _ATTRIBUTES = ("age", "race", "gender")
 def read_cultural_counterfactuals(root: Path) -> Listing:
     """List the images of the shards below a folder, which is that of the data set or of one subset.
 
-    Returns
-    -------
-    Its `table` has the text columns `image`, `path`, `subset`, `set`, `group`, `occupation` (null), `age`, `race` and
-    `gender`, as the data set has them.
+    Returns its `table` has the text columns `image`, `path`, `subset`, `set`, `group`, `occupation` (null), `age`,
+    `race` and `gender`, as the data set has them.
     """
     frame = read_shards(root, _COLUMNS, _ATTRIBUTES)
     part = rf"(?i)({'|'.join(SUBSETS)})"

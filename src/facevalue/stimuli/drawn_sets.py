@@ -41,10 +41,8 @@ _FORM = ("image", "set", "occupation", "gender", "skin_tone", "physical")
 def worker_sets(count: int, seed: int) -> pl.DataFrame:
     """List so many sets of 10 workers: two genders in five skin tones. Occupations take turns.
 
-    Returns
-    -------
-    Text columns: `image` ("workers/cook/kitchen/female/dark"), `set` (its first three parts), `occupation`, `gender`,
-    `skin_tone`, `physical` (null). A longer list with the same seed begins with the shorter one.
+    Returns text columns: `image` ("workers/cook/kitchen/female/dark"), `set` (its first three parts), `occupation`,
+    `gender`, `skin_tone`, `physical` (null). A longer list with the same seed begins with the shorter one.
     """
     if count > MOST:
         raise DataError(f"There are {MOST} drawn sets of workers at most, not {count:,}.")

@@ -32,15 +32,10 @@ _DATE = re.compile(rf"(?i:\b(?:{_MONTHS}))|^\d+[./-]\d+[./-]\d+$", re.ASCII)
 def read_fairface(labels: Path) -> pl.DataFrame:
     r"""List the faces of a table of labels, such as `fairface_label_train.csv`.
 
-    Parameters
-    ----------
-    labels:
-        A CSV file with the columns `file`, `age`, `gender` and `race`.
+    `labels`: a CSV file with the columns `file`, `age`, `gender` and `race`.
 
-    Returns
-    -------
-    A table with the columns of a manifest, in the order of the file: `image`, `path`, `identity` (the image: who is on
-    two photographs is not known), `set` (null), `age`, `gender` ("male" or "female") and `race`, all text.
+    Returns a table with the columns of a manifest, in the order of the file: `image`, `path`, `identity` (the image:
+    who is on two photographs is not known), `set` (null), `age`, `gender` ("male" or "female") and `race`, all text.
 
     Raises
     ------

@@ -184,14 +184,9 @@ class FileSource:
     Files are shown byte for byte as they are: nothing is resized, recoded or turned. A camera's EXIF orientation is
     therefore left to the model's side, which may or may not heed it; turn such pictures beforehand.
 
-    Parameters
-    ----------
-    manifest:
-        A frame with the columns `image` (unique id) and `path` (relative to `root`), as `read_manifest` returns it.
-    root:
-        The folder that holds the images. No path, and no link on it, may lead out of it.
-    kind:
-        What kind of pictures these are.
+    `manifest`: a frame with the columns `image` (unique id) and `path` (relative to `root`), as `read_manifest` returns
+    it. `root`: the folder that holds the images. No path, and no link on it, may lead out of it. `kind`: what kind of
+    pictures these are.
 
     Raises
     ------
@@ -213,12 +208,8 @@ class FileSource:
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
         """Return the stimulus that shows the image `levels["image"]`.
 
-        Parameters
-        ----------
-        number:
-            Its number in the design; the stimulus' key.
-        levels:
-            Factor levels, with the image's id under `image`.
+        `number`: its number in the design; the stimulus' key. `levels`: factor levels, with the image's id under
+        `image`.
         """
         name = self._files.name(levels.get("image"))
         digest = self._files.digest(name)

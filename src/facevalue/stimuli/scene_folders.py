@@ -43,14 +43,9 @@ class Checked(NamedTuple):
 def read_scenes(root: Path) -> pl.DataFrame:
     """List pictures of scenes, a folder each: `ArtLover/1.png`.
 
-    Parameters
-    ----------
-    root:
-        The folder that holds the folders, or one of them.
+    `root`: the folder that holds the folders, or one of them.
 
-    Returns
-    -------
-    A table with the columns of a manifest, by scene and then by number: `image`, `path` (relative to `root`),
+    Returns a table with the columns of a manifest, by scene and then by number: `image`, `path` (relative to `root`),
     `identity` (the image), `set` (null) and `scene`, the folder's name as it is.
     """
     paths = [path for path in files_below(root) if path.lower().endswith(SUFFIXES)]
@@ -77,12 +72,7 @@ def read_scenes(root: Path) -> pl.DataFrame:
 def without_people(table: pl.DataFrame, root: Path, check: Path) -> Checked:
     """Keep the scenes in which a detector found nobody.
 
-    Parameters
-    ----------
-    table, root:
-        As of `read_scenes`.
-    check:
-        The CSV file that `facevalue scenes check` wrote.
+    `table`, `root`: as of `read_scenes`. `check`: the CSV file that `facevalue scenes check` wrote.
     """
     reader = csv.DictReader(io.StringIO(read_text(check, MAX_BYTES, "a check of scenes"), newline=""), strict=True)
     try:

@@ -34,12 +34,8 @@ class Checked:
 def check_sets(frame: pl.DataFrame, groups: Sequence[str] = ()) -> Checked:
     """Look for sets that don't have each group once.
 
-    Parameters
-    ----------
-    frame:
-        A row per image: `set` (null for an image of none) and `group`.
-    groups:
-        Those that a set should have, beside all that occur. A set of a single group compares nothing: it is partial.
+    `frame`: a row per image: `set` (null for an image of none) and `group`. `groups`: those that a set should have,
+    beside all that occur. A set of a single group compares nothing: it is partial.
 
     Examples
     --------

@@ -45,18 +45,11 @@ def shards_below(root: Path) -> list[str]:
 def read_shards(root: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
     """List the images of all shards below a folder.
 
-    Parameters
-    ----------
-    root:
-        The folder.
-    columns:
-        Columns beside `image` that each shard must have.
-    optional:
-        Columns that are null where a shard lacks them.
+    `root`: the folder. `columns`: columns beside `image` that each shard must have. `optional`: columns that are null
+    where a shard lacks them.
 
-    Returns
-    -------
-    A row per image, all text: `path` ("data/train-00000-of-00008.parquet#41", the row counted from 0), and the columns.
+    Returns a row per image, all text: `path` ("data/train-00000-of-00008.parquet#41", the row counted from 0), and the
+    columns.
     """
     paths = shards_below(root)
     if not paths:

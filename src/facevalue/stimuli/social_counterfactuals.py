@@ -90,10 +90,9 @@ def read_social_counterfactuals(root: Path) -> Listing:
 
     The attributes are those of the caption, and of the columns `a1` and `a2` where a shard has them.
 
-    Returns
-    -------
-    Its `table`, by subset in the order of `SUBSETS`, has the text columns `image`, `path`, `subset`, `set`, `group`,
-    `occupation` (null where a caption is not understood), `race`, `gender` and `physical`, of which a subset has two.
+    Returns its `table`, by subset in the order of `SUBSETS`, has the text columns `image`, `path`, `subset`, `set`,
+    `group`, `occupation` (null where a caption is not understood), `race`, `gender` and `physical`, of which a subset
+    has two.
     """
     if shards_below(root):
         return _understood(read_shards(root, _IN_SHARDS, _ALSO).rename({"counterfactual_set": "set"}), [])

@@ -55,15 +55,10 @@ class Listing(NamedTuple):
 def read_utkface(root: Path) -> Listing:
     """List the faces of people from 18 to 65 who are White, Black, Asian or Indian.
 
-    Parameters
-    ----------
-    root:
-        The folder that holds them, in folders below or not.
+    `root`: the folder that holds them, in folders below or not.
 
-    Returns
-    -------
-    A table with the columns of a manifest, sorted by path: `image`, `path` (relative to `root`), `identity` (the image:
-    who is on two photographs is not known), `set` (null), `age`, `gender` and `race`, all text.
+    Returns a table with the columns of a manifest, sorted by path: `image`, `path` (relative to `root`), `identity`
+    (the image: who is on two photographs is not known), `set` (null), `age`, `gender` and `race`, all text.
     """
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, str]] = []
@@ -95,15 +90,10 @@ def read_utkface_pairs(root: Path) -> Listing:
     script may write an underscore before `age`. Folders with a mitigation before it (`debias_age_18_race_0`) hold
     pictures with text, which are left out: `--with vis-debiasing` writes it below a plain picture.
 
-    Parameters
-    ----------
-    root:
-        The folder that holds these folders, in folders below or not.
+    `root`: the folder that holds these folders, in folders below or not.
 
-    Returns
-    -------
-    A table with the columns of a manifest, sorted by path: `image`, `path`, `identity`, `set`, `attribute` ("gender" or
-    "race"), `age`, `gender_1`, `gender_2`, `race_1`, `race_2`. The person on the left is 1.
+    Returns a table with the columns of a manifest, sorted by path: `image`, `path`, `identity`, `set`, `attribute`
+    ("gender" or "race"), `age`, `gender_1`, `gender_2`, `race_1`, `race_2`. The person on the left is 1.
     """
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, str]] = []

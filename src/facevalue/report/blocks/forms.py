@@ -13,13 +13,8 @@ Fill = Callable[[str, str], str | None]
 def filled(form: str, fill: Fill) -> str:
     """Fill a form in.
 
-    Parameters
-    ----------
-    form:
-        `{label}` is replaced; `{label:lower}` in a manner; `{label|Everyone}` says what stands for a missing one; a
-        part in `[...]` is left out if a label in it is missing.
-    fill:
-        Where texts come from.
+    `form`: `{label}` is replaced; `{label:lower}` in a manner; `{label|Everyone}` says what stands for a missing one; a
+    part in `[...]` is left out if a label in it is missing. `fill`: where texts come from.
 
     Examples
     --------

@@ -124,14 +124,8 @@ def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> Fram
 def svg(identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> str:
     """Return a portrait as an SVG document: plain shapes and gradients, no text, no script, no link to the outside.
 
-    Parameters
-    ----------
-    identity:
-        Who is drawn.
-    change:
-        An attribute and the value it takes ("hair_length", "long"); None for the base picture.
-    framing:
-        "portrait" (head and shoulders) or "full-body"; None for the changed attribute's own framing.
+    `identity`: who is drawn. `change`: an attribute and the value it takes ("hair_length", "long"); None for the base
+    picture. `framing`: "portrait" (head and shoulders) or "full-body"; None for the changed attribute's own framing.
     """
     if change is not None:
         check_change(identity, change)

@@ -24,22 +24,11 @@ def face_pairs(
     A cell is a level of each of the others and two groups. A face may stand in cells of other pairs of groups. Sides
     follow from the pair's number and the seed.
 
-    Parameters
-    ----------
-    faces:
-        `image`, the attribute, and what is kept the same.
-    attribute, same:
-        Columns.
-    groups:
-        Levels of the attribute, in order.
-    most:
-        Pairs of a cell at most.
-    seed:
-        Which faces, who stands beside whom, and who is on the left.
+    `faces`: `image`, the attribute, and what is kept the same. `attribute`, `same`: columns. `groups`: levels of the
+    attribute, in order. `most`: pairs of a cell at most. `seed`: which faces, who stands beside whom, and who is on the
+    left.
 
-    Returns
-    -------
-    A row per pair (`PAIR` and the columns of `same`), and the cells that are short of pairs, by name.
+    Returns a row per pair (`PAIR` and the columns of `same`), and the cells that are short of pairs, by name.
 
     Examples
     --------

@@ -59,14 +59,8 @@ def boxes(text: pl.Series, scale: int, height: float | pl.Series = 1.0) -> pl.Da
     Of a box under 25% of the width or 50% of the height nothing is known; one that ends within 60% from an edge is on
     that side (section 3.1). Of several, those count that are on a side.
 
-    Parameters
-    ----------
-    text:
-        Replies.
-    scale:
-        100 for `<x0><y0><x1><y1>`, 1000 for `[[x0,y0,x1,y1]]`.
-    height:
-        Share of what is shown that the picture takes, a band of text below it not counted.
+    `text`: replies. `scale`: 100 for `<x0><y0><x1><y1>`, 1000 for `[[x0,y0,x1,y1]]`. `height`: share of what is shown
+    that the picture takes, a band of text below it not counted.
 
     Examples
     --------
@@ -157,12 +151,7 @@ def _either(found: Sequence[pl.Series], several: str, none: str) -> pl.DataFrame
 def answer(frame: pl.DataFrame, style: str = "auto") -> pl.DataFrame:
     """Read the replies of a trial frame: its rows, with the columns that the module names in place of text and probs.
 
-    Parameters
-    ----------
-    frame:
-        Trial columns with `repeat`, `status`, `text` and `probs`.
-    style:
-        How the model says where somebody is.
+    `frame`: trial columns with `repeat`, `status`, `text` and `probs`. `style`: how the model says where somebody is.
     """
     placed = frame.with_row_index(_PLACE)
     parts = [

@@ -12,12 +12,8 @@ class Shown:
 
     Factors of a pair name its two groups as simulators know two people: `identity_1`, `identity_2` and `dimension`.
 
-    Parameters
-    ----------
-    pairs, scenes:
-        What shows them; None where there are none.
-    of_scenes:
-        Images of scenes; all others are of faces.
+    `pairs`, `scenes`: what shows them; None where there are none. `of_scenes`: images of scenes; all others are of
+    faces.
     """
 
     def __init__(self, pairs: Source | None, scenes: Source | None, of_scenes: Collection[str]) -> None:

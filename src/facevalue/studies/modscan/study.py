@@ -43,12 +43,8 @@ _UNSHOWN = (
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build the study.
 
-    Parameters
-    ----------
-    options:
-        A value for each of `SETTINGS`.
-    manifest:
-        A stored manifest to use instead of reading or listing pictures anew.
+    `options`: a value for each of `SETTINGS`. `manifest`: a stored manifest to use instead of reading or listing
+    pictures anew.
     """
     options = located(options)
     chosen = selection(options)

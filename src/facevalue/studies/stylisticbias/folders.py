@@ -182,20 +182,13 @@ class _Record(NamedTuple):
 def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     """Read the authors' StylisticBias folders as a manifest.
 
-    Parameters
-    ----------
-    folder:
-        The folder that holds all faces, however deep. Links to folders are not followed.
+    `folder`: the folder that holds all faces, however deep. Links to folders are not followed.
 
-    Returns
-    -------
-    Text columns, one row per image, each base face followed by its variations: `image` (the identity for a base
+    Returns text columns, one row per image, each base face followed by its variations: `image` (the identity for a base
     face, else identity/attribute/value), `path` (relative to `folder`), `identity`, `set` (the identity), `attribute`
     and `value` (null for a base face; else names of `GRID`), `age`, `gender`, `ethnicity`, `build` (levels of `PEOPLE`;
     a variation has those of its base face).
 
-    Notes
-    -----
     Whose face it is, is told from an explicit id (`identity`, `face_id`, `base_id`, ...; at the top or among the
     characteristics; `id` too, for a variation only if it is a base face's). Else a base face is called as its file
     without a final "base", or as its folder where the file says no more than "base" or "face"; and a variation belongs

@@ -46,15 +46,9 @@ _SPACES = re.compile(r"[-_\s]+")
 class Names:
     """What the parts of paths stand for. Spaces, hyphens, underscores and case make no difference.
 
-    Parameters
-    ----------
-    dimensions:
-        Folders of axes, such as "physical_traits", and the dimensions that they stand for.
-    identities:
-        Per gender and dimension: the descriptors, such as "little boy" or "little-boy", and the identities that they
-        stand for.
-    activities:
-        Spellings of activities, and the activities that they stand for.
+    `dimensions`: folders of axes, such as "physical_traits", and the dimensions that they stand for. `identities`: per
+    gender and dimension: the descriptors, such as "little boy" or "little-boy", and the identities that they stand for.
+    `activities`: spellings of activities, and the activities that they stand for.
     """
 
     dimensions: Mapping[str, str]
@@ -97,17 +91,11 @@ class _Half(NamedTuple):
 def read_individuals(root: Path, names: Names) -> pl.DataFrame:
     """List the pictures of one person each.
 
-    Parameters
-    ----------
-    root:
-        The folder that holds `individual_images`, or `male` and `female` themselves.
-    names:
-        What the parts of paths stand for.
+    `root`: the folder that holds `individual_images`, or `male` and `female` themselves. `names`: what the parts of
+    paths stand for.
 
-    Returns
-    -------
-    One row per picture, sorted by path: `image` (the path without its suffix), `path` (relative to `root`), `gender`,
-    `dimension`, `identity`, `activity` (null for portraits). Files that are no pictures are left alone.
+    Returns one row per picture, sorted by path: `image` (the path without its suffix), `path` (relative to `root`),
+    `gender`, `dimension`, `identity`, `activity` (null for portraits). Files that are no pictures are left alone.
     """
     top = _INDIVIDUALS if (root / _INDIVIDUALS).is_dir() else ""
     rows, wrong = [], []
@@ -124,18 +112,12 @@ def read_individuals(root: Path, names: Names) -> pl.DataFrame:
 def read_pairs(root: Path, names: Names) -> pl.DataFrame:
     """List pictures of two people each, composed by the authors.
 
-    Parameters
-    ----------
-    root:
-        The folder that holds folders of contrasts, such as `identity_contrast`.
-    names:
-        What the parts of paths stand for.
+    `root`: the folder that holds folders of contrasts, such as `identity_contrast`. `names`: what the parts of paths
+    stand for.
 
-    Returns
-    -------
-    One row per picture, sorted by path: `image`, `path`, `gender`, `dimension`, `contrast` ("identity", "activity",
-    "identity-activity" or "portrait"), `identity_1`, `identity_2`, `activity_1`, `activity_2` (null for portraits). The
-    person on the left is 1.
+    Returns one row per picture, sorted by path: `image`, `path`, `gender`, `dimension`, `contrast` ("identity",
+    "activity", "identity-activity" or "portrait"), `identity_1`, `identity_2`, `activity_1`, `activity_2` (null for
+    portraits). The person on the left is 1.
     """
     rows, wrong = [], []
     for folder, contrast in CONTRASTS.items():
@@ -171,18 +153,11 @@ def read_pairs(root: Path, names: Names) -> pl.DataFrame:
 def missing_pictures(manifest: pl.DataFrame, names: Names) -> pl.DataFrame:
     """Say which identities and activities have no picture at all.
 
-    Parameters
-    ----------
-    manifest:
-        As `read_individuals` or `read_pairs` returns it.
-    names:
-        What there could be.
+    `manifest`: as `read_individuals` or `read_pairs` returns it. `names`: what there could be.
 
-    Returns
-    -------
-    Columns `gender`, `dimension`, `identity`, `activity`. A row with an identity and no activity: no picture shows that
-    identity. A row with an activity and no identity: no picture of this gender and dimension shows that activity,
-    though some show others. A gender and dimension without any picture is there with each of its identities.
+    Returns columns `gender`, `dimension`, `identity`, `activity`. A row with an identity and no activity: no picture
+    shows that identity. A row with an activity and no identity: no picture of this gender and dimension shows that
+    activity, though some show others. A gender and dimension without any picture is there with each of its identities.
     """
     columns = ["identity", "activity"]
     if "identity_1" in manifest.columns:

@@ -29,22 +29,13 @@ _DIGITS = re.compile(r"(\d+)")
 def read_visbias_folders(folder: Path, occupations: Spellings, races: Spellings, genders: Spellings) -> pl.DataFrame:
     """Read folders of photographs as a manifest.
 
-    Parameters
-    ----------
-    folder:
-        The folder that holds the folders of occupations.
-    occupations, races, genders:
-        The levels, each with its spellings.
+    `folder`: the folder that holds the folders of occupations. `occupations`, `races`, `genders`: the levels, each with
+    its spellings.
 
-    Returns
-    -------
-    DataFrame
-        Text columns, one row per image, in the order of the levels and then by number: `image` (its path), `path`
-        (relative to `folder`), `identity` (the image: who is on two photographs is not known), `set` (null),
-        `occupation`, `race`, `gender`. `groups` says how many images each group has.
+    Returns text columns, one row per image, in the order of the levels and then by number: `image` (its path), `path`
+    (relative to `folder`), `identity` (the image: who is on two photographs is not known), `set` (null), `occupation`,
+    `race`, `gender`. `groups` says how many images each group has.
 
-    Notes
-    -----
     Hidden files and folders, and files that are no images by their names, are passed over.
     """
     if not folder.is_dir():
@@ -89,18 +80,10 @@ def groups(
 ) -> pl.DataFrame:
     """Count the images of each group, those without any among them.
 
-    Parameters
-    ----------
-    frame:
-        A manifest.
-    levels:
-        The levels of factors, also those of which there may be no image; those in the frame by default.
-    factors:
-        What makes a group. Images without a level of one of them are in no group.
+    `frame`: a manifest. `levels`: the levels of factors, also those of which there may be no image; those in the frame
+    by default. `factors`: what makes a group. Images without a level of one of them are in no group.
 
-    Returns
-    -------
-    One row per combination of levels: the factors and `images`.
+    Returns one row per combination of levels: the factors and `images`.
 
     Examples
     --------
