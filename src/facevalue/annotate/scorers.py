@@ -4,11 +4,11 @@ A scorer says what it scores (`labels`) and who it is (`version`, and `digest` o
 scores depend on the text alone: not on the texts beside it, nor on their order.
 """
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
 import polars as pl
 
 from facevalue.annotate import lexicon
@@ -109,28 +109,29 @@ def scored(
         The scorer left out a label, or gave more or fewer scores than there are texts.
     """
     given = scorer.score(texts)
-    columns: list[list[float | None]] = []
+    columns = []
     for label in scorer.labels:
         if label not in given.scores:
             raise DataError(f"{scorer.name} gave no scores for {label!r}. What was stored before is kept.")
-        if len(given.scores[label]) != len(texts):
+        values = pl.Series(label, given.scores[label], dtype=pl.Float64, strict=False)
+        if len(values) != len(texts):
             raise DataError(
-                f"{scorer.name} gave {len(given.scores[label]):,} scores of {label!r} for {len(texts):,} texts. What "
-                "was stored before is kept."
+                f"{scorer.name} gave {len(values):,} scores of {label!r} for {len(texts):,} texts. What was stored "
+                "before is kept."
             )
-        columns.append([None if x is None or not math.isfinite(x) else float(x) for x in given.scores[label]])
-    reasons = [
-        given.reasons.get(at) or (f"no score of {_lacking(scorer.labels, found)}" if None in found else None)
-        for at, found in enumerate(zip(*columns, strict=True))
-    ]
-    cut = [at in given.cut for at in range(len(texts))]
-    asked = pl.Series([at not in given.unasked for at in range(len(texts))], dtype=pl.Boolean)
-    values = zip(scores.schema.names(), [hashes, *columns, reasons, cut], strict=True)
-    return pl.DataFrame(dict(values), schema=scores.schema).filter(asked), given.unasked
-
-
-def _lacking(labels: Sequence[str], found: Sequence[float | None]) -> str:
-    return ", ".join(label for label, score in zip(labels, found, strict=True) if score is None)
+        columns.append(pl.select(pl.when(values.is_finite()).then(values).alias(label)).to_series())
+    lacking = pl.concat_str(
+        (pl.when(pl.col(label).is_null()).then(pl.lit(label)) for label in scorer.labels), separator=", ",
+        ignore_nulls=True,
+    )  # fmt: skip
+    own = pl.Series([given.reasons.get(at) for at in range(len(texts))], dtype=pl.String)
+    reason = pl.DataFrame(columns).select(
+        pl.coalesce(own, pl.when(lacking != "").then(pl.lit("no score of ") + lacking)).alias("reason")
+    )
+    cut = np.isin(np.arange(len(texts)), list(given.cut))
+    asked = [at not in given.unasked for at in range(len(texts))]
+    stored = dict(zip(scores.schema.names(), [hashes, *columns, reason["reason"], cut], strict=True))
+    return pl.DataFrame(stored, schema=scores.schema).filter(pl.Series(asked, dtype=pl.Boolean)), given.unasked
 
 
 def chosen_labels(scorer: str, known: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
