@@ -1,6 +1,7 @@
 """`hf/PATH_OR_ID`: a model on this machine, asked through transformers."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
@@ -52,7 +53,7 @@ class HFModel:
             threads=options.threads,
             compile=options.compile,
         )
-        self.capabilities = CAPABILITIES
+        self.capabilities = CAPABILITIES if self.engine.loaded.sees else replace(CAPABILITIES, images_per_request=0)
         self.notes = self.engine.loaded.notes
         self._failing: set[str] = set()
         self._settings: dict[str, str | int | float | bool] | None = None
@@ -69,7 +70,7 @@ class HFModel:
                 "torch": version("torch"),
                 "transformers": version("transformers"),
             }
-            if cuts(loaded.processor.image_processor):
+            if loaded.sees and cuts(loaded.processor.image_processor):
                 self._settings["pictures"] = "padded to a square"
         return self._settings
 

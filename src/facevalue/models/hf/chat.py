@@ -55,6 +55,8 @@ def prepare(loaded: Loaded, images: "Sequence[Image]", questions: Sequence[Quest
     are in different groups if what comes before the end of the pictures differs: the system message, earlier turns. One
     that the template refuses spoils the call with a `DataError`: ask for each alone to find it.
     """
+    if images and not loaded.sees:
+        raise DataError("This is a text-only model: it cannot be shown a picture.")
     texts = [render(loaded, len(images), question) for question in questions]
     given = framed(loaded.processor.image_processor, images)
     mark = _mark(loaded)

@@ -32,8 +32,6 @@ Header = dict[str, Any]
 class HFDevices:
     """The same model on several devices, named with commas, with the replies of one. Threads are each one's."""
 
-    capabilities = CAPABILITIES
-
     def __init__(self, name: str, options: ModelOptions) -> None:
         self.name = name
         devices = [part.strip() for part in (options.device or "").split(",")]
@@ -55,6 +53,7 @@ class HFDevices:
             raise
         first = self._processes[0]
         self.notes: tuple[str, ...] = first.notes
+        self.capabilities = replace(CAPABILITIES, images_per_request=first.images)
         for other in self._processes:
             if other.settings != first.settings:
                 self.close()
@@ -111,6 +110,7 @@ class _Process:
     def __init__(self, device: str, news: "SimpleQueue[tuple[_Process, Header | None]]") -> None:
         self.device = device
         self.jobs = 0
+        self.images = 0
         self.settings: dict[str, str | int | float | bool] = {}
         self.findings: dict[str, str | int | float | bool] = {}
         self.notes: tuple[str, ...] = ()
@@ -199,6 +199,7 @@ def _take(process: _Process, header: Header | None) -> Header:
         raise ModelError(f"{process.device}: {header['failed']}")
     if "settings" in header:
         process.settings, process.notes = header["settings"], tuple(header["notes"])
+        process.images = header["images_per_request"]
     process.jobs -= "done" in header
     return header
 
@@ -261,7 +262,8 @@ def main() -> None:
     try:
         first, _ = jobs.get()
         model = HFModel(first["name"], ModelOptions(**first["options"]))
-        say(settings=dict(model.settings()), notes=model.notes)
+        images = model.capabilities.images_per_request
+        say(settings=dict(model.settings()), notes=model.notes, images_per_request=images)
         while True:
             header, blobs = jobs.get()
             try:

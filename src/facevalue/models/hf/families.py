@@ -42,10 +42,18 @@ FAMILIES: dict[str, Family] = {
 }
 """By `model_type` of the configuration."""
 
+TEXT_FAMILIES: dict[str, Family] = {
+    "llama": Family("LLaMA"),  # Vicuna's configuration says so, too
+    "mistral": Family("Mistral"),
+    "qwen2": Family("Qwen2"),
+    "qwen3": Family("Qwen3"),
+}
+"""The same of models that take texts alone."""
+
 
 def family_of(model_type: str) -> Family:
     """Return the family of a configuration's `model_type`, `UNKNOWN` if it isn't known."""
-    return FAMILIES.get(model_type, UNKNOWN)
+    return FAMILIES.get(model_type) or TEXT_FAMILIES.get(model_type, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
 from facevalue.models.hf.families import Family, family_of, window_of
 from facevalue.models.hf.framing import NOTE, cuts
-from facevalue.models.hf.processors import first_line, load_processor, picture_mark, puts_pictures
+from facevalue.models.hf.processors import TextProcessor, first_line, load_processor, picture_mark, puts_pictures
 
 if TYPE_CHECKING:
     import torch
@@ -42,6 +42,11 @@ class Loaded:
     marks: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     placed: bool = False
+
+    @property
+    def sees(self) -> bool:
+        """Whether it can be shown pictures; else it takes texts alone."""
+        return self.processor.image_processor is not None
 
     @property
     def tolerance(self) -> float:
@@ -107,15 +112,16 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
     import torch  # noqa: PLC0415
     import transformers  # noqa: PLC0415
 
-    config = _config(where)
-    processor = load_processor(where, config.model_type)
+    config, kind = _config(where)
+    sees = kind is transformers.AutoModelForImageTextToText
+    processor = load_processor(where, config.model_type) if sees else TextProcessor(where)
     processor.tokenizer.chat_template = _template(path, processor)
     numbers = getattr(torch, dtype) if dtype else (torch.float32 if place == "cpu" else "auto")
     family = family_of(config.model_type)
     # Where prefixes are shared, masks are Booleans, which the attention named sdpa honours and "eager" adds as numbers.
     wanted = {"attn_implementation": "sdpa"} if family.shares else {}
     try:
-        model, found = transformers.AutoModelForImageTextToText.from_pretrained(
+        model, found = kind.from_pretrained(
             where,
             config=config,
             dtype=numbers,
@@ -141,7 +147,7 @@ def _loaded(path: str, where: str, dtype: str | None, place: str, compile: bool)
         raise ModelError(f"{path} is of a type ({config.model_type}) that doesn't reply token by token.")
     model.eval()
     family, notes = _sharing(family, config, model)
-    if cuts(processor.image_processor):
+    if sees and cuts(processor.image_processor):
         notes = (*notes, NOTE)
     if compile:  # the encoder of pictures sees a new shape with every picture, and would be compiled anew
         model.get_decoder().compile(dynamic=True)
@@ -209,8 +215,8 @@ def _near(path: Path) -> str:
     return f" Did you mean {' or '.join(repr(str(path.parent / name)) for name in near)}?" if near else ""
 
 
-def _config(path: str) -> Any:
-    """Return the configuration of a model that takes pictures and texts."""
+def _config(path: str) -> tuple[Any, Any]:
+    """Return the configuration of a model that takes texts, with pictures or alone, and what loads it."""
     import transformers  # noqa: PLC0415
     from transformers.models.auto import modeling_auto  # noqa: PLC0415
 
@@ -225,10 +231,10 @@ def _config(path: str) -> Any:
         raise ModelError(f"The configuration of {path} cannot be read: {first_line(error)}{hint}") from error
     kind = config.model_type
     if kind in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
-        return config
+        return config, transformers.AutoModelForImageTextToText
     if kind in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-        raise ModelError(f"{path} is a text-only model ({kind}): it cannot be shown a picture.")
-    raise ModelError(f"{path} is a model of type {kind!r}, which doesn't answer questions about pictures.")
+        return config, transformers.AutoModelForCausalLM
+    raise ModelError(f"{path} is a model of type {kind!r}, which answers no questions, with pictures or without.")
 
 
 def _template(path: str, processor: Any) -> str:

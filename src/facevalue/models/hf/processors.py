@@ -4,7 +4,7 @@ Two machines then give a model the same pixels, with or without torchvision, and
 processors can be had where torchvision cannot.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -38,6 +38,27 @@ def load_processor(path: str, model_type: str) -> Any:
     if getattr(processor, "num_query_tokens", None) and isinstance(mark, str):  # it will ask the mark for its content
         processor.image_token = AddedToken(mark, normalized=False, special=True)
     return processor
+
+
+class TextProcessor:
+    """What stands for a processor where a model takes texts alone."""
+
+    image_processor = chat_template = None
+
+    def __init__(self, path: str) -> None:
+        from transformers import AutoTokenizer  # noqa: PLC0415
+
+        try:
+            self.tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        except Exception as error:  # that of tokenizers is a bare Exception
+            raise ModelError(f"The tokenizer of {path} cannot be loaded: {first_line(error)}.") from error
+
+    def __call__(self, text: Sequence[str], images: None, **how: Any) -> Any:
+        """Return token ids and their mask, as a processor does."""
+        from transformers import BatchFeature  # noqa: PLC0415
+
+        made = self.tokenizer(text, **how)
+        return BatchFeature({name: made[name] for name in ("input_ids", "attention_mask")})
 
 
 def first_line(error: BaseException) -> str:

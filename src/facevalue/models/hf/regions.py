@@ -97,6 +97,8 @@ def regions(loaded: Loaded, inputs: Inputs, sizes: Sequence[Size]) -> Regions:
 
 def check_known(loaded: Loaded) -> None:
     """Raise a `ModelError` if it isn't known what the tokens of this model's pictures stand for."""
+    if not loaded.sees:
+        raise ModelError("This is a text-only model: it looks at no picture.")
     _rule(loaded)
 
 
