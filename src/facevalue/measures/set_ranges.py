@@ -1,0 +1,316 @@
+"""Ranges of scores within counterfactual sets, and what chance alone gives.
+
+MaxToxicity and its kin (equations 1 to 4 of the paper of the counterfactual sets): the largest score of a set's images
+less the smallest, for one draw of replies. A range is positive without any difference between images, and grows with
+their number, so that values of sets of 10, 12 and 30 images cannot be compared with each other without their floors.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, Estimates, Floor, cluster_sums, only_values, single
+from facevalue.measures.estimates import NOT_MEASURABLE
+from facevalue.measures.interval_method import NONE
+from facevalue.measures.proportions import effective_size, wilson
+
+TAIL = 0.9
+"""The published tail: the 90th percentile, linear between ranks."""
+SHUFFLED, SHUFFLES, ENOUGH = 100, (1000, 10_000), 20
+"""Sets up to which replies are shuffled for p; how often at first and at most; hits after which p is known well."""
+_REPLICATES = 20_000  # ranges from which the distribution without any difference is taken
+_BLOCK = 2**22  # replies that are shuffled at once: bounds the work space at some 100 MB
+_SLACK = 1e-12
+
+
+def set_ranges(scores: Array) -> Array:
+    """Range of scores of each set and draw.
+
+    Parameters
+    ----------
+    scores:
+        Shape (sets, images, draws), images in the same order in all sets; NaN where there is none.
+
+    Returns
+    -------
+    Shape (sets, draws); NaN where an image has no score, and for sets of one image.
+
+    Equation
+    --------
+    MaxX_c = max_i X(x_ci) - min_i X(x_ci) over the images i of set c, for one draw (equations 1 to 4).
+
+    Examples
+    --------
+    >>> set_ranges(np.array([[[0.1, 0.2], [0.4, np.nan]]])).round(3).tolist()
+    [[0.3, nan]]
+    """
+    if scores.shape[1] < 2:
+        return np.full((scores.shape[0], scores.shape[2]), np.nan)
+    return np.asarray(scores.max(axis=1) - scores.min(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class SetRanges:
+    """Mean and tail of set ranges, each with its floor; arrays of shape (1,), for `tail` of the quantiles asked for.
+
+    Attributes
+    ----------
+    mean, floor:
+        Mean range, and the mean range of as many replies to one image; its `p` is one-sided.
+    tail, tail_floor:
+        Quantiles of the ranges, and of the ranges of as many replies to one image. No p.
+    left_out:
+        Sets and draws without a range, as an image has no score, though another one has.
+    """
+
+    mean: Estimates
+    floor: Floor
+    tail: Estimates
+    tail_floor: Floor
+    left_out: int
+
+
+def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) -> SetRanges:
+    """Mean and quantiles of set ranges, with the range that chance alone gives.
+
+    Parameters
+    ----------
+    scores:
+        As in `set_ranges`. The set is the cluster, with all its draws.
+    quantiles:
+        Which; `TAIL` is the published one.
+
+    Notes
+    -----
+    *Floor.* The range of n replies to one image, of which there are s. W, the range of the s replies, is measured; how
+    it grows from s to n replies is taken from the set's own replies: U_k is the mean range of k replies drawn from all
+    n s of them without replacement. floor = W U_n / U_s, sums over sets. Where a set's images are alike, all replies
+    are exchangeable, and W = U_s and the range U_n on average, whatever their distribution: the floor is then right for
+    10, 12 and 30 images, for rare and skewed scores, and for sets of different spread. (Deviations from each image's
+    mean, times sqrt(s / (s - 1)) and pooled, are right for normal scores of one spread alone: for scores of which 2%
+    are not zero their range is 1.5 times too large, and twice where sets differ in spread.) Replies that do not differ
+    give zero. Where rare scores are more frequent for some images, the floor is too large, so that too little is said.
+    With one draw the floor is not measurable.
+
+    *Test.* That a set's images are alike: value - floor against its standard error over sets, by linearisation, or
+    against replies shuffled within sets where there are few of these (`SHUFFLED`). One-sided.
+
+    *Tail.* Intervals of quantiles are the quantiles at the ends of Wilson's interval of the share of ranges below
+    (Woodruff 1952), with the effective number of ranges, as draws of a set belong together. Their floors are quantiles
+    of ranges of n replies drawn from all of a set's, times W / U_s.
+
+    Examples
+    --------
+    >>> alike = np.random.default_rng(1).normal(size=(400, 10, 3))
+    >>> found = summary(alike, seed=0)
+    >>> found.mean.value.round(1).tolist(), found.floor.mean.round(1).tolist()
+    ([3.1], [3.1])
+    """
+    found = set_ranges(scores)
+    sets, draws = np.nonzero(np.isfinite(found))
+    values = found[sets, draws]
+    size = scores.shape[0]
+    some = np.isfinite(scores).any(axis=1)
+    left_out = int((some & ~np.isfinite(found)).sum())
+    if not values.size:
+        images = scores.shape[1]
+        why = "a set of one image has no range" if images == 1 else "no set has a score of each image"
+        nothing = single(np.nan, np.nan, np.nan, np.nan, 0, 0, f"{NOT_MEASURABLE}: {why}")
+        tail = nothing.at(np.zeros(len(quantiles), dtype=np.int64))
+        missing = cluster_bootstrap.no_floor
+        return SetRanges(nothing, missing(1), tail, missing(len(quantiles)), left_out)
+    sums, counts = cluster_sums(values, sets, np.zeros_like(sets), size, 1)
+    mean = cluster_bootstrap.means(sums, counts, seed, level=True)
+    tail = set_quantiles(values, sets, np.array(quantiles))
+    if only_values():
+        return SetRanges(
+            mean, cluster_bootstrap.no_floor(1), tail, cluster_bootstrap.no_floor(len(quantiles)), left_out
+        )
+    replies = _Replies(scores, found)
+    floor = replies.floor(seed)
+    high = wilson(np.array(quantiles), tail_size(values, sets, np.array(quantiles)), replies.sets - 1, 2 * LEVEL - 1)[1]
+    null = replies.null(seed)
+    none = np.full(len(quantiles), np.nan)
+    tail_floor = Floor(_at(null, np.array(quantiles)), _at(null, high), none)
+    return SetRanges(mean, floor, tail, tail_floor, left_out)
+
+
+def _at(values: Array, places: Array) -> Array:
+    if not values.size:
+        return np.full(places.shape, np.nan)
+    return np.where(np.isfinite(places), np.quantile(values, np.nan_to_num(places)), np.nan)
+
+
+def tail_size(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) -> Array:
+    """Effective number of ranges behind each quantile, as draws of a set belong together.
+
+    Equation
+    --------
+    q (1 - q) / se², with se that of the share of ranges below the quantile, over sets; never more than there are.
+
+    Examples
+    --------
+    >>> tail_size(np.arange(100.0), np.arange(100), np.array([0.9])).round(3).tolist()
+    [99.0]
+    """
+    code = np.unique(sets, return_inverse=True)[1]
+    count = int(code.max(initial=-1)) + 1
+    edges = np.quantile(values, quantiles)
+    below = (values[:, None] < edges) + 0.5 * (values[:, None] == edges)
+    ones = np.ones(values.size)
+    counts = np.bincount(code, ones, count).astype(np.float64)[:, None]
+    sums = np.stack([np.bincount(code, part, count) for part in below.T], axis=1)
+    se = cluster_bootstrap.standard_error(sums, np.broadcast_to(counts, sums.shape))
+    return np.minimum(effective_size(quantiles, se, count), values.size)
+
+
+def set_quantiles(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) -> Estimates:
+    """Quantiles of values of which those of one set belong together.
+
+    Parameters
+    ----------
+    values, sets:
+        Flat arrays of one length: values without NaN, and the set (or other unit) of each.
+
+    Equation
+    --------
+    Linear between ranks. The interval holds the quantiles at the ends of Wilson's interval of a share of q among the
+    effective number of values (`tail_size`; Woodruff 1952, "Confidence intervals for medians and other position
+    measures").
+
+    Examples
+    --------
+    >>> found = set_quantiles(np.arange(101.0), np.arange(101), np.array([0.9]))
+    >>> found.value.tolist(), found.low.round(1).tolist()
+    ([90.0], [82.4])
+    """
+    count = np.unique(sets).size
+    none = np.full(quantiles.size, np.nan)
+    n, clusters = np.full(quantiles.size, values.size), np.full(quantiles.size, count)
+    if not values.size:
+        how = np.full(quantiles.size, NOT_MEASURABLE, dtype=object)
+        return Estimates(none, none, none, n, clusters, how)
+    low, high = wilson(quantiles, tail_size(values, sets, quantiles), count - 1)
+    how = np.full(quantiles.size, "Woodruff, over sets" if count > 1 else NONE, dtype=object)
+    return Estimates(np.quantile(values, quantiles), _at(values, low), _at(values, high), n, clusters, how)
+
+
+class _Replies:
+    """The replies of sets that have at least two whole draws: ranges of each image's own, and of any of a set's."""
+
+    def __init__(self, scores: Array, ranges: Array) -> None:
+        whole = np.isfinite(ranges)
+        self._draws = whole.sum(axis=1)
+        self._images = scores.shape[1]
+        self._pools: list[Array] = []
+        parts = []
+        for count in range(2, scores.shape[2] + 1):
+            at = np.flatnonzero(self._draws == count)
+            if not at.size:
+                continue
+            first = np.argsort(~whole[at], axis=1, kind="stable")[:, None, :count]
+            own = np.take_along_axis(scores[at], first, axis=2)
+            pool = np.sort(own.reshape(at.size, -1), axis=1)
+            total = pool.shape[1]
+            self._pools.append(own)
+            within = (own.max(axis=2) - own.min(axis=2)).mean(axis=1)
+            drawn = (pool @ _expected(total, size) for size in (count, self._images))
+            parts.append(np.stack([np.nanmean(ranges[at], axis=1), within, *drawn]) * count)
+        self._weight = np.concatenate([np.full(p.shape[0], float(p.shape[2])) for p in self._pools] or [np.zeros(0)])
+        self._found = np.concatenate(parts, axis=1) if parts else np.zeros((4, 0))
+        self.sets = self._found.shape[1]
+
+    def floor(self, seed: int) -> Floor:
+        """Floor of the mean, its 95th percentile without any difference, and p."""
+        if not self.sets:
+            return cluster_bootstrap.no_floor(1)
+        observed, within, short, whole = self._found
+        weight = self._weight
+        total = weight.sum()
+        growth = _divided(whole.sum(), short.sum())
+        floor = growth * within.sum() / total
+        # One set leaves value and floor by so much (the ratio's linearisation), in units of a set's draws.
+        moved = _divided(within.sum(), short.sum()) * (whole - growth * short)
+        apart = observed - growth * within - moved
+        value = float(observed.sum() / total - floor)
+        if self.sets < 2:
+            return Floor(np.array([floor]), np.full(1, np.nan), np.full(1, np.nan))
+        if self.sets <= SHUFFLED:
+            return self._shuffled(seed, floor, growth, value, float(total))
+        se = float(np.sqrt(((apart - apart.sum() / total * weight) ** 2).sum() * self.sets / (self.sets - 1)) / total)
+        high = floor + float(special.stdtrit(self.sets - 1, LEVEL)) * se
+        p = float(special.stdtr(self.sets - 1, -value / se)) if se > _SLACK else np.nan
+        return Floor(np.array([floor]), np.array([high]), np.array([p]))
+
+    def _shuffled(self, seed: int, floor: float, growth: float, value: float, total: float) -> Floor:
+        rng = np.random.default_rng(seed)
+        null = np.zeros(0)
+        for upto in SHUFFLES:
+            null = np.concatenate([null, self._drawn(upto - null.size, growth, total, rng)])
+            hits = int((null >= value - _SLACK).sum())
+            if hits >= ENOUGH:
+                break
+        p = (1 + hits) / (1 + null.size) if np.ptp(null) > _SLACK else np.nan
+        return Floor(np.array([floor]), np.array([floor + float(np.quantile(null, LEVEL))]), np.array([p]))
+
+    def _drawn(self, shuffles: int, growth: float, total: float, rng: np.random.Generator) -> Array:
+        """Value less floor where all replies of a set are dealt out anew."""
+        out = np.zeros(shuffles)
+        for own in self._pools:
+            sets, images, draws = own.shape
+            flat = own.reshape(sets, -1)
+            step = max(1, _BLOCK // flat.size)
+            for start in range(0, shuffles, step):
+                stop = min(start + step, shuffles)
+                order = np.argsort(rng.random((stop - start, *flat.shape), dtype=np.float32), axis=2)
+                dealt = np.take_along_axis(flat[None], order, axis=2).reshape(stop - start, sets, images, draws)
+                ranges = (dealt.max(axis=2) - dealt.min(axis=2)).mean(axis=2)
+                within = (dealt.max(axis=3) - dealt.min(axis=3)).mean(axis=2)
+                out[start:stop] += (ranges - growth * within).sum(axis=1) * draws / total
+        return out
+
+    def null(self, seed: int) -> Array:
+        """Ranges of n replies to one image, sampled."""
+        if not self.sets or self._images < 2:
+            return np.zeros(0)
+        rng = np.random.default_rng(seed)
+        _, within, short, _ = self._found
+        ratio = _divided(within.sum(), short.sum())
+        return np.concatenate([min(ratio, 1.0) * part for part in self._ranges_drawn(rng)])
+
+    def _ranges_drawn(self, rng: np.random.Generator) -> Iterator[Array]:
+        times = max(1, -(-_REPLICATES // self.sets))
+        for own in self._pools:
+            flat = own.reshape(own.shape[0], -1)
+            for _ in range(times):
+                order = np.argpartition(rng.random(flat.shape, dtype=np.float32), self._images - 1, axis=1)
+                drawn = np.take_along_axis(flat, order[:, : self._images], axis=1)
+                yield drawn.max(axis=1) - drawn.min(axis=1)
+
+
+def _divided(one: float, other: float) -> float:
+    """A ratio; one where there is no spread at all, and so nothing that could grow."""
+    return float(one / other) if other > _SLACK else 1.0
+
+
+@lru_cache(maxsize=32)
+def _expected(total: int, size: int) -> Array:
+    """Weights of ordered values in the mean range of so many of them drawn without replacement.
+
+    The k-th of N is the largest of n with probability C(k - 1, n - 1) / C(N, n), and the smallest likewise from above.
+    """
+    k = np.arange(size, total + 1)
+
+    def log_binomial(n: npt.ArrayLike, m: int) -> Array:
+        return np.asarray(-special.betaln(np.asarray(n) - m + 1.0, m + 1.0) - np.log(np.asarray(n) + 1.0))
+
+    largest = np.zeros(total)
+    largest[size - 1 :] = np.exp(log_binomial(k - 1, size - 1) - log_binomial(total, size))
+    out = largest - largest[::-1]
+    out.setflags(write=False)
+    return out

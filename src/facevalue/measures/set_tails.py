@@ -1,0 +1,155 @@
+"""Groups in counterfactual sets: who has the largest scores where they differ most, and each group against its sets.
+
+Figures 2 and 6 of the paper of the counterfactual sets show whose image has the largest score among the sets whose
+range is in the tail; Table 9 shows each group's own tail. What we add is each group's mean against that of its sets.
+"""
+
+import numpy as np
+
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
+from facevalue.measures.proportions import effective_size, wilson
+from facevalue.measures.resampled import MOST, by_shuffles
+from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
+from facevalue.measures.table_entries import WILSON
+
+_SLACK = 1e-12
+
+
+def tail_credits(scores: Array, quantile: float = TAIL) -> Array:
+    """Who has the largest score of each set, in draws whose range is above a quantile of all ranges.
+
+    Parameters
+    ----------
+    scores:
+        Shape (sets, groups, draws); NaN where there is none.
+
+    Returns
+    -------
+    Shape (sets, groups): in how many of a set's draws in the tail the group has the largest score. Groups that share
+    it share the draw.
+
+    Examples
+    --------
+    >>> scores = np.array([[[0.0], [0.1]], [[0.9], [0.0]], [[0.1], [0.2]]])
+    >>> tail_credits(scores, 0.5).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    ranges = set_ranges(scores)
+    known = ranges[np.isfinite(ranges)]
+    out = np.zeros(scores.shape[:2])
+    if not known.size:
+        return out
+    sets, draws = np.nonzero(ranges > np.quantile(known, quantile) + _SLACK)
+    own = scores[sets, :, draws]
+    largest = own >= own.max(axis=1, keepdims=True) - _SLACK
+    np.add.at(out, sets, largest / largest.sum(axis=1, keepdims=True))
+    return out
+
+
+def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estimates, Array, Array]:
+    """Share of each group among the largest scores of sets in the tail, and whether labels by chance give the same.
+
+    Parameters
+    ----------
+    scores:
+        As in `tail_credits`.
+
+    Returns
+    -------
+    Estimates of the groups' shares, which sum to 1, with Wilson's intervals over sets; two-sided p-values; and the
+    smallest that they could be. NaN without any range above the quantile.
+
+    Equation
+    --------
+    share_g = sum over set-draws with MaxX > q_.9(MaxX) of 1[g has the maximum] / number of groups that have it / number
+    of these set-draws (Figures 2 and 6). By chance, 1 / n.
+
+    Notes
+    -----
+    The test deals the labels of each set out anew, in all its draws together: a set's range stays what it is, and with
+    it the tail. Labels are turned round by a random number of places, which gives each group each place as often.
+
+    Examples
+    --------
+    >>> scores = np.random.default_rng(1).random((200, 4, 3))
+    >>> scores[:, 2] += 1
+    >>> tail_shares(scores, seed=0)[0].value.tolist()
+    [0.0, 0.0, 1.0, 0.0]
+    """
+    credits = tail_credits(scores, quantile)
+    there = credits[credits.sum(axis=1) > 0]
+    counts, groups = there.sum(axis=1), scores.shape[1]
+    total, size = float(counts.sum()), there.shape[0]
+    none = np.full(groups, np.nan)
+    n, clusters = np.full(groups, round(total)), np.full(groups, size)
+    if not size:
+        how = np.full(groups, "not measurable: no range lies above the others", dtype=object)
+        return Estimates(none, none, none, n, clusters, how, none), none, none
+    share = there.sum(axis=0) / total
+    se = cluster_bootstrap.standard_error(there, np.repeat(counts[:, None], groups, axis=1))
+    low, high = wilson(share, effective_size(share, se, clusters), clusters - 1)
+    found = Estimates(share, low, high, n, clusters, np.full(groups, WILSON, dtype=object), se)
+    if only_values():
+        return found, none, none
+    rng = np.random.default_rng(seed)
+    sets, places = np.nonzero(there)
+    weights = there[sets, places] / total
+
+    def dealt(shuffles: int) -> Array:
+        turned = (places + rng.integers(0, groups, size=(shuffles, size))[:, sets]) % groups
+        at = (turned + np.arange(shuffles)[:, None] * groups).ravel()
+        drawn = np.bincount(at, np.tile(weights, shuffles), shuffles * groups)
+        return np.asarray(drawn.reshape(shuffles, groups) - 1 / groups)
+
+    tests = by_shuffles(share - 1 / groups, dealt, signed=True, block=200)
+    return found, tests.p, np.full(groups, 1 / (1 + MOST))
+
+
+def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
+    """How far each group's mean lies from that of its sets: paired, with t over sets.
+
+    Parameters
+    ----------
+    values:
+        Shape (sets, groups, draws); NaN where there is none. Draws of a set in which a group has no value are left out.
+    largest:
+        Largest possible difference; see `cluster_bootstrap.means`.
+
+    Equation
+    --------
+    d_g = mean over sets and draws of (x_cg - mean_h x_ch). The differences of all groups sum to zero (ours).
+
+    Examples
+    --------
+    >>> values = np.array([[[1.0], [3.0]], [[2.0], [6.0]], [[5.0], [np.nan]]])
+    >>> from_set_mean(values).value.tolist()
+    [-1.5, 1.5]
+    """
+    apart = values - values.mean(axis=1, keepdims=True)
+    sums, counts = np.nansum(apart, axis=2), np.isfinite(apart).sum(axis=2).astype(np.float64)
+    return cluster_bootstrap.means(sums, counts, 0, largest=largest)
+
+
+def group_quantiles(values: Array, cluster: Array, group: Array, groups: int, quantile: float = TAIL) -> Estimates:
+    """Quantile of each group's values, sets or none (Table 9).
+
+    Parameters
+    ----------
+    values, cluster, group:
+        Flat arrays of one length: value (NaN where there is none), the unit that was sampled and the group, from 0.
+
+    Equation
+    --------
+    q_g = 90th percentile, linear, of X over all replies about g. Intervals as those of `set_ranges.set_quantiles`.
+
+    Examples
+    --------
+    >>> group_quantiles(np.arange(11.0), np.arange(11), np.zeros(11, dtype=int), 1).value.tolist()
+    [9.0]
+    """
+    parts = []
+    for own in range(groups):
+        at = (group == own) & np.isfinite(values)
+        parts.append(set_quantiles(values[at], cluster[at], np.array([quantile])))
+    return cluster_bootstrap.joined(parts)
