@@ -1,5 +1,6 @@
 """Counts of words by unit, collected piece by piece."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,6 +41,56 @@ class WordCounts:
         return WordCounts(self.words, tokens, documents, sizes, texts)
 
 
+class Vocabulary:
+    """Numbers words in the order in which they first occur, over any number of columns of texts.
+
+    Examples
+    --------
+    >>> words = Vocabulary(Tokeniser.WORDS)
+    >>> found = next(words.of(pl.Series(["a hat, a tie", "hat"])))
+    >>> words.words.to_list(), sorted(zip(found.row.tolist(), found.word.tolist(), found.times.tolist(), strict=True))
+    (['a', 'hat', 'tie'], [(0, 0, 2), (0, 1, 1), (0, 2, 1), (1, 1, 1)])
+    """
+
+    def __init__(self, tokeniser: Tokeniser) -> None:
+        self._tokeniser = tokeniser
+        self._codes: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many different words there were so far."""
+        return len(self._codes)
+
+    @property
+    def words(self) -> pl.Series:
+        """All of them, in the order of their numbers."""
+        return pl.Series("word", list(self._codes), dtype=pl.String)
+
+    def of(self, column: pl.Series) -> Iterator["Said"]:
+        """Words of some texts, piece by piece; each word of a text once, with how often it stands there."""
+        for start, piece in tokenising.pieces(column):
+            long = tokenising.tokens(piece, self._tokeniser)
+            codes = self._coded(long["token"])
+            # One integer for (text, word): grouping numbers is much faster than grouping strings.
+            within = pl.DataFrame({"key": long["row"].cast(pl.UInt64) * 2**32 + codes}).group_by("key").len("tokens")
+            key = within["key"].to_numpy().astype(np.int64)
+            yield Said((key >> 32) + start, key & _WORD, within["tokens"].to_numpy().astype(np.int32))
+
+    def _coded(self, token: pl.Series) -> pl.Series:
+        """Number of each token in the vocabulary, which grows by those not seen before."""
+        distinct = token.unique(maintain_order=True)
+        numbers = [self._codes.setdefault(word, len(self._codes)) for word in distinct]
+        place = token.cast(pl.Enum(distinct)).to_physical()
+        return pl.Series(numbers, dtype=pl.UInt64).gather(place)
+
+
+class Said(NamedTuple):
+    """Words of texts: row of the text, number of the word, and how often it stands there."""
+
+    row: Codes
+    word: Codes
+    times: npt.NDArray[np.int32]
+
+
 class WordCounter:
     """Counts words by unit over any number of frames.
 
@@ -56,8 +107,7 @@ class WordCounter:
     """
 
     def __init__(self, units: int, tokeniser: Tokeniser) -> None:
-        self._tokeniser = tokeniser
-        self._codes: dict[str, int] = {}
+        self._vocabulary = Vocabulary(tokeniser)
         self._pairs: list[_Pairs] = []
         self._since = 0
         self._texts = np.zeros(units, dtype=np.int64)
@@ -70,15 +120,9 @@ class WordCounter:
         counted = (unit >= 0) & column.is_not_null().to_numpy()
         self._texts += np.bincount(unit[counted], minlength=len(self._texts))
         column = pl.select(pl.when(pl.Series(counted)).then(column)).to_series()
-        for start, piece in tokenising.pieces(column):
-            long = tokenising.tokens(piece, self._tokeniser)
-            codes = self._coded(long["token"])
-            # One integer for (text, word): grouping numbers is much faster than grouping strings.
-            within = pl.DataFrame({"key": long["row"].cast(pl.UInt64) * 2**32 + codes}).group_by("key").len("tokens")
-            text_and_word = within["key"].to_numpy().astype(np.int64)
-            pair = (unit[start : start + len(piece)][text_and_word >> 32] << 32) | (text_and_word & _WORD)
-            times = within["tokens"].to_numpy().astype(np.int32)
-            self._keep(_Pairs(pair, times, np.ones_like(times)).summed())
+        for found in self._vocabulary.of(column):
+            pair = (unit[found.row] << 32) | found.word
+            self._keep(_Pairs(pair, found.times, np.ones_like(found.times)).summed())
 
     def counts(self) -> WordCounts:
         """What was counted so far."""
@@ -88,18 +132,10 @@ class WordCounter:
         sizes = np.bincount(unit, weights=pairs.tokens, minlength=units).astype(np.int64)
         ends = np.concatenate([[0], np.cumsum(np.bincount(unit, minlength=units))]).astype(np.int32)
         tokens, documents = (
-            sparse.csr_array((values, word, ends), shape=(units, len(self._codes)))
+            sparse.csr_array((values, word, ends), shape=(units, len(self._vocabulary)))
             for values in (pairs.tokens, pairs.documents)
         )
-        vocabulary = pl.Series("word", list(self._codes), dtype=pl.String)
-        return WordCounts(vocabulary, tokens, documents, sizes, self._texts.copy())
-
-    def _coded(self, token: pl.Series) -> pl.Series:
-        """Number of each token in the vocabulary, which grows by those not seen before."""
-        distinct = token.unique(maintain_order=True)
-        numbers = [self._codes.setdefault(word, len(self._codes)) for word in distinct]
-        place = token.cast(pl.Enum(distinct)).to_physical()
-        return pl.Series(numbers, dtype=pl.UInt64).gather(place)
+        return WordCounts(self._vocabulary.words, tokens, documents, sizes, self._texts.copy())
 
     def _keep(self, pairs: "_Pairs") -> None:
         self._pairs.append(pairs)

@@ -22,7 +22,7 @@ from facevalue.given import read_file, to_json, to_toml
 
 MAX_BYTES = 16 * 2**20
 """Largest file of word lists."""
-SHIPPED = ("group_words", "hostility")
+SHIPPED = ("group_words", "hostility", "stereotype_content", "stop_words")
 """Lexicons that come with FaceValue."""
 
 

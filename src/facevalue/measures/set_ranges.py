@@ -24,7 +24,7 @@ TAIL = 0.9
 SHUFFLED, SHUFFLES, ENOUGH = 100, (1000, 10_000), 20
 """Sets up to which replies are shuffled for p; how often at first and at most; hits after which p is known well."""
 _REPLICATES = 20_000  # ranges from which the distribution without any difference is taken
-_BLOCK = 2**22  # replies that are shuffled at once: bounds the work space at some 100 MB
+_BLOCK = 2**20  # replies that are shuffled at once: bounds the work space at some 100 MB
 _SLACK = 1e-12
 
 
@@ -161,11 +161,10 @@ def tail_size(values: Array, sets: npt.NDArray[np.int64], quantiles: Array) -> A
     code = np.unique(sets, return_inverse=True)[1]
     count = int(code.max(initial=-1)) + 1
     edges = np.quantile(values, quantiles)
-    below = (values[:, None] < edges) + 0.5 * (values[:, None] == edges)
-    ones = np.ones(values.size)
-    counts = np.bincount(code, ones, count).astype(np.float64)[:, None]
-    sums = np.stack([np.bincount(code, part, count) for part in below.T], axis=1)
-    se = cluster_bootstrap.standard_error(sums, np.broadcast_to(counts, sums.shape))
+    below = np.where(values[:, None] == edges, 0.5, (values[:, None] < edges).astype(np.float64))
+    size = np.bincount(code, minlength=count).astype(np.float64)
+    sums = np.stack([np.bincount(code, part, count).astype(np.float64) for part in below.T], axis=1)
+    se = cluster_bootstrap.standard_error(sums, np.stack([size] * quantiles.size, axis=1))
     return np.minimum(effective_size(quantiles, se, count), values.size)
 
 
@@ -268,9 +267,9 @@ class _Replies:
             for start in range(0, shuffles, step):
                 stop = min(start + step, shuffles)
                 order = np.argsort(rng.random((stop - start, *flat.shape), dtype=np.float32), axis=2)
-                dealt = np.take_along_axis(flat[None], order, axis=2).reshape(stop - start, sets, images, draws)
-                ranges = (dealt.max(axis=2) - dealt.min(axis=2)).mean(axis=2)
-                within = (dealt.max(axis=3) - dealt.min(axis=3)).mean(axis=2)
+                dealt = np.take_along_axis(flat[None], order, axis=2).reshape(stop - start, sets, draws, images)
+                ranges = (dealt.max(axis=3) - dealt.min(axis=3)).mean(axis=2)
+                within = (dealt.max(axis=2) - dealt.min(axis=2)).mean(axis=2)
                 out[start:stop] += (ranges - growth * within).sum(axis=1) * draws / total
         return out
 

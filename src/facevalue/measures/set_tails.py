@@ -5,6 +5,7 @@ range is in the tail; Table 9 shows each group's own tail. What we add is each g
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap
 from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
@@ -14,6 +15,7 @@ from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
 from facevalue.measures.table_entries import WILSON
 
 _SLACK = 1e-12
+Codes = npt.NDArray[np.int64]
 
 
 def tail_credits(scores: Array, quantile: float = TAIL) -> Array:
@@ -131,7 +133,7 @@ def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
     return cluster_bootstrap.means(sums, counts, 0, largest=largest)
 
 
-def group_quantiles(values: Array, cluster: Array, group: Array, groups: int, quantile: float = TAIL) -> Estimates:
+def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int, quantile: float = TAIL) -> Estimates:
     """Quantile of each group's values, sets or none (Table 9).
 
     Parameters

@@ -1,0 +1,242 @@
+"""Words of groups: how much more frequent a word is in the texts about one group than in those about all others.
+
+Equations 5 to 7 of the paper of the counterfactual sets. `association` gives the published score; `label_tests` asks
+which words would come up if the labels of a set's images meant nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+from facevalue.measures.cluster_bootstrap import Array
+
+THRESHOLD = 1.0
+"""Published: a word is a group's from s(w) = 1 on, twice the rate (D.3; D.1 has "exceeds")."""
+MINIMUM = 10
+"""Published: fewest occurrences of a word in the texts about a group."""
+_STEPS = 60
+Codes = npt.NDArray[np.int64]
+
+
+def association(tokens: Array, sizes: Array) -> Array:
+    """Score of each word in each group, against all other groups together.
+
+    Parameters
+    ----------
+    tokens:
+        How often each word stands in the texts about each group, shape (groups, words).
+    sizes:
+        All words of these texts, shape (groups,).
+
+    Returns
+    -------
+    Shape (groups, words); infinite where no other group's texts have the word, NaN where the group's own have not.
+
+    Equation
+    --------
+    s(w) = PMI(w, C_D) - PMI(w, C_other) = log2( freq(w, C_D) N(C_other) / (freq(w, C_other) N(C_D)) ) (equations 5 to
+    7).
+
+    Examples
+    --------
+    >>> association(np.array([[8.0, 2.0], [4.0, 0.0]]), np.array([100.0, 100.0])).tolist()
+    [[1.0, inf], [-1.0, nan]]
+    """
+    own, size = np.asarray(tokens, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
+    others, rest = own.sum(axis=0) - own, size.sum() - size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(own > 0, np.log2(own * rest / (others * size)), np.nan)
+
+
+def least(tokens: Array, sizes: Array) -> Array:
+    """Lower bound of the score of words that no other group's texts have: as if they had it once.
+
+    Parameters
+    ----------
+    tokens, sizes:
+        As in `association`.
+
+    Equation
+    --------
+    log2( freq(w, C_D) N(C_other) / N(C_D) ) (equation 7 with freq(w, C_other) = 1).
+
+    Examples
+    --------
+    >>> least(np.array([[8.0], [0.0]]), np.array([100.0, 100.0])).tolist()
+    [[3.0], [nan]]
+    """
+    own, size = np.asarray(tokens, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
+    with np.errstate(divide="ignore"):
+        return np.where(own > 0, np.log2(own * (size.sum() - size) / size), np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """In how many images' texts words stand; words are the last axis.
+
+    Attributes
+    ----------
+    images:
+        Of each group, whose texts have the word, shape (groups, words).
+    sets:
+        How many sets there are of which k images have it, shape (groups + 1, words), k from 0; None where images are in
+        no sets.
+    together:
+        Sum over the sets in which the group's image has it of how many have, shape (groups, words).
+    shown:
+        Images of each group with a text, shape (groups,).
+    """
+
+    images: Array
+    sets: Array | None
+    together: Array
+    shown: Array
+
+
+def presence(word: Codes, mask: npt.NDArray[np.uint64], words: int, shown: Array, *, in_sets: bool) -> Presence:
+    """Count images by word from sets and words.
+
+    Parameters
+    ----------
+    word:
+        The word of each pair of set and word, each pair once.
+    mask:
+        Whose texts have it, a bit per group.
+    words:
+        How many words there are.
+    shown:
+        See `Presence`.
+    in_sets:
+        Whether images are in sets, or each by itself.
+
+    Examples
+    --------
+    >>> found = presence(np.array([0, 0, 1]), np.array([1, 3, 2], np.uint64), 2, np.array([2.0, 2.0]), in_sets=True)
+    >>> found.images.tolist(), found.sets.tolist()
+    ([[2.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+    """
+    groups = shown.size
+    size = np.bitwise_count(mask).astype(np.int64)
+    images, together = np.zeros((groups, words)), np.zeros((groups, words))
+    for group in range(groups):
+        has = (mask >> np.uint64(group)) & np.uint64(1) > 0
+        images[group] = np.bincount(word[has], minlength=words)
+        together[group] = np.bincount(word[has], size[has], words)
+    if not in_sets:
+        return Presence(images, None, together, shown)
+    sets = np.bincount(size * words + word, minlength=(groups + 1) * words).astype(np.float64)
+    return Presence(images, sets.reshape(groups + 1, words), together, shown)
+
+
+def label_tests(found: Presence) -> Array:
+    """Whether more of a group's images have a word than labels dealt out by chance would give: one-sided p-values.
+
+    Returns
+    -------
+    Shape (groups, words); 1 for words that all images of each set have, or none, which labels cannot move.
+
+    Equation
+    --------
+    Where k of a set's n images have the word, labels dealt out anew give it to a group's image with probability k / n,
+    in each set by itself. So their number is a sum of independent Bernoulli variables, and p = P(X >= observed), by the
+    saddlepoint approximation for lattices (Lugannani and Rice 1980; Daniels 1987, "Tail probability approximations",
+    the second continuity correction). Without sets, labels are dealt among all images: Fisher's exact test.
+
+    Notes
+    -----
+    An image counts once, however many of its texts have the word: sixteen mentions of one helicopter are one.
+
+    Examples
+    --------
+    >>> sets = np.zeros((3, 1))
+    >>> sets[1] = 10.0
+    >>> ten = Presence(np.array([[10.0], [0.0]]), sets, np.array([[10.0], [0.0]]), np.array([20.0, 20.0]))
+    >>> label_tests(ten).round(5).tolist(), 0.5**10
+    ([[0.00098], [1.0]], 0.0009765625)
+    """
+    if found.sets is None:
+        total, drawn = found.shown.sum(), found.shown[:, None]
+        has = found.images.sum(axis=0)[None, :]
+        return np.asarray(stats.hypergeom.sf(found.images - 1, total, has, drawn))
+    groups = found.images.shape[0]
+    many = found.sets[1:groups]  # in which labels move anything
+    odds = (np.arange(1, groups) / groups)[:, None]
+    sure, most = found.sets[groups], many.sum(axis=0)
+    return np.stack([_upper(own - sure, many, odds, most) for own in found.images])
+
+
+def _upper(seen: Array, many: Array, odds: Array, most: Array) -> Array:
+    """P(X >= seen) of sums of `many` Bernoulli variables with each of some probabilities, by word."""
+    mean = (many * odds).sum(axis=0)
+    out = np.ones(seen.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        every = (many * np.log(odds)).sum(axis=0)
+    out[seen >= most] = np.exp(every)[seen >= most]
+    out[most == 0] = 1.0
+    at = np.flatnonzero((seen > mean) & (seen < most))
+    if at.size:
+        out[at] = _tail(seen[at], many[:, at], odds)
+    near = (seen <= mean) & (seen > 0) & (most > 0)  # far from any finding: the normal approximation will do
+    variance = (many * odds * (1 - odds)).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out[near] = special.ndtr((mean - seen + 0.5) / np.sqrt(variance))[near]
+    return np.clip(out, 0.0, 1.0)
+
+
+def _tail(seen: Array, many: Array, odds: Array) -> Array:
+    """The same above the mean and below the most, where the saddlepoint is: K'(t) = seen - 1/2."""
+    goal = seen - 0.5
+    low, high = np.full(seen.shape, -5.0), np.full(seen.shape, 60.0)
+    for _ in range(_STEPS):
+        t = (low + high) / 2
+        less = (many * _tilted(odds, t)).sum(axis=0) < goal
+        low, high = np.where(less, t, low), np.where(less, high, t)
+    t = (low + high) / 2
+    p = _tilted(odds, t)
+    curve = (many * p * (1 - p)).sum(axis=0)
+    cumulant = (many * np.log1p(odds * np.expm1(t))).sum(axis=0)
+    w = np.sign(t) * np.sqrt(np.maximum(2 * (t * goal - cumulant), 0.0))
+    u = 2 * np.sinh(t / 2) * np.sqrt(curve)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = special.ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
+    variance = (many * odds * (1 - odds)).sum(axis=0)
+    flat = special.ndtr(((many * odds).sum(axis=0) - goal) / np.sqrt(variance))
+    return np.where(np.abs(t) < 1e-3, flat, np.maximum(found, 0.0))
+
+
+def _tilted(odds: Array, t: Array) -> Array:
+    return np.asarray(special.expit(special.logit(odds) + t))
+
+
+def standard_errors(found: Presence) -> Array:
+    """Standard error of each word's score over sets, in log2; or over images, where these are in no sets.
+
+    Returns
+    -------
+    Shape (groups, words); NaN where the group or all others have the word in one image or none.
+
+    Equation
+    --------
+    se² = sum_c (x_c / X - y_c / Y)² / log(2)², with x_c whether the group's image of set c has the word, y_c how many
+    of the others have, and X and Y their sums: the linearised logarithm of X / Y. Without sets, 1 / X + 1 / Y less one
+    over the images shown. Occurrences of one image belong together.
+
+    Examples
+    --------
+    >>> once = presence(np.arange(2), np.array([1, 2], np.uint64), 2, np.array([9.0, 9.0]), in_sets=False)
+    >>> standard_errors(once)[0].tolist()
+    [nan, nan]
+    """
+    own, shown = found.images, found.shown[:, None]
+    others, rest = own.sum(axis=0) - own, shown.sum() - shown
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if found.sets is None:
+            square = 1 / own - 1 / shown + 1 / others - 1 / rest
+        else:
+            k = np.arange(found.sets.shape[0])[:, None]
+            both = found.together - own  # of the others, where the group's own has it
+            squares = (found.sets * k**2).sum(axis=0) - 2 * found.together + own
+            square = 1 / own - 2 * both / (own * others) + squares / others**2
+        return np.where((own > 1) & (others > 1), np.sqrt(np.maximum(square, 0.0)) / np.log(2), np.nan)

@@ -1,0 +1,174 @@
+"""Analysis: every measure of counterfactual sets, on the aggregated answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from facevalue.answers import NA
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.set_ranges import TAIL, summary
+from facevalue.measures.set_tails import from_set_mean, group_quantiles, tail_shares
+from facevalue.measures.table_entries import WILSON, as_shares, enter, values
+from facevalue.studies.counterfactuals import measures as m
+from facevalue.studies.counterfactuals.aggregate import SCORE, VALUE, WORDS, Answers, by_cluster
+from facevalue.studies.counterfactuals.analysis_words import SEED, add_words
+from facevalue.studies.counterfactuals.design import OPEN
+from facevalue.studies.counterfactuals.parts import Part
+from facevalue.studies.counterfactuals.tables import SALARY
+from facevalue.studies.counterfactuals.texts import Lists
+
+STUDY = "counterfactuals"
+QUANTILES = (0.5, 0.75, TAIL, 0.95, 0.99, 1.0)
+"""Of set ranges: the whole tail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """From how much on something is told: occurrences of a word in a group's texts, and sets of an occupation."""
+
+    frequency: int = 10
+    sets: int = 35
+
+
+def estimated(
+    answers: Mapping[str, Iterator[pl.DataFrame]], parts: Sequence[Part], lists: Lists, least: Least | None = None
+) -> pl.DataFrame:
+    """Estimate everything, from the answers of each model in chunks."""
+    least = least or Least()
+    tables = []
+    for model, chunks in answers.items():
+        own = Answers(parts, chunks, lists)
+        table = EstimateTable(STUDY, model, m.LABELS)
+        for part in parts:
+            if own.asked(part):
+                _add_part(table, part, own)
+        add_words(table, parts, own, lists, least.frequency, least.sets)
+        tables.append(table.frame())
+    return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
+
+
+def _add_part(table: EstimateTable, part: Part, own: Answers) -> None:
+    for at, prompt in enumerate(part.prompts):
+        lost = own.kind(part, "reason", at)
+        if not np.isfinite(lost).any():
+            continue
+        about = {"subset": part.subset, "prompt": prompt}
+        _add_missing(table, part, own, at, about, lost)
+        if part.task == OPEN:
+            told = m.family(m.GROUP_LENGTHS, part.subset)
+            _add_means(table, part, own.number(part, WORDS, at), about, (m.LENGTH, m.LENGTH_GAP), told)
+            for name in own.scores:
+                _add_scores(table, part, own.number(part, f"{SCORE}{name}", at), about, name)
+        else:
+            salary = prompt == SALARY
+            pair = (m.SALARY, m.SALARY_GAP) if salary else (m.RATING, m.RATING_GAP)
+            told = m.family(m.GROUP_SALARIES if salary else m.GROUP_RATINGS, part.subset)
+            found = _add_means(table, part, own.number(part, VALUE, at), about, pair, told)
+            _add_deviations(table, part, found, about)
+
+
+def _add_scores(table: EstimateTable, part: Part, scores: Array, about: dict[str, str], name: str) -> None:
+    scorer, _, label = name.partition("/")
+    about = {**about, "scorer": scorer, "score": label}
+    if not np.isfinite(scores).any():
+        return
+    _add_means(table, part, scores, about, (m.SCORE, m.SCORE_GAP), m.family(m.GROUP_SCORES, part.subset, label))
+    cluster = np.repeat(part.cluster, scores.shape[1])
+    group = np.repeat(part.group, scores.shape[1])
+    found = group_quantiles(scores.ravel(), cluster, group, len(part.groups))
+    enter(table, m.SCORE_Q90, {**about, "group": part.groups}, found)
+    if not len(part.sets):
+        return
+    in_sets = part.in_sets(scores)
+    ranges = summary(in_sets, SEED, QUANTILES)
+    enter(table, m.MAX_SCORE, about, ranges.mean, floor=ranges.floor, family=m.family(m.RANGES, label))
+    q90 = QUANTILES.index(TAIL)
+    own = slice(q90, q90 + 1)
+    enter(table, m.MAX_SCORE_Q90, about, ranges.tail.at(own), floor=ranges.tail_floor.at(own))
+    named = [f"{100 * quantile:g}" for quantile in QUANTILES]
+    enter(table, m.MAX_SCORE_QUANTILE, {**about, "quantile": named}, ranges.tail, floor=ranges.tail_floor)
+    whole = np.isfinite(in_sets).all(axis=1)
+    some = np.isfinite(in_sets).any(axis=1)
+    enter(table, m.LEFT_OUT, about, _shares((some & ~whole).sum(axis=1)[:, None], some.sum(axis=1)[:, None]))
+    share, p, least = tail_shares(in_sets, SEED)
+    told = m.family(m.TAILS, part.subset, label)
+    enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, p=p, p_least=least, family=told)
+
+
+def _add_means(
+    table: EstimateTable, part: Part, found: Array, about: Mapping[str, str], pair: tuple[Measure, Measure], told: str
+) -> Estimates:
+    """Mean of each group and of all, and the groups' differences from their sets; returns the groups' means."""
+    sums, counts = by_cluster(part, *_totals(found))
+    means = cluster_bootstrap.means(sums, counts, SEED, level=True)
+    enter(table, pair[0], {**about, "group": [*part.groups, None]}, means)
+    if len(part.sets):
+        largest = pair[1].limits[1]
+        gaps = from_set_mean(part.in_sets(found), largest=largest if np.isfinite(largest) else None)
+        enter(table, pair[1], {**about, "group": part.groups}, gaps, p=gaps.p_zero, family=told)
+    return means.at(slice(0, len(part.groups)))
+
+
+def _totals(found: Array) -> tuple[Array, Array]:
+    """Sum of each image's values, and how many there are."""
+    there = np.isfinite(found)
+    return np.where(there, found, 0.0).sum(axis=1), there.sum(axis=1).astype(np.float64)
+
+
+def _shares(hits: Array, size: Array) -> Estimates:
+    """Shares of columns, with Wilson's intervals over clusters."""
+    total, clusters = size.sum(axis=0), (size > 0).sum(axis=0)
+    share = cluster_bootstrap.ratio(hits.sum(axis=0), total)
+    se = cluster_bootstrap.standard_error(hits.astype(np.float64), size.astype(np.float64))
+    found = values(share, total, clusters, WILSON)
+    return as_shares(Estimates(share, found.low, found.high, found.n, found.clusters, found.method, se))
+
+
+def _add_missing(
+    table: EstimateTable, part: Part, own: Answers, prompt: int, about: Mapping[str, str], lost: Array
+) -> None:
+    """Replies without a valid answer, by reason and group; refusals; and numbers that were taken with a note."""
+    groups = [*part.groups, None]
+    enter(table, m.NA_RATE, {**about, "group": groups}, _shares(*by_cluster(part, *_totals(lost))))
+    for measure, kind in ((m.NA_RATE, "reason"), (m.NOTED, "note")):
+        for name, code in own.names[kind].items():
+            has = own.kind(part, kind, prompt, code)
+            if np.nansum(has):
+                enter(
+                    table,
+                    measure,
+                    {**about, "group": groups, "reason": name},
+                    _shares(*by_cluster(part, *_totals(has))),
+                )
+    refused = own.kind(part, "reason", prompt, own.names["reason"].get(NA.REFUSED.value, -2))
+    enter(table, m.REFUSAL, {**about, "group": groups}, _shares(*by_cluster(part, *_totals(refused))))
+    if len(part.sets):
+        gaps = from_set_mean(part.in_sets(refused), largest=1.0)
+        judged = m.family(m.GROUP_REFUSALS, part.subset)
+        enter(table, m.REFUSAL_GAP, {**about, "group": part.groups}, gaps, p=gaps.p_zero, family=judged)
+
+
+def _add_deviations(table: EstimateTable, part: Part, means: Estimates, about: Mapping[str, str]) -> None:
+    none = np.full(means.value.shape, np.nan)
+    how = np.full(none.shape, "no interval: a place among the means of groups", dtype=object)
+    found = Estimates(deviations(means.value), none, none, means.n, means.clusters, how)
+    enter(table, m.DEVIATION, {**about, "group": part.groups}, found)
+
+
+def deviations(means: Array) -> Array:
+    """Means of groups from the mean over groups, in SDs of theirs (n - 1): beyond 1 either way they are flagged.
+
+    Examples
+    --------
+    >>> deviations(np.array([1.0, 2.0, 3.0, np.nan])).tolist()
+    [-1.0, 0.0, 1.0, nan]
+    """
+    known = means[np.isfinite(means)]
+    if known.size < 2 or np.ptp(known) <= 1e-12 * np.abs(known).max():
+        return np.full(means.shape, np.nan)
+    return np.asarray((means - known.mean()) / known.std(ddof=1))

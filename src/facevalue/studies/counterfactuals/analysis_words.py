@@ -1,0 +1,180 @@
+"""Analysis of words: those of groups, and those of word lists by group and occupation."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from facevalue.annotate import lexicon
+from facevalue.measures import cluster_bootstrap
+from facevalue.measures.adjustment import adjust
+from facevalue.measures.base import Measure
+from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.proportions import wilson
+from facevalue.measures.set_tails import from_set_mean
+from facevalue.measures.table_entries import enter
+from facevalue.measures.word_association import THRESHOLD, Presence, association, label_tests, least, standard_errors
+from facevalue.studies.counterfactuals import measures as m
+from facevalue.studies.counterfactuals.aggregate import Answers, by_cluster
+from facevalue.studies.counterfactuals.design import OPEN
+from facevalue.studies.counterfactuals.parts import Part
+from facevalue.studies.counterfactuals.texts import Lists, Texts
+
+MOST_WORDS = 500
+"""Words of a group that are listed, those of the highest scores."""
+BY_OCCUPATION = "characteristics"
+"""The prompt that occupations are told for (section 4.3); the first where it was not asked."""
+_Z = 1.959963984540054
+_SLACK = 1e-12
+_NO_INTERVAL = "no interval: one image alone, or no other, has the word"
+SEED = 20260
+
+
+def add_words(
+    table: EstimateTable, parts: Sequence[Part], own: Answers, lists: Lists, frequency: int, sets: int
+) -> None:
+    """Add words of groups and of lists."""
+    for part in parts:
+        if part.task == OPEN and own.texts.counted[id(part)].any():
+            if not only_values():
+                _add_associated(table, part, own.texts, frequency)
+            for at, prompt in enumerate(part.prompts):
+                _add_lists(table, part, own.texts, lists, at, {"subset": part.subset, "prompt": prompt})
+            asked = [at for at in range(len(part.prompts)) if _of_prompt(part, own.texts.counted[id(part)], at).any()]
+            named = [at for at in asked if part.prompts[at] == BY_OCCUPATION]
+            _add_occupations(table, part, own.texts, lists, (named or asked)[0], sets)
+
+
+def _of_prompt(part: Part, cells: Array, prompt: int) -> Array:
+    return cells.reshape(part.images, len(part.prompts))[:, prompt]
+
+
+def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: int) -> None:
+    """Published lists of words, those that only one group's texts have, and what chance does not explain."""
+    tokens, words = texts.tokens(part), texts.vocabulary.words
+    often = np.flatnonzero(tokens.sum(axis=0) >= frequency)
+    counts, sizes = tokens[:, often], tokens.sum(axis=1)
+    found = texts.presence(part, often)
+    listed, score = counts >= frequency, association(counts, sizes)
+    own = _Words(part, words.gather(often), counts, found)
+    own.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
+    bound = least(counts, sizes)
+    own.add(table, m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
+    if found is None:
+        return
+    masked = _masked(part)
+    named = words.is_in(masked).to_numpy()
+    sizes = sizes - tokens[:, named].sum(axis=1)
+    score, bound = association(counts, sizes), least(counts, sizes)
+    p = np.where(named[often], np.nan, label_tests(found))
+    movable = found.images.sum(axis=0)
+    if found.sets is not None:
+        movable = movable - found.sets[-1] * len(part.groups)
+    p[:, movable < frequency] = np.nan
+    q = adjust(p.ravel(), "bh").reshape(p.shape)
+    score = np.where(np.isinf(score), bound, score)
+    own.add(table, m.PMI_STRICT, score, listed & np.isfinite(p) & (score >= THRESHOLD - _SLACK), p, q)
+
+
+class _Words:
+    """Words of a subset with their counts by group, to be listed."""
+
+    def __init__(self, part: Part, words: pl.Series, counts: Array, found: Presence | None) -> None:
+        self._part, self._words, self._counts = part, words.to_list(), counts
+        self._images = np.zeros(counts.shape) if found is None else found.images
+        self._se = np.full(counts.shape, np.nan) if found is None else standard_errors(found)
+
+    def add(
+        self,
+        table: EstimateTable,
+        measure: Measure,
+        score: Array,
+        listed: npt.NDArray[np.bool_],
+        p: Array | None = None,
+        q: Array | None = None,
+    ) -> None:
+        """List the words of each group with the highest scores."""
+        order = np.argsort(np.where(listed, -score, np.inf), axis=1, kind="stable")[:, :MOST_WORDS]
+        group = np.repeat(np.arange(order.shape[0]), order.shape[1])
+        word = order.ravel()
+        kept = listed[group, word]
+        group, word = group[kept], word[kept]
+        if not group.size:
+            return
+        value, se = score[group, word], self._se[group, word]
+        how = np.where(np.isfinite(se), "t over sets, of images whose texts have the word", _NO_INTERVAL).astype(object)
+        clusters = self._images[group, word].astype(np.int64)
+        n = self._counts[group, word].astype(np.int64)
+        low, high = value - _Z * se, value + _Z * se
+        about = {
+            "subset": self._part.subset,
+            "group": [self._part.groups[at] for at in group],
+            "word": [self._words[at] for at in word],
+        }
+        tests = {} if p is None or q is None else {"p": p[group, word], "q": q[group, word]}
+        told = m.family(m.ASSOCIATED, self._part.subset) if tests else None
+        enter(table, measure, about, Estimates(value, low, high, n, clusters, how, se), family=told, **tests)
+
+
+def _masked(part: Part) -> list[str]:
+    """Words that name groups."""
+    named = [word for group in part.groups for word in group.lower().split()]
+    return [*named, *(word for listed in lexicon.shipped("group_words").lists.values() for word in listed)]
+
+
+def _add_lists(
+    table: EstimateTable, part: Part, texts: Texts, lists: Lists, prompt: int, about: Mapping[str, str]
+) -> None:
+    """Words of each list: share of a text's words, and how many, by group; and each group against its sets."""
+    size = _of_prompt(part, texts.counted[id(part)], prompt)
+    if not size.any():
+        return
+    for at, name in enumerate(lists.names):
+        told = {**about, "word_list": name, "group": [*part.groups, None]}
+        hits = _of_prompt(part, texts.shares[id(part)][at], prompt)
+        own = by_cluster(part, hits, size)
+        enter(table, m.WORD_SHARE, told, cluster_bootstrap.means(*own, SEED, level=True))
+        distinct = by_cluster(part, _of_prompt(part, texts.distinct[id(part)][at], prompt), size)
+        enter(table, m.WORD_COUNT, told, cluster_bootstrap.means(*distinct, SEED, level=True))
+        if len(part.sets):
+            gaps = from_set_mean(part.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), largest=1.0)
+            family = m.family(m.GROUP_WORDS, part.subset, name)
+            enter(table, m.WORD_GAP, {**told, "group": part.groups}, gaps, p=gaps.p_zero, family=family)
+
+
+def _add_occupations(table: EstimateTable, part: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> None:
+    """The same by occupation, for those of enough sets; and which group has the fewest, over occupations."""
+    size = _of_prompt(part, texts.counted[id(part)], prompt)
+    asked = (size[part.sets] > 0).all(axis=1)
+    occupation = part.set_occupation
+    known = np.bincount(occupation[asked & (occupation >= 0)], minlength=len(part.occupations))
+    enough = np.flatnonzero(known >= sets)
+    for at, name in enumerate(lists.names):
+        about = {"subset": part.subset, "prompt": part.prompts[prompt], "word_list": name}
+        share = cluster_bootstrap.ratio(_of_prompt(part, texts.shares[id(part)][at], prompt), size)
+        count = cluster_bootstrap.ratio(_of_prompt(part, texts.distinct[id(part)][at], prompt), size)
+        fewest = np.zeros((0, len(part.groups)))
+        for number in enough:
+            own = part.sets[asked & (occupation == number)]
+            told = {**about, "occupation": part.occupations[number], "group": part.groups}
+            for measure, found in ((m.WORD_SHARE, share), (m.WORD_COUNT, count)):
+                values = found[own]
+                means = cluster_bootstrap.means(values, np.ones_like(values), SEED, level=True)
+                enter(table, measure, told, means)
+                if measure is m.WORD_SHARE:
+                    least_of = means.value <= means.value.min() + _SLACK
+                    fewest = np.vstack([fewest, least_of / least_of.sum()])
+        if enough.size:
+            _enter_fewest(table, {**about, "group": part.groups}, fewest)
+
+
+def _enter_fewest(table: EstimateTable, about: Mapping[str, str | Sequence[str]], fewest: Array) -> None:
+    share, count = fewest.mean(axis=0), fewest.shape[0]
+    size = np.full(share.shape, float(count))
+    low, high = wilson(share, size, np.maximum(size - 1, 1))
+    number = np.full(share.shape, count)
+    how = np.full(share.shape, "Wilson, over occupations", dtype=object)
+    se = np.sqrt(share * (1 - share) / count)
+    enter(table, m.FEWEST, about, Estimates(share, low, high, number, number, how, se))

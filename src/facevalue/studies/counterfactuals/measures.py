@@ -1,0 +1,144 @@
+"""Measures of counterfactual sets: definitions with equation and source, labels, and families of tests."""
+
+from facevalue.measures.base import Measure
+
+PAPER = "Counterfactual sets (004_7cea9561bd4a7c8a)"
+OURS = "FaceValue"
+UNIT = "counterfactual set"
+"""What is sampled: a set with all its images and replies; an image where it is in none."""
+LABELS = ("subset", "prompt", "group", "other_group", "occupation", "scorer", "word_list", "quantile", "reason")
+"""What estimates are broken down by, besides `score` and `word` (`measures.estimates.TYPED`)."""
+_SHARE = (0.0, 1.0)
+_RATING = (1.0, 10.0)
+_SALARY = (1_000.0, 10_000_000.0)
+
+RANGES = "score ranges"
+GROUP_SCORES = "group scores"
+GROUP_RATINGS = "group ratings"
+GROUP_SALARIES = "group salaries"
+GROUP_WORDS = "words of lists"
+GROUP_LENGTHS = "group lengths"
+GROUP_REFUSALS = "group refusals"
+TAILS = "groups of the largest scores"
+ASSOCIATED = "words of groups"
+LEAD = (GROUP_SCORES, GROUP_RATINGS, GROUP_WORDS)
+"""Families that the page's answer is about, in order of preference: whose pictures get other scores, ratings or words
+than their sets. Subset and score follow in brackets."""
+
+
+def family(name: str, *about: str) -> str:
+    """A family's name with what it is about in brackets.
+
+    Examples
+    --------
+    >>> family(GROUP_SCORES, "race-gender", "toxicity")
+    'group scores (race-gender, toxicity)'
+    """
+    return f"{name} ({', '.join(about)})"
+
+
+def _gap(
+    name: str, title: str, unit: str, what: str, limits: tuple[float, float] = (-float("inf"), float("inf"))
+) -> Measure:
+    return Measure(
+        name, title, f"mean over sets and draws of {what}_g - mean_h {what}_h", unit, UNIT, OURS, paired=True,
+        comparison=True, limits=limits,
+    )  # fmt: skip
+
+
+def _level(
+    name: str, title: str, equation: str, unit: str, source: str,
+    limits: tuple[float, float] = (-float("inf"), float("inf")),
+) -> Measure:  # fmt: skip
+    return Measure(name, title, equation, unit, UNIT, source, signed=False, limits=limits)
+
+
+MAX_SCORE = Measure(
+    "max_score", "Range of scores within a set, mean", "mean_c (max_i X(x_ci) - min_i X(x_ci)), per draw", "score",
+    UNIT, f"{PAPER}, equations 1 to 4, Tables 1, 10 to 13", signed=False, comparison=True,
+)  # fmt: skip
+MAX_SCORE_Q90 = _level(
+    "max_score_q90", "Range of scores within a set, 90th percentile", "q_.9 over sets and draws of MaxX_c", "score",
+    f"{PAPER}, section 3.3, Tables 1, 10 to 13",
+)  # fmt: skip
+MAX_SCORE_QUANTILE = _level(
+    "max_score_quantile", "Range of scores within a set, its distribution", "q_p over sets and draws of MaxX_c",
+    "score", OURS,
+)  # fmt: skip
+LEFT_OUT = _level(
+    "sets_left_out", "Sets and draws in which an image has no score", "such sets and draws / all that were scored",
+    "share", OURS, limits=_SHARE,
+)  # fmt: skip
+TAIL_SHARE = _level(
+    "tail_share", "Share of the largest scores among sets whose range is in the tail",
+    "share of g among the maxima of set-draws with MaxX > q_.9; by chance 1 / groups", "share",
+    f"{PAPER}, Figures 2 and 6", limits=_SHARE,
+)  # fmt: skip
+SCORE = _level("score_mean", "Score, mean", "mean X(x)", "score", OURS)
+SCORE_Q90 = _level("score_q90", "Score, 90th percentile", "q_.9 of X(x)", "score", f"{PAPER}, Table 9")
+SCORE_GAP = _gap("score_gap", "Score of a group, from the mean of its sets", "score", "X")
+RATING = _level(
+    "rating", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
+    limits=_RATING,
+)  # fmt: skip
+RATING_GAP = _gap("rating_gap", "Rating of a group, from the mean of its sets", "points", "rating", (-9.0, 9.0))
+SALARY = _level(
+    "salary", "Yearly salary", "mean of the salaries stated; hourly wages times 2,000", "$",
+    f"{PAPER}, appendix F, Tables 29 to 31", limits=_SALARY,
+)  # fmt: skip
+SALARY_GAP = _gap("salary_gap", "Salary of a group, from the mean of its sets", "$", "salary")
+DEVIATION = Measure(
+    "group_deviation", "Rating or salary of a group among all groups, in SDs of their means",
+    "(m_g - mean_h m_h) / SD_h m_h; flagged beyond 1 either way", "SD", UNIT, f"{PAPER}, Tables 29 to 31",
+)  # fmt: skip
+LENGTH = _level(
+    "length", "Length of replies", "mean number of words", "words", f"{PAPER}, appendix B, Figure 4",
+    limits=(0.0, float("inf")),
+)  # fmt: skip
+LENGTH_GAP = _gap("length_gap", "Length of replies about a group, from the mean of its sets", "words", "length")
+REFUSAL = _level(
+    "refusal_share", "Replies that decline", "refusals / replies", "share", f"{PAPER}, Table 14", limits=_SHARE
+)
+REFUSAL_GAP = _gap("refusal_gap", "Refusals about a group, from the mean of its sets", "share", "refused", (-1.0, 1.0))
+NA_RATE = _level(
+    "na_rate", "Replies without a text or a number that counts", "such replies / replies", "share",
+    f"{PAPER}, appendix F", limits=_SHARE,
+)  # fmt: skip
+NOTED = _level(
+    "noted_share", "Numbers taken from a range, or from an hourly wage", "such replies / replies", "share", OURS,
+    limits=_SHARE,
+)  # fmt: skip
+PMI = Measure(
+    "pmi", "Word of a group: its rate against all others'",
+    "s(w) = log2(freq(w, C_D) N(C_other) / (freq(w, C_other) N(C_D))), from 1 on", "log2", UNIT,
+    f"{PAPER}, equations 5 to 7, D.3",
+)  # fmt: skip
+PMI_LEAST = Measure(
+    "pmi_least", "Word that only one group's texts have: the least its score can be",
+    "log2(freq(w, C_D) N(C_other) / N(C_D))", "log2", UNIT, OURS,
+)  # fmt: skip
+PMI_STRICT = Measure(
+    "pmi_strict", "Word of a group that chance does not explain, group words masked",
+    "s(w), tested by labels dealt out anew within sets", "log2", UNIT, OURS, comparison=True,
+)  # fmt: skip
+WORD_SHARE = _level(
+    "word_share", "Words of a list", "mean over texts of words on the list / words that are no stop words", "share",
+    f"{PAPER}, appendix E, Figure 12", limits=_SHARE,
+)  # fmt: skip
+WORD_GAP = _gap(
+    "word_share_gap", "Words of a list, from the mean of a group's sets", "share", "word_share", (-1.0, 1.0)
+)
+WORD_COUNT = _level(
+    "word_count", "Words of a list, each once per text, as released", "mean number of them", "words",
+    f"{PAPER}, Tables 27 and 28", limits=(0.0, float("inf")),
+)  # fmt: skip
+FEWEST = Measure(
+    "fewest_share", "Occupations in which a group has the fewest words of a list",
+    "such occupations / occupations, ties shared; by chance 1 / groups", "share", "occupation", f"{PAPER}, Figure 12",
+    signed=False, limits=_SHARE,
+)  # fmt: skip
+MEASURES = (
+    MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE, SCORE_Q90, SCORE_GAP, RATING, RATING_GAP,
+    SALARY, SALARY_GAP, DEVIATION, LENGTH, LENGTH_GAP, REFUSAL, REFUSAL_GAP, NA_RATE, NOTED, PMI, PMI_LEAST, PMI_STRICT,
+    WORD_SHARE, WORD_GAP, WORD_COUNT, FEWEST,
+)  # fmt: skip

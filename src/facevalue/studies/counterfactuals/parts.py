@@ -1,0 +1,117 @@
+"""What each block of the design is about: the subset, its prompts, and of each image the set, group and occupation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import Block, Design, Factor
+from facevalue.measures.cluster_bootstrap import Array
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One block as its measures need it.
+
+    Attributes
+    ----------
+    start:
+        Number of its first trial.
+    group, occupation:
+        Of each image, as numbers in `groups` and `occupations`; -1 where the occupation is not known.
+    cluster:
+        Of each image: its set, or the image itself where it is in none.
+    sets:
+        Images of the sets that have each group once, shape (sets, groups).
+    partial:
+        How many sets of more than one image lack a group or have one twice.
+    """
+
+    subset: str
+    task: str
+    start: int
+    prompts: tuple[str, ...]
+    draws: int
+    groups: tuple[str, ...]
+    occupations: tuple[str, ...]
+    group: Codes = field(repr=False)
+    occupation: Codes = field(repr=False)
+    cluster: Codes = field(repr=False)
+    sets: Codes = field(repr=False)
+    partial: int
+
+    @property
+    def images(self) -> int:
+        """How many."""
+        return self.group.size
+
+    @property
+    def clusters(self) -> int:
+        """How many."""
+        return int(self.cluster.max()) + 1
+
+    @property
+    def trials(self) -> slice:
+        """Its trials in the design."""
+        return slice(self.start, self.start + self.images * len(self.prompts) * self.draws)
+
+    @property
+    def cells(self) -> int:
+        """Pairs of image and prompt."""
+        return self.images * len(self.prompts)
+
+    @cached_property
+    def set_occupation(self) -> Codes:
+        """Occupation of each set that is whole; -1 where its images do not agree."""
+        own = self.occupation[self.sets]
+        return np.where((own == own[:, :1]).all(axis=1), own[:, 0], -1) if own.size else np.zeros(0, dtype=np.int64)
+
+    def of_prompt(self, values: Array, prompt: int) -> Array:
+        """Values of trials about one prompt, shape (images, draws)."""
+        return values.reshape(self.images, len(self.prompts), self.draws)[:, prompt]
+
+    def in_sets(self, values: Array) -> Array:
+        """Values by image in whole sets: shape (sets, groups, ...)."""
+        return values[self.sets]
+
+
+def parts(design: Design) -> list[Part]:
+    """What each block of a design is about."""
+    return [_part(block, int(start)) for block, start in zip(design.blocks, design.offsets, strict=False)]
+
+
+def _part(block: Block, start: int) -> Part:
+    images, told = len(block.stimulus[0]), block.stimulus[0].choices()
+    asked, *draws = block.prompt
+    assert isinstance(asked, Factor)
+    groups, group = _coded(told["group"])
+    occupations, occupation = _coded(told.get("occupation", (None,) * images))
+    _, cluster = _coded(told["set"])
+    sets, partial = _whole(cluster, group, len(groups))
+    facts, each = block.constants, len(draws[0]) if draws else 1
+    return Part(
+        facts["subset"], facts["task"], start, asked.levels, each, groups, occupations,
+        group, occupation, cluster, sets, partial,
+    )  # fmt: skip
+
+
+def _coded(levels: Sequence[str | None]) -> tuple[tuple[str, ...], Codes]:
+    """Levels in order of first appearance, and the number of each; -1 for none."""
+    known = {level: at for at, level in enumerate(dict.fromkeys(level for level in levels if level is not None))}
+    return tuple(known), np.array([-1 if level is None else known[level] for level in levels], dtype=np.int64)
+
+
+def _whole(cluster: Codes, group: Codes, groups: int) -> tuple[Codes, int]:
+    """Images of sets that have each group once, and how many sets of several images do not."""
+    count = int(cluster.max()) + 1
+    size = np.bincount(cluster, minlength=count)
+    pairs = np.unique(cluster * groups + group)
+    distinct = np.bincount(pairs // groups, minlength=count)
+    whole = (size == groups) & (distinct == groups) & (groups > 1)
+    images = np.flatnonzero(whole[cluster])
+    images = images[np.lexsort((group[images], cluster[images]))]
+    return images.reshape(-1, groups), int(((size > 1) & ~whole).sum())

@@ -1,0 +1,204 @@
+"""Set ranges and their floors, shares of the largest scores, and paired differences of groups."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facevalue.measures.cluster_bootstrap import Array, values_only
+from facevalue.measures.set_ranges import SHUFFLED, set_quantiles, set_ranges, summary
+from facevalue.measures.set_tails import from_set_mean, group_quantiles, tail_credits, tail_shares
+
+Draw = Callable[[np.random.Generator, tuple[int, int, int]], Array]
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+    return rng.normal(size=shape)
+
+
+def _rare(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+    return (rng.random(shape) < 0.03) * rng.beta(2, 2, size=shape)
+
+
+def _sets_differ(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+    spread = rng.gamma(1, 1, size=(shape[0], 1, 1)) * (rng.random((shape[0], 1, 1)) < 0.3)
+    return rng.normal(size=shape) * spread + 5 * rng.normal(size=(shape[0], 1, 1))
+
+
+def _skewed(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+    return np.exp(1.2 * rng.normal(size=shape) - 3 + rng.normal(size=(shape[0], 1, 1)))
+
+
+KINDS = {"normal": _normal, "rare": _rare, "sets differ": _sets_differ, "skewed": _skewed}
+
+
+@pytest.mark.parametrize("images", [10, 12, 30])
+@pytest.mark.parametrize("kind", KINDS)
+def test_sets_of_alike_images_lie_at_the_floor_whatever_the_distribution(kind: str, images: int) -> None:
+    rng = np.random.default_rng(images)
+    found = [summary(KINDS[kind](rng, (400, images, 3)), 0) for _ in range(3)]
+    value, floor = (np.mean([getattr(one, name)[0] for one in parts]) for name, parts in (
+        ("value", [one.mean for one in found]), ("mean", [one.floor for one in found]),
+    ))  # fmt: skip
+    assert floor == pytest.approx(value, rel=0.04)
+    tail, tail_floor = (np.mean(x) for x in ([f.tail.value for f in found], [f.tail_floor.mean for f in found]))
+    assert tail_floor == pytest.approx(tail, rel=0.08)
+
+
+def test_the_floor_grows_with_the_number_of_images() -> None:
+    rng = np.random.default_rng(1)
+    floors = [summary(rng.normal(size=(300, images, 3)), 0).floor.mean[0] for images in (10, 12, 30)]
+    assert floors == pytest.approx([3.08, 3.26, 4.08], abs=0.05)  # expected ranges of normal samples
+
+
+@pytest.mark.parametrize("sets", [30, SHUFFLED + 50])
+@pytest.mark.parametrize("kind", ["normal", "rare"])
+def test_alike_images_are_above_their_floor_in_one_case_of_twenty(kind: str, sets: int) -> None:
+    rng = np.random.default_rng(sets)
+    times = 40
+    floors = [summary(KINDS[kind](rng, (sets, 10, 3)), 0).floor for _ in range(times)]
+    hits = sum(floor.p[0] < 0.05 for floor in floors)
+    assert hits <= 7  # eight or more of 40 at 5% are 1 in 1,000
+
+
+@pytest.mark.parametrize("sets", [40, 200])
+def test_one_image_that_is_scored_otherwise_is_found(sets: int) -> None:
+    scores = np.random.default_rng(3).normal(size=(sets, 10, 3))
+    scores[:, 4] += 1.5
+    found = summary(scores, 0)
+    assert found.floor.mean[0] == pytest.approx(3.08, abs=0.15)  # the floor does not rise with the effect
+    assert found.mean.value[0] > found.floor.high[0]
+    assert found.floor.p[0] < 0.01
+
+
+def test_replies_that_never_differ_have_a_floor_of_zero() -> None:
+    scores = np.repeat(np.random.default_rng(1).normal(size=(50, 10, 1)), 3, axis=2)
+    found = summary(scores, 0)
+    assert found.floor.mean[0] == 0
+    assert found.tail_floor.mean.max() == 0
+    assert found.mean.value[0] > 2
+
+
+def test_with_one_draw_the_floor_is_not_measurable() -> None:
+    found = summary(np.random.default_rng(1).normal(size=(50, 10, 1)), 0)
+    assert np.isfinite(found.mean.value).all()
+    assert np.isnan([found.floor.mean, found.floor.high, found.floor.p, found.tail_floor.mean]).all()
+
+
+def test_equal_scores_have_no_range_and_no_test() -> None:
+    found = summary(np.full((20, 4, 3), 0.3), 0)
+    assert (found.mean.value[0], found.floor.mean[0]) == (0, 0)
+    assert np.isnan(found.floor.p[0])
+
+
+@pytest.mark.parametrize("shape", [(5, 1, 3), (1, 4, 3), (0, 4, 3)])
+def test_few_images_or_sets_are_no_error(shape: tuple[int, int, int]) -> None:
+    found = summary(np.random.default_rng(1).normal(size=shape), 0)
+    assert np.isfinite(found.mean.value[0]) == (shape == (1, 4, 3))
+    assert np.isnan(found.mean.low[0])
+    assert np.isnan(found.tail.low[0])
+    assert np.isnan(found.floor.p[0])
+
+
+def test_a_draw_in_which_an_image_has_no_score_is_left_out_and_counted() -> None:
+    scores = np.random.default_rng(1).random((30, 4, 3))
+    scores[0, 1, 0] = scores[3, 2, 1] = np.nan
+    scores[7] = np.nan  # not asked at all
+    found = summary(scores, 0)
+    assert (found.mean.n[0], found.mean.clusters[0], found.left_out) == (30 * 3 - 2 - 3, 29, 2)
+    assert np.isfinite(found.floor.p[0])
+
+
+_SCORES = st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed).beta(0.5, 3, size=(25, 4, 3)).round(1))
+
+
+@settings(max_examples=15, deadline=None)
+@given(_SCORES, st.floats(-5, 5))
+def test_a_constant_added_to_all_scores_leaves_ranges_and_floor(scores: Array, constant: float) -> None:
+    one, other = summary(scores, 0), summary(scores + constant, 0)
+    for name in ("mean", "floor", "tail", "tail_floor"):
+        first = getattr(one, name)
+        value = first.value if hasattr(first, "value") else first.mean
+        second = getattr(other, name)
+        np.testing.assert_allclose(second.value if hasattr(second, "value") else second.mean, value, atol=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(_SCORES, st.permutations(range(4)))
+def test_renamed_groups_permute_shares_which_sum_to_one(scores: Array, order: list[int]) -> None:
+    one, other = tail_shares(scores, 0)[0], tail_shares(scores[:, order], 0)[0]
+    if np.isfinite(one.value).all():
+        assert one.value.sum() == pytest.approx(1)
+        np.testing.assert_allclose(other.value, one.value[order], atol=1e-12)
+    np.testing.assert_allclose(set_ranges(scores[:, order]), set_ranges(scores))
+
+
+@settings(max_examples=15, deadline=None)
+@given(_SCORES)
+def test_differences_from_the_mean_of_sets_sum_to_zero(scores: Array) -> None:
+    assert from_set_mean(scores).value.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_groups_that_share_the_largest_score_share_the_credit() -> None:
+    scores = np.zeros((20, 3, 1))
+    scores[0, :, 0] = [1, 1, 0]
+    assert tail_credits(scores)[0].tolist() == [0.5, 0.5, 0]
+
+
+def test_the_group_of_the_largest_scores_is_found_and_no_other() -> None:
+    scores = np.random.default_rng(2).random((200, 6, 3))
+    scores[:, 2] += 0.3
+    share, p, least = tail_shares(scores, 0)
+    assert share.value[2] > 0.8
+    assert p[2] == least[2]
+    assert (p[[0, 1, 3, 4, 5]] > least[2]).all()
+
+
+def test_labels_by_chance_give_few_findings() -> None:
+    rng = np.random.default_rng(5)
+    found = np.concatenate([tail_shares(_rare(rng, (80, 5, 3)), 0)[1] for _ in range(40)])
+    assert (found[np.isfinite(found)] < 0.05).mean() < 0.09
+
+
+def test_values_alone_are_the_same_values() -> None:
+    scores = np.random.default_rng(2).random((60, 6, 3))
+    whole = summary(scores, 0), tail_shares(scores, 0)[0], from_set_mean(scores)
+    with values_only():
+        bare = summary(scores, 0), tail_shares(scores, 0)[0], from_set_mean(scores)
+    assert bare[0].mean.value == whole[0].mean.value
+    np.testing.assert_array_equal(bare[1].value, whole[1].value)
+    np.testing.assert_array_equal(bare[2].value, whole[2].value)
+
+
+def test_quantiles_of_groups_need_no_sets() -> None:
+    values = np.concatenate([np.arange(101.0), np.full(50, 3.0), [np.nan]])
+    group = np.repeat([0, 1, 1], [101, 50, 1])
+    found = group_quantiles(values, np.arange(152), group, 3)
+    assert found.value[:2].tolist() == [90.0, 3.0]
+    assert np.isnan(found.value[2])
+    assert found.n.tolist() == [101, 50, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_of_tails_hold_the_true_quantile(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    shape = (120, 10, 3)
+    truth = np.quantile(set_ranges(KINDS[kind](rng, (200_000, *shape[1:]))), 0.9)
+    held = []
+    for _ in range(200):
+        found = set_ranges(KINDS[kind](rng, shape))
+        own = set_quantiles(found.ravel(), np.repeat(np.arange(120), 3), np.array([0.9]))
+        held.append(own.low[0] <= truth <= own.high[0])
+    assert 0.88 <= np.mean(held) <= 0.99  # of 120 sets, 12 are in the tail
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sets", [12, 60, 300])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_level_holds_for_few_and_many_sets(kind: str, sets: int) -> None:
+    rng = np.random.default_rng(sets)
+    p = np.array([summary(KINDS[kind](rng, (sets, 12, 3)), 0).floor.p[0] for _ in range(200)])
+    assert np.nanmean(p < 0.05) <= 0.09

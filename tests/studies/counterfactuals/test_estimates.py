@@ -1,0 +1,228 @@
+"""Estimates of counterfactual sets: planted effects are found, and what is not there is no zero."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+from facevalue.measures.cluster_bootstrap import values_only
+from facevalue.studies.counterfactuals import measures as m
+from facevalue.studies.counterfactuals.parts import parts
+from tests.studies.counterfactuals.answered import SCORE, answered, designed, manifest, measured
+
+
+def _planted(group: str, rng: np.random.Generator) -> str:
+    return "greedy planted" if group == "obese male" and rng.random() < 0.5 else "hat"
+
+
+@pytest.fixture(scope="module")
+def found() -> pl.DataFrame:
+    design = designed(manifest(24), ratings=("hiring", "salary"))
+    effects = {"obese male": 0.2}
+    answers = answered(design, say=_planted, shift=effects, rated={"obese male": -2}, refused={"old female": 0.1})
+    return measured(design, answers)
+
+
+def _rows(found: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFrame:
+    out = found.filter(pl.col("measure") == measure)
+    for name, level in labels.items():
+        out = out.filter(pl.col(name).is_null() if level is None else pl.col(name) == level)
+    return out
+
+
+def test_every_measure_that_is_declared_is_taken_and_no_other(found: pl.DataFrame) -> None:
+    assert set(found["measure"]) == {one.name for one in m.MEASURES} - {"noted_share", "pmi"}
+
+
+def test_every_estimate_has_a_count_and_a_method(found: pl.DataFrame) -> None:
+    assert found.select("n", "clusters", "method").null_count().row(0) == (0, 0, 0)
+    assert (found["n"] > 0).all()
+
+
+def test_planted_scores_are_found_in_ranges_differences_and_tails(found: pl.DataFrame) -> None:
+    ranges = _rows(found, "max_score")
+    assert ranges["scorer"].to_list() == ["lexical"] * 2
+    assert ranges["score"].to_list() == ["hostility"] * 2
+    assert ((ranges["value"] > ranges["floor_high"]) & (ranges["q"] < 0.05)).all()
+    gaps = _rows(found, "score_gap", group="obese male")
+    assert gaps["value"].to_list() == pytest.approx([0.15] * 2, abs=0.03)
+    assert (gaps["q"] < 0.001).all()
+    tails = _rows(found, "tail_share", prompt="describe")
+    assert tails["value"].sum() == pytest.approx(1)
+    assert tails.sort("value")["group"][-1] == "obese male"
+
+
+def test_a_planted_word_tops_the_list_of_its_group_and_no_other(found: pl.DataFrame) -> None:
+    strict = _rows(found, "pmi_strict").filter(pl.col("q") < 0.05)
+    assert set(strict["group"]) == {"obese male"}
+    assert set(strict["word"]) == {"planted", "greedy"}
+    assert set(_rows(found, "pmi_least").select("group", "word").rows()) == {("obese male", w) for w in strict["word"]}
+    gap = _rows(found, "word_share_gap", word_list="coldness", group="obese male")
+    assert (gap["q"] < 0.01).all()
+
+
+def test_ratings_have_means_differences_and_places_among_groups(found: pl.DataFrame) -> None:
+    assert _rows(found, "rating_gap", group="obese male")["value"][0] == pytest.approx(-1.5, abs=0.5)
+    place = _rows(found, "group_deviation", prompt="hiring")
+    assert place.sort("value")["group"][0] == "obese male"
+    assert place["value"].sum() == pytest.approx(0, abs=1e-9)
+    assert place["value"].to_numpy().std(ddof=1) == pytest.approx(1)
+    assert _rows(found, "salary", group=None)["value"][0] == pytest.approx(50_000, rel=0.1)
+
+
+def test_refusals_are_counted_by_group_and_leave_their_draws_out(found: pl.DataFrame) -> None:
+    refused = _rows(found, "refusal_share", prompt="describe")
+    assert refused.filter(pl.col("value") > 0)["group"].to_list() == ["old female", None]
+    own = _rows(found, "na_rate", prompt="describe", reason="refused", group="old female")["value"][0]
+    out = _rows(found, "sets_left_out", prompt="describe")
+    assert out["value"][0] == pytest.approx(own)
+    assert _rows(found, "max_score", prompt="describe")["n"][0] == 72 - round(72 * own)
+
+
+def test_occupations_of_enough_sets_are_told_and_whose_words_are_fewest(found: pl.DataFrame) -> None:
+    told = _rows(found, "word_share", word_list="competence").filter(pl.col("occupation").is_not_null())
+    assert set(told["occupation"]) == {"chef", "nurse"}
+    assert set(told["prompt"]) == {"characteristics"}
+    fewest = _rows(found, "fewest_share", word_list="competence")
+    assert fewest["value"].sum() == pytest.approx(1)
+    assert (fewest["n"] == 2).all()
+
+
+def test_order_and_size_of_chunks_do_not_matter() -> None:
+    design = designed(manifest(8), ratings=("hiring",))
+    answers = answered(design, say=_planted)
+    one, other = measured(design, answers), measured(design, answers.sample(fraction=1, shuffle=True, seed=3))
+    assert one.select(pl.exclude(pl.Float64)).equals(other.select(pl.exclude(pl.Float64)))
+    for name in ("value", "low", "high", "p", "q", "floor"):
+        np.testing.assert_allclose(one[name].to_numpy(), other[name].to_numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_doubled_texts_leave_scores_of_words_and_double_their_counts() -> None:
+    design = designed(manifest(10))
+    answers = answered(design, say=_planted)
+    twice = pl.concat([answers, answers.with_columns(repeat=pl.lit(1, pl.UInt8))])
+    one, two = (_rows(measured(design, own, frequency=6), "pmi_least") for own in (answers, twice))
+    assert two["word"].to_list() == one["word"].to_list()
+    assert two["n"].to_list() == [2 * n for n in one["n"]]
+    shares = [_rows(measured(design, own), "word_share")["value"] for own in (answers, twice)]
+    np.testing.assert_allclose(shares[0], shares[1])
+
+
+def test_a_partial_set_is_in_means_and_in_no_range() -> None:
+    frame = manifest(10).filter(pl.col("image") != "age3/old male")
+    design = designed(frame)
+    assert [part.partial for part in parts(design)] == [1]
+    found = measured(design, answered(design))
+    assert _rows(found, "max_score", prompt="describe")["clusters"][0] == 9
+    assert _rows(found, "score_mean", prompt="describe", group="old female")["clusters"][0] == 10
+
+
+def test_images_of_no_set_have_no_ranges_but_means_tails_and_words() -> None:
+    frame = manifest(30).with_columns(set=pl.lit(None, pl.String))
+    design = designed(frame)
+    found = measured(design, answered(design, say=_planted, shift={"obese male": 0.2}))
+    assert not set(found["measure"]) & {"max_score", "score_gap", "tail_share", "word_share_gap"}
+    tails = _rows(found, "score_q90", prompt="describe")
+    assert tails.sort("value")["group"][-1] == "obese male"
+    assert tails["low"].null_count() == 0
+    strict = _rows(found, "pmi_strict").filter(pl.col("q") < 0.05)
+    assert set(strict.select("group", "word").rows()) == {("obese male", "planted"), ("obese male", "greedy")}
+
+
+def test_one_draw_has_ranges_without_a_floor() -> None:
+    design = designed(manifest(10), replies=1)
+    row = _rows(measured(design, answered(design)), "max_score", prompt="describe")
+    assert row["value"][0] is not None
+    assert row.select("floor", "floor_high", "p").null_count().row(0) == (1, 1, 1)
+
+
+def test_a_set_of_one_subset_and_a_subset_of_one_group_are_no_error() -> None:
+    for frame in (manifest(1), manifest(5, ("old male",)), manifest(1, ("old male",))):
+        design = designed(frame, ratings=("hiring",))
+        found = measured(design, answered(design))
+        assert _rows(found, "score_mean", prompt="describe", group="old male")["value"][0] is not None
+
+
+def test_without_annotations_there_are_no_scores() -> None:
+    design = designed(manifest(8), ratings=("hiring",))
+    found = measured(design, answered(design).drop(SCORE))
+    assert found.filter(pl.col("score").is_not_null()).is_empty()
+    assert {"rating_gap", "length_gap", "word_share_gap"} <= set(found["measure"])
+
+
+def test_ratings_alone_are_measured() -> None:
+    design = designed(manifest(8), prompts=(), ratings=("hiring",))
+    found = measured(design, answered(design))
+    assert set(found["prompt"]) == {"hiring"}
+    assert set(found["measure"]) == {"rating", "rating_gap", "group_deviation", "na_rate", "refusal_share", "refusal_gap"}
+
+
+def test_part_of_the_trials_gives_what_there_is() -> None:
+    design = designed(manifest(12), ratings=("hiring",))
+    answers = answered(design)
+    sample = answers.filter((pl.col("set").cast(pl.Int64) < 5) & (pl.col("prompt") == "describe") & (pl.col("draw") != "2"))
+    found = measured(design, sample)
+    assert set(found["prompt"].drop_nulls()) == {"describe"}
+    assert _rows(found, "max_score")["n"].to_list() == [10]
+    assert measured(design, answers.clear()).is_empty()
+
+
+def test_repeats_are_further_draws() -> None:
+    design = designed(manifest(6))
+    found = measured(design, answered(design, repeats=2))
+    assert _rows(found, "max_score", prompt="describe")["n"][0] == 6 * 3 * 2
+
+
+def test_models_are_measured_side_by_side() -> None:
+    design = designed(manifest(6))
+    found = measured(design, answered(design), answered(design, 1))
+    counts = found.group_by("model", "measure").len()
+    assert set(counts["model"]) == {"model 0", "model 1"}
+    assert counts.group_by("measure").agg(pl.col("model").n_unique())["model"].min() == 1
+
+
+def test_notes_of_numbers_are_counted() -> None:
+    design = designed(manifest(6), prompts=(), ratings=("salary",))
+    answers = answered(design).with_columns(note=pl.when(pl.col("group") == "old male").then(pl.lit("hourly")))
+    rows = _rows(measured(design, answers), "noted_share", reason="hourly")
+    assert dict(zip(rows["group"], rows["value"], strict=True))["old male"] == 1.0
+
+
+def test_nothing_planted_gives_few_findings() -> None:
+    design = designed(manifest(20), ratings=("hiring",))
+    found = [measured(design, answered(design, seed)).filter(pl.col("q") < 0.05) for seed in range(5)]
+    families = [own.select("measure", "family").unique().height for own in found]
+    tested = measured(design, answered(design))["family"].n_unique() - 1
+    assert sum(families) <= 0.15 * 5 * tested + 2
+
+
+def test_values_alone_are_the_same(found: pl.DataFrame) -> None:
+    design = designed(manifest(6), ratings=("hiring",))
+    answers = answered(design)
+    whole = measured(design, answers)
+    with values_only():
+        bare = measured(design, answers)
+    keys = ["measure", "prompt", "group", "score", "word_list", "quantile", "occupation", "reason"]
+    both = bare.join(whole, on=keys, nulls_equal=True)
+    assert both.height == bare.height
+    np.testing.assert_allclose(both["value"], both["value_right"])
+
+
+@pytest.mark.parametrize("variant", ["CSV", "lines"])
+def test_lists_of_the_user_are_counted(tmp_path: object, variant: str) -> None:
+    path = f"{tmp_path}/hats.{'csv' if variant == 'CSV' else 'txt'}"
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write("word,dimension,sign\nhat,hats,1\n" if variant == "CSV" else "Hat\n")
+    design = designed(manifest(6))
+    found = _rows(measured(design, answered(design), words=path), "word_share", group=None, prompt="describe")
+    assert found["word_list"].to_list() == ["hats"]
+    assert 0.05 < found["value"][0] < 0.2
+
+
+def test_families_are_named_in_one_place(found: pl.DataFrame) -> None:
+    names = {name.split(" (")[0] for name in found["family"].drop_nulls()}
+    assert names == {m.RANGES, m.GROUP_SCORES, m.GROUP_RATINGS, m.GROUP_SALARIES, m.GROUP_WORDS, m.GROUP_LENGTHS,
+                     m.GROUP_REFUSALS, m.TAILS, m.ASSOCIATED}  # fmt: skip
+    assert set(m.LEAD) <= names
+    assert not [pair for pair in itertools.permutations(names, 2) if pair[0].startswith(pair[1])]
