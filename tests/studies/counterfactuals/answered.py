@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,6 @@ from facevalue.design import Design
 from facevalue.studies.counterfactuals.analysis import Least, estimated
 from facevalue.studies.counterfactuals.design import OPEN, layout
 from facevalue.studies.counterfactuals.parts import parts
-from facevalue.studies.counterfactuals.settings import Selection
 from facevalue.studies.counterfactuals.texts import word_lists
 
 WORDS = ("calm", "kind", "tall", "smart", "lazy", "able", "hat", "tie", "the", "a", "doctor", "quiet", "red", "blue")
@@ -20,7 +19,9 @@ Saying = Callable[[str, np.random.Generator], str]
 
 
 def manifest(
-    sets: int = 12, groups: Sequence[str] = ("old male", "old female", "obese male", "obese female"), subset: str = "age"
+    sets: int = 12,
+    groups: Sequence[str] = ("old male", "old female", "obese male", "obese female"),
+    subset: str = "age",
 ) -> pl.DataFrame:
     """Sets with each group once, the first half of one occupation and the rest of another."""
     rows = [(f"{subset}{at}/{group}", subset, f"{at}", group, "chef" if 2 * at < sets else "nurse")
@@ -34,7 +35,7 @@ def designed(
 ) -> Design:  # fmt: skip
     """The trials of a manifest."""
     chosen = SimpleNamespace(open_prompts=tuple(prompts), ratings=tuple(ratings), replies=replies, shown="picture")
-    return layout(frame, cast(Selection, chosen)).design
+    return layout(frame, cast(Any, chosen)).design
 
 
 def answered(
