@@ -1,7 +1,7 @@
-"""How fast the pictures of counterfactual sets are listed and read.
+"""How fast the pictures of counterfactual sets are listed and read, and texts scored.
 
-Run with `python -m benchmarks.bench_counterfactuals`, or with names of parts behind it: `list`. What is listed has the
-numbers of SocialCounterfactuals, 170,832 images in 13,824 sets, its occupations made up.
+Run with `python -m benchmarks.bench_counterfactuals`, or with names of parts behind it: `list`, `lexical`. What is
+listed has the numbers of SocialCounterfactuals, 170,832 images in 13,824 sets, its occupations made up.
 """
 
 import sys
@@ -16,7 +16,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
+from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
+from facevalue.annotate import scores
+from facevalue.annotate.scorers import LexicalHostility
+from facevalue.annotate.scoring import score_texts
 from facevalue.stimuli.shards import ShardSource, read_shards
 from facevalue.stimuli.social_counterfactuals import SUBSETS
 from facevalue.studies.counterfactuals.pictures import (
@@ -30,6 +33,7 @@ from facevalue.studies.counterfactuals.pictures import (
 )
 
 IMAGES = 170_832
+_TEXTS = 50_000  # that are made together
 _SHARD = 2_500  # rows, about as many as in a published shard
 _OPENINGS = ("A picture of a ", "A photo of a ", "An image of a ", "a ")
 _STARTS = ("a_picture_of_", "a_photo_of_", "an_image_of_", "")
@@ -133,7 +137,44 @@ def _list() -> list[Result]:
     return [*results, at_most("the paper's images, to plan", fresh(planned), "s", 1.0)]
 
 
-PARTS: Mapping[str, tuple[str, Callable[[], list[Result]]]] = {"list": ("listing of pictures", _list)}
+def _texts(count: int) -> Iterator[pl.Series]:
+    """Texts of sixty words, no two alike, a few of the words hostile."""
+    rng = np.random.default_rng(1)
+    words = np.array([f"word{number}" for number in range(8_000)] + ["fool", "stupid"], dtype=object)
+    for start in range(0, count, _TEXTS):
+        drawn = words[rng.integers(0, len(words), (min(_TEXTS, count - start), 60))]
+        yield pl.Series([" ".join(row) for row in drawn], dtype=pl.String)
+
+
+def scored(count: int) -> tuple[float, float, float]:
+    """Texts a second that `lexical` scores and stores, those that are found again, and MB."""
+    start = perf_counter()
+    assert sum(map(len, _texts(count))) == count
+    making = perf_counter() - start
+    with TemporaryDirectory() as folder:
+        start = perf_counter()
+        score_texts(Path(folder), LexicalHostility(), lambda: _texts(count))  # it goes through the texts twice
+        took = perf_counter() - start - 2 * making
+        start = perf_counter()
+        (kept,) = scores.read(Path(folder))
+        assert sum(kept.of(texts).drop_nulls().height for texts in _texts(count)) == count
+        return count / took, count / (perf_counter() - start - making), peak_mb()
+
+
+def _lexical() -> list[Result]:
+    count = 1_000_000
+    scoring, finding, memory = fresh(scored, count, cores=2)
+    return [
+        at_least(f"{count:,} texts scored and stored by lexical hostility", scoring, "texts/s", 20_000),
+        Result("their scores found again", finding, "texts/s"),
+        at_most("memory", memory, "MB", 1_000),
+    ]
+
+
+PARTS: Mapping[str, tuple[str, Callable[[], list[Result]]]] = {
+    "list": ("listing of pictures", _list),
+    "lexical": ("lexical hostility of texts", _lexical),
+}
 
 
 def main() -> None:
