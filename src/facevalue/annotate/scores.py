@@ -71,7 +71,7 @@ class Scores:
     @property
     def by(self) -> tuple[str, ...]:
         """Who scored what, wherever its files lie: scores of two runs go together if this is the same."""
-        return self.version, self.digest, *self.labels
+        return self.scorer.partition("/")[0], self.version, self.digest, *self.labels
 
     @property
     def hashes(self) -> Hashes:

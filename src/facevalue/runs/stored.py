@@ -172,7 +172,7 @@ def _plain(
         study = protocol.study({name: value for name, value in options.items() if name != STUDY_TEXT}, manifest)
     if study.scored and scores:  # what a protocol adds to what it builds is not the study's own to carry
         carrying = study.scored.carrying(scores)
-        study = replace(carrying, extras=study.extras, page=carrying.page or study.page)
+        study = replace(carrying, extras=study.extras, page=carrying.page or study.page, scored=study.scored)
     return study if judge is None or study.judged is None else replace(study, answer=study.judged(judge))
 
 

@@ -4,12 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from facevalue.annotate import scores
 from facevalue.annotate.loading import load_scorer
+from facevalue.annotate.scoring import score_texts
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models.classifiers import TextClassifier, load_classifier
 from facevalue.models.hf import text_classifier
+from tests.annotate.test_scoring import pieces
 from tests.models.hf.tiny import tf, torch
 from tests.models.hf.tiny_classifier import TOXIC, write
 
@@ -106,6 +110,18 @@ def test_labels_that_say_who_is_mentioned_are_left_out_unless_named(tmp_path: Pa
     with pytest.raises(UnknownNameError, match="'flirtation'"):
         load_scorer(f"hf-text/{folder}", ["flirtation"])
     assert load_scorer(f"hf-text/{write(tmp_path / 'other', ('black', 'white'))}").labels == ("black", "white")
+
+
+def test_texts_of_a_run_are_scored_and_those_in_pieces_and_without_a_score_counted(tmp_path: Path) -> None:
+    scorer = load_scorer(f"hf-text/{write(tmp_path / 'tiny')}")
+    texts = [*TEXTS, "", "Yes. " * 100]
+    now = score_texts(tmp_path, scorer, pieces(texts))
+    assert (now.done, now.failed, now.cut) == (8, 1, 1)
+    (kept,) = scores.read(tmp_path)
+    assert kept.reasons == {"no score of calm, hostile": 1}
+    found = kept.of(pl.Series(texts))
+    assert found["calm"].to_list()[:6] == load_classifier(tmp_path / "tiny").scores(TEXTS).scores["calm"]
+    assert found.row(6) == (None, None)
 
 
 def test_the_digest_is_of_the_weights(tmp_path: Path) -> None:

@@ -78,8 +78,9 @@ class HFTextClassifier:
         owner = np.repeat(np.arange(len(texts)), [len(own) for own in pieces])
         flat = [piece for own in pieces for piece in own]
         best = np.full((len(texts), len(self.labels)), -np.inf)
-        for places, logits in self._read(flat):
-            np.maximum.at(best, owner[places], self._applied(logits))  # a NaN stays one
+        with silence():
+            for places, logits in self._read(flat):
+                np.maximum.at(best, owner[places], self._applied(logits))  # a NaN stays one
         rounded = np.round(best, _DIGITS)
         cut = frozenset(at for at, own in enumerate(pieces) if len(own) > 1)
         return Classified({label: rounded[:, at].tolist() for at, label in enumerate(self.labels)}, cut)
