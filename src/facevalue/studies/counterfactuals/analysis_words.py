@@ -58,7 +58,8 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
     counts, sizes = tokens[:, often], tokens.sum(axis=1)
     found = texts.presence(part, often)
     listed, score = counts >= frequency, association(counts, sizes)
-    own = _Words(part, words.gather(often), counts, found)
+    se = np.full(counts.shape, np.nan) if found is None else standard_errors(found, texts.dispersions(part, often))
+    own = _Words(part, words.gather(often), counts, found, se)
     own.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
     bound = least(counts, sizes)
     own.add(table, m.PMI_LEAST, bound, listed & np.isinf(score) & (bound >= THRESHOLD - _SLACK))
@@ -81,10 +82,10 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
 class _Words:
     """Words of a subset with their counts by group, to be listed."""
 
-    def __init__(self, part: Part, words: pl.Series, counts: Array, found: Presence | None) -> None:
+    def __init__(self, part: Part, words: pl.Series, counts: Array, found: Presence | None, se: Array) -> None:
         self._part, self._words, self._counts = part, words.to_list(), counts
         self._images = np.zeros(counts.shape) if found is None else found.images
-        self._se = np.full(counts.shape, np.nan) if found is None else standard_errors(found)
+        self._se = se
 
     def add(
         self,

@@ -14,12 +14,14 @@ from facevalue.annotate.counts import Said, Vocabulary
 from facevalue.annotate.dimension_lists import Listed
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.word_association import Presence, presence
+from facevalue.measures.word_association import Presence, dispersions, presence
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Codes, Part
 
 MOST_GROUPS = 64
 """Groups of a subset up to which it is kept whose texts have a word: a bit for each."""
+_COUNTS = ("tokens", "squares", "images")
+"""Of words: occurrences, their squares summed over images, and images whose texts have them."""
 _COMPACT = 2**22  # pairs of set and word that come in before equal ones are put together
 _WORD = 2**32 - 1
 
@@ -63,7 +65,7 @@ class Texts:
         self.vocabulary = Vocabulary(Tokeniser.WORDS)
         self._flags = np.zeros(0, dtype=np.int64)
         kinds = len(lists.names)
-        self._tokens = [np.zeros((len(part.groups), 0)) for part in self._parts]
+        self._counts = [np.zeros((len(_COUNTS), len(part.groups), 0)) for part in self._parts]
         self._sets = [_Sets() if len(part.groups) <= MOST_GROUPS else None for part in self._parts]
         self.shares = {id(part): np.zeros((kinds, part.cells)) for part in self._parts}
         """Of each list, sums over texts of its share of their words, by image and prompt."""
@@ -103,13 +105,20 @@ class Texts:
             self.shares[id(part)][number, span] += np.bincount(where, np.minimum(share, 1.0), size)
             self.distinct[id(part)][number, span] += np.bincount(where, each * some, size)
         image = cell[said.row] // len(part.prompts)
-        if self._tokens[at].shape[1] < words:
-            more = np.zeros((len(part.groups), max(words, 2 * self._tokens[at].shape[1]) - self._tokens[at].shape[1]))
-            self._tokens[at] = np.hstack([self._tokens[at], more])
-        wide = self._tokens[at].shape[1]
-        pairs = pl.DataFrame({"key": part.group[image] * wide + said.word, "times": said.times.astype(np.int64)})
-        summed = pairs.group_by("key").agg(pl.col("times").sum())
-        self._tokens[at].reshape(-1)[summed["key"].to_numpy()] += summed["times"].to_numpy()
+        known = self._counts[at].shape[2]
+        if known < words:
+            more = np.zeros((*self._counts[at].shape[:2], max(words, 2 * known) - known))
+            self._counts[at] = np.concatenate([self._counts[at], more], axis=2)
+        wide = self._counts[at].shape[2]
+        own = pl.DataFrame({"key": image * wide + said.word, "times": said.times.astype(np.int64)})
+        own = own.group_by("key").agg(pl.col("times").sum())
+        group = part.group[own["key"].to_numpy() // wide]
+        own = own.select("times", key=pl.Series(group) * wide + pl.col("key") % wide)
+        summed = own.group_by("key").agg(
+            tokens=pl.col("times").sum(), squares=(pl.col("times") ** 2).sum(), images=pl.len()
+        )
+        flat = self._counts[at].reshape(len(_COUNTS), -1)
+        flat[:, summed["key"].to_numpy()] += summed.select(_COUNTS).to_numpy().T
         sets = self._sets[at]
         if sets is not None:
             sets.add(part.cluster[image] << 32 | said.word, np.uint64(1) << part.group[image].astype(np.uint64))
@@ -123,7 +132,14 @@ class Texts:
 
     def tokens(self, part: Part) -> Array:
         """How often each word stands in the texts about each group of a block, shape (groups, words)."""
-        return self._tokens[self._parts.index(part)][:, : len(self.vocabulary)]
+        return self._of(part)[0]
+
+    def dispersions(self, part: Part, words: Codes) -> tuple[Array, Array]:
+        """How unevenly some words fall on the images whose texts have them: of each group, and of all others."""
+        return dispersions(*self._of(part)[:, :, words])
+
+    def _of(self, part: Part) -> Array:
+        return self._counts[self._parts.index(part)][:, :, : len(self.vocabulary)]
 
     def presence(self, part: Part, words: Codes) -> Presence | None:
         """In how many images' texts some words stand; of whole sets alone, if there are any. None for many groups."""
