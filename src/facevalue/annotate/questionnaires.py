@@ -27,12 +27,13 @@ def write_table(items: pl.DataFrame, path: Path) -> None:
 
 
 def write_page(items: pl.DataFrame, scale: Sequence[str], package: str, path: Path) -> None:
-    """Write a page that needs no network, from the templates of a package (`questionnaire.html`, `.css` and `.js`).
+    """Write a page that needs no network, from the template of a package (`questionnaire.html`), in our style.
 
     Nothing a rater chooses leaves the page. Only the package's script may run, whatever a statement says.
     """
     style, script = (
-        files(package).joinpath("templates", f"{_NAME}.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
+        files(__package__).joinpath("templates", f"{_NAME}.{kind}").read_text(encoding="utf-8")
+        for kind in ("css", "js")
     )
     made = Environment(
         loader=PackageLoader(package),

@@ -210,7 +210,9 @@ def run(
             answering.close()
     if summary.interrupted:
         raise KeyboardInterrupt(f"{prepared.folder} holds what was answered: the same call resumes.")
-    root = next((str(own) for name in ROOTS if (own := asked.compiled.options.get(name))), "")  # its user has just named it
+    root = next(
+        (str(own) for name in ROOTS if (own := asked.compiled.options.get(name))), ""
+    )  # its user has just named it
     pictures = Path(root) if root else None
     return Run(StoredRun.open(prepared.folder, pictures=pictures, protocol=asked.protocol), summary)
 

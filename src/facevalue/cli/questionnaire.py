@@ -1,8 +1,7 @@
-"""`facevalue questionnaire`: questionnaires about what forms associate, and people's ratings."""
+"""`facevalue questionnaire`: questionnaires about what forms associate or words say, and people's ratings."""
 
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,8 @@ from rich.table import Table
 from facevalue.cli.offering import lacking
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
-from facevalue.protocol.offers import Questionnaire
+from facevalue.protocol.offers import Questionnaire, Rated
+from facevalue.runs.kept_estimates import taken
 from facevalue.runs.ratings import FOLDER, keep
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.store.files import write_whole
@@ -30,20 +30,23 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--to", type=_FILE, help="The questionnaire (.html or .csv); with --ratings, the judged pairs (.csv).")
 @click.option("--least-kl", type=float, help="Ask about pairs with a greater divergence, in nats; 1, as published.")
-@click.option("--most", type=click.IntRange(min=1), help="Ask about at most this many pairs, the strongest.")
+@click.option(
+    "--most", type=click.IntRange(min=1), help="Ask about at most this many pairs, or words of a group, the strongest."
+)
 @click.option("--ratings", multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each.")
 @click.option("--json", "as_json", is_flag=True, help="With --ratings: print everything as JSON.")
 def questionnaire(
     run: Path, to: Path | None, least_kl: float | None, most: int | None, ratings: tuple[Path, ...], as_json: bool
 ) -> None:
-    """Have people rate what the forms of RUN associate, or read their ratings.
+    """Have people rate what the forms of RUN associate, or the words of its groups, or read their ratings.
 
     \b
     facevalue questionnaire RUN --to statements.html
     facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv --ratings cy.csv
 
     Ratings are kept in RUN, in place of those given before, and stand in its report.
-    Without a pair above --least-kl, the strongest above their noise floor are asked about (20, or --most).
+    Of forms (visbias), without a pair above --least-kl, the strongest above their noise floor are asked about (20, or
+    --most). Of words (counterfactuals), the 50 that are most a group's (or --most) of each group.
     """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
     if ratings:
         if least_kl is not None or most is not None:
@@ -69,6 +72,9 @@ def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:
     offer = stored.study.extras.questionnaire
     if offer is None:
         raise DataError(f"{folder}: {lacking(stored.study.name, 'questionnaire', 'questionnaire')}")
+    if offer.estimated:
+        found = taken([StoredRun.open(folder)])[0].filter(pl.col("intervention").is_null())
+        return offer, offer.statements([found], stored.study.options)
     return offer, offer.statements(answers(stored), stored.study.options)
 
 
@@ -83,16 +89,12 @@ def _read(run: Path, paths: tuple[Path, ...], to: Path | None, as_json: bool) ->
     if as_json:
         left_out = {"left_out": list(found.left_out), "under_two_minutes": list(found.under_two_minutes)}
         said = {"raters": found.raters, **left_out, "agreement": agreement}
-        click.echo(json.dumps({**said, "items": found.pairs.select(_JSON).to_dicts()}, indent=2))
+        click.echo(json.dumps({**said, "items": found.pairs.select(offer.told).to_dicts()}, indent=2))
     else:
-        _show(found.pairs, agreement, found.said, terminal())
+        _show(offer, found, agreement, terminal())
     before = keep(run, found.ratings)
     instead = f", in place of {before:,} given before" if before else ""
     say(f"Kept in {run / FOLDER}{instead}: facevalue report {run}", err=as_json)
-
-
-_JSON = ("item", "statement", "task", "attribute", "choice", "outcome", "likely", "kl", "low_kl", "high_kl", "floor",
-         "floor_high", "n", "p", "q", "raters", "mean", "low", "high", "flagged")  # fmt: skip
 
 
 def _agreement(found: "Estimates") -> dict[str, Any]:
@@ -102,22 +104,22 @@ def _agreement(found: "Estimates") -> dict[str, Any]:
     return {**known, "n": int(found.n[0]), "items": int(found.clusters[0]), "method": str(found.method[0])}
 
 
-def _show(pairs: pl.DataFrame, agreement: dict[str, Any], said: Sequence[str], console: Console) -> None:
+def _show(offer: Questionnaire, found: Rated, agreement: dict[str, Any], console: Console) -> None:
     """Print verdicts for people."""
-    for line in said:
+    pairs = found.pairs
+    for line in found.said:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    several = pairs["task"].n_unique() > 1
+    several = "task" in pairs.columns and pairs["task"].n_unique() > 1
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("item", no_wrap=True)
     table.add_column("statement", ratio=1)
-    for name in ("KL", "q", "mean", "interval", "raters", "flagged"):
+    for name in (*(heading for heading, _, _ in offer.numbers), "mean", "interval", "raters", "flagged"):
         table.add_column(name, justify="right")
     for row in pairs.iter_rows(named=True):
         table.add_row(
             row["item"],
             row["statement"] + (f" ({row['task']})" if several else ""),
-            f"{row['kl']:.2f}",
-            f"{row['q']:.3f}",
+            *("-" if row[column] is None else f"{row[column]:{form}}" for _, column, form in offer.numbers),
             f"{row['mean']:.2f}",
             _interval(row["low"], row["high"]),
             f"{row['raters']}",
@@ -127,7 +129,7 @@ def _show(pairs: pl.DataFrame, agreement: dict[str, Any], said: Sequence[str], c
     verdicts = pairs.unique("item")["flagged"]
     few, judged = verdicts.null_count(), verdicts.drop_nulls()
     if judged.len():
-        console.print(f"Flagged (mean of 3 or more): {judged.sum():,} of {judged.len():,}", highlight=False)
+        console.print(f"Flagged ({offer.flagged}): {judged.sum():,} of {judged.len():,}", highlight=False)
     if few:
         which = "1 statement has" if few == 1 else f"{few:,} statements have"
         judges = "is not judged" if few == 1 else "are not judged"

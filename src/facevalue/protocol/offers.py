@@ -196,6 +196,14 @@ class Questionnaire:
     """(statements, raters' files) to what they say."""
     beside: Callable[[pl.DataFrame, pl.DataFrame, Path], Beside]
     """(estimates of a model, ratings that lie in its run's folder, that folder) to what stands beside the estimates."""
+    numbers: Sequence[tuple[str, str, str]]
+    """What is shown of each statement besides the ratings: heading, column and format."""
+    told: tuple[str, ...]
+    """Columns of the statements that are printed as JSON."""
+    flagged: str = "mean of 3 or more"
+    """What it takes for a statement to be flagged."""
+    estimated: bool = False
+    """Whether statements are taken from a run's estimates, in place of its answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,13 +104,13 @@ def _metadata(folder: Path, subset: str, occupations: Mapping[str, int], images:
     names = [f"caption_{3 * number}" for number in range(images)]
     lines = [f"seed,filename,rank,{','.join(names)}"]
     for occupation, sets in occupations.items():
-        name = f"a_picture_of_{subset}_{occupation}"
-        lines += [f"{number},{name},0,{','.join(['a person'] * images)}" for number in range(sets)]
+        captions = ",".join([f"A photo of an obese male {occupation}"] * images)
+        lines += [f"{number},{occupation}_{subset},0,{captions}" for number in range(sets)]
     (folder / f"metadata_{subset}.csv").write_text("\n".join(lines))
 
 
 def test_metadata_of_sets_is_counted(tmp_path: Path) -> None:
-    _metadata(tmp_path, "physical_gender", {"doctor": 34, "chess_player": 40, "Real-Estate_developer": 35}, 10)
+    _metadata(tmp_path, "physical_gender", {"doctor": 34, "Chess Player": 40, "Real-Estate developer": 35}, 10)
     found = reproduce(tmp_path)
     cells = {(cell.table, cell.row, cell.column): cell for cell in found.cells}
     assert cells["5", "physical-gender", "sets of the metadata"].recomputed == 109
@@ -131,7 +131,7 @@ def test_a_folder_that_cannot_be_read_is_one_message(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none of the authors' files: metadata_race_gender\.csv"):
         reproduce(tmp_path)
     (tmp_path / "metadata_race_gender.csv").write_text("seed,rank\n1,2\n")
-    with pytest.raises(DataError, match=r"lacks the column 'filename'"):
+    with pytest.raises(DataError, match=r"lacks the column 'caption_0'"):
         reproduce(tmp_path)
     (tmp_path / "metadata_race_gender.csv").write_text("")
     with pytest.raises(DataError, match=r"metadata_race_gender\.csv cannot be read"):

@@ -18,6 +18,7 @@ from scipy import stats
 from facevalue.errors import DataError
 from facevalue.protocol.released_tables import damaged, require
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word
+from facevalue.stimuli.social_counterfactuals import METADATA, SUBSETS, parse_caption
 from facevalue.studies.counterfactuals.printed import (
     MODELS,
     OCCUPATIONS,
@@ -76,7 +77,8 @@ def reproduce(folder: Path | None = None) -> Reproduction:
     else:
         found = _metadata(folder)
         cells += _of_metadata(found)
-        notices += [f"{_name(subset)} is not in {folder}." for subset in SETS if subset not in found]
+        notices += [f"{name} is not in {folder}." for subset, name in zip(SUBSETS, METADATA, strict=True)
+                    if subset not in found]  # fmt: skip
     order = list(TITLES)
     return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(notices))
 
@@ -235,37 +237,36 @@ def _in_section(fewest: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
         yield Cell("4.3", f"{what} fewest or tied", "InstructBLIP", said, f"{has} of {len(fewest)}", None, beside)
 
 
-def _name(subset: str) -> str:
-    return f"metadata_{subset.replace('-', '_')}.csv"
-
-
 def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
-    """The authors' metadata: a row for each set. `filename` ends in the occupation, and each image has a caption."""
+    """The authors' metadata: a row for each set, with a caption for each of its images; and the occupation in them."""
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
     found = {}
-    for subset in SETS:
-        path = folder / _name(subset)
+    for subset, name in zip(SUBSETS, METADATA, strict=True):
+        path = folder / name
         if not path.is_file():
             continue
         try:
             frame = pl.read_csv(path, infer_schema=False, glob=False)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise damaged(path, error) from None
-        require(path, frame, ["filename"])
-        occupation = pl.col("filename").str.extract(rf"(?:^|_){subset.replace('-', '_')}_(.+)$")
-        found[subset] = frame.with_columns(occupation=occupation.str.replace_all("_", " ").str.to_lowercase())
+        captions = [column for column in frame.columns if column.startswith("caption_")]
+        require(path, frame, captions[:1] or ["caption_0"])
+        said = {text: parse_caption(text) for text in frame[captions[0]].drop_nulls().unique()}
+        occupations = {text: who.occupation.lower() for text, who in said.items() if who}
+        named = pl.col(captions[0]).replace_strict(occupations, default=None, return_dtype=pl.String)
+        found[subset] = frame.select(*captions, occupation=named)
     if not found:
-        raise DataError(f"{folder} has none of the authors' files: {', '.join(map(_name, SETS))}.")
+        raise DataError(f"{folder} has none of the authors' files: {', '.join(METADATA)}.")
     return found
 
 
 def _of_metadata(found: Mapping[str, pl.DataFrame]) -> Iterator[Cell]:
     for subset, frame in found.items():
         sets, images, _ = _published()["table_5"][subset]
-        captions = sum(name.startswith("caption_") for name in frame.columns)
-        yield number("5", subset, "sets of the metadata", sets, frame.height, note="other metadata than the paper's")
-        yield number("5", subset, "captions of a set", images, captions, note="other metadata than the paper's")
+        other = "other metadata than the paper's"
+        yield number("5", subset, "sets of the metadata", sets, frame.height, note=other)
+        yield number("5", subset, "captions of a set", images, frame.width - 1, note=other)
         own = frame["occupation"].value_counts()
         asked = own.filter(pl.col("occupation").is_in(_published()["gpt_4o"][subset]))["count"]
         fewest = min(asked, default=0) if asked.len() == OCCUPATIONS else 0

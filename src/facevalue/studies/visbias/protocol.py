@@ -32,11 +32,16 @@ COMPARED = Compared(
     asked=("question", "choice"),
 )
 """What is chosen of a group, question by question (section 3.1)."""
+NUMBERS = (("KL", "kl", ".2f"), ("q", "q", ".3f"))
+TOLD = (
+    "item", "statement", "task", "attribute", "choice", "outcome", "likely", "kl", "low_kl", "high_kl", "floor",
+    "floor_high", "n", "p", "q", "raters", "mean", "low", "high", "flagged",
+)  # fmt: skip
 EXTRAS = Extras(
     reproduce=Recomputed(reproduce.reproduce, released=True),
     calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, calibration.audited),
     questionnaire=Questionnaire(
-        "forms", questionnaire.statements, questionnaire.export, questionnaire.read, questionnaire.beside
+        "forms", questionnaire.statements, questionnaire.export, questionnaire.read, questionnaire.beside, NUMBERS, TOLD
     ),
     judge="forms",
     compare=COMPARED,
