@@ -22,21 +22,19 @@ Row = tuple[str, ...]
 
 
 class Later:
-    """A module of a package that is imported when one of its functions is called.
+    """A module of a package that is imported when one of its functions is called, or something else of it is wanted."""
 
-    A declaration imports what it offers for type checkers alone, and makes it one of these at run time.
-    """
-
-    def __init__(self, package: str, module: str) -> None:
+    def __init__(self, package: str | None, module: str) -> None:
         self._name = f"{package}.{module}"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Stand in for a function."""
+        """Stand in for a function, or give something else when called."""
         if name.startswith("__"):
             raise AttributeError(name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            return getattr(import_module(self._name), name)(*args, **kwargs)
+            found = getattr(import_module(self._name), name)
+            return found(*args, **kwargs) if callable(found) else found
 
         return call
 

@@ -10,21 +10,27 @@ MAX_FILES = 1_000_000
 """Most files below a folder."""
 
 
-def files_below(root: Path) -> Iterator[str]:
-    """Paths of files, relative to the folder, sorted within each folder.
+def files_below(
+    root: Path, endings: tuple[str, ...] = ("",), most: int = MAX_FILES, what: str = "files"
+) -> Iterator[str]:
+    """Paths of files with one of these endings, in any case, relative to the folder and sorted within each folder.
 
     Hidden files and folders are passed over, and links to folders are not followed.
     """
     if not root.is_dir():
         raise DataError(f"{root}: is not a folder with pictures.")
+
+    def unreadable(error: OSError) -> None:
+        raise DataError(f"{error.filename}: cannot be read: {error.strerror}.") from error
+
     seen = 0
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         below = Path(folder).relative_to(root).as_posix()
         for name in sorted(names):
-            if name.startswith("."):
+            if name.startswith(".") or not name.lower().endswith(endings):
                 continue
             seen += 1
-            if seen > MAX_FILES:
-                raise DataError(f"{root}: more than {MAX_FILES:,} files.")
+            if seen > most:
+                raise DataError(f"{root}: more than {most:,} {what}.")
             yield name if below == "." else f"{below}/{name}"

@@ -115,8 +115,7 @@ def _words(numbers: npt.NDArray[np.int64], seed: int, purpose: int) -> npt.NDArr
 
 def _refuse_more(pairs: int) -> None:
     if pairs > MAX_PAIRS:
-        msg = (
+        raise DataError(
             f"That would be at least {pairs:,} pairs; a list has at most {MAX_PAIRS:,}. Choose fewer pairs of each two "
             "identities, or fewer identities, activities or pictures."
         )
-        raise DataError(msg)

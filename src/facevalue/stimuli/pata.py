@@ -5,17 +5,17 @@ links, not pictures. FaceValue follows none of them: the user has got the pictur
 folder. The labels are what PATA's authors perceived, not what the people say of themselves.
 """
 
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_text
+from facevalue.stimuli.folders import files_below
 from facevalue.stimuli.manifest import SUFFIXES
 
 RACES: Mapping[str, str] = MappingProxyType(
@@ -97,11 +97,10 @@ def read_pata(
     found = _by_name(listed, path, root) if files is None else [files.get(url) for url in listed["url"]]
     kept = listed.with_columns(pl.Series("path", found, pl.String)).drop_nulls("path")
     if not kept.height:
-        msg = (
+        raise DataError(
             f"{root}: none of the {listed.height:,} pictures of {path.name} is there. They are called "
             f"{listed['image'][0]}.jpg or {listed['line'][0] - 1}.jpg, with the number of the line counted from 0."
         )
-        raise DataError(msg)
     return kept.select("image", "path", "identity", "gender", "age", "activity", "scene", "url")
 
 
@@ -146,27 +145,15 @@ def _by_name(listed: pl.DataFrame, path: Path, root: Path) -> list[str | None]:
         names = [image.lower(), str(line - 1), *([tag.lower()] if often[tag] == 1 else [])]
         paths = next((there[name] for name in names if name in there), [])
         if len(paths) > 1:
-            msg = (
-                f"{root}: {paths[0]} and {paths[1]} could both be the picture of line {line} of {path.name}. Keep one."
-            )
-            raise DataError(msg)
+            both = f"{paths[0]} and {paths[1]} could both be the picture of line {line} of {path.name}"
+            raise DataError(f"{root}: {both}. Keep one.")
         found.append(paths[0] if paths else None)
     return found
 
 
 def _pictures(root: Path) -> dict[str, list[str]]:
     """Paths of the pictures below a folder, by stem in lower case."""
-    if not root.is_dir():
-        raise DataError(f"{root}: is not a folder with images.")
     found: dict[str, list[str]] = {}
-    seen = 0
-    for folder, folders, names in os.walk(root):
-        folders.sort()
-        for name in sorted(names):
-            stem, suffix = os.path.splitext(name)  # noqa: PTH122  many of them
-            if suffix.lower() in SUFFIXES and not name.startswith("."):
-                seen += 1
-                if seen > MAX_FILES:
-                    raise DataError(f"{root}: more than {MAX_FILES:,} pictures.")
-                found.setdefault(stem.lower(), []).append((Path(folder) / name).relative_to(root).as_posix())
+    for path in files_below(root, SUFFIXES, MAX_FILES, "pictures"):
+        found.setdefault(PurePosixPath(path).stem.lower(), []).append(path)
     return found

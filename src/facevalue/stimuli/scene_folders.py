@@ -48,7 +48,7 @@ def read_scenes(root: Path) -> pl.DataFrame:
     Returns a table with the columns of a manifest, by scene and then by number: `image`, `path` (relative to `root`),
     `identity` (the image), `set` (null) and `scene`, the folder's name as it is.
     """
-    paths = [path for path in files_below(root) if path.lower().endswith(SUFFIXES)]
+    paths = list(files_below(root, SUFFIXES))
     rows = [(path, path.rpartition("/")[0].rpartition("/")[2] or root.resolve().name) for path in paths]
     if not rows:
         raise DataError(f"{root}: holds no picture. Scenes are pictures in a folder each, such as ArtLover/1.png.")

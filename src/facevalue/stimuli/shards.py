@@ -39,7 +39,7 @@ _POINTER = b"version https://git-lfs"
 
 def shards_below(root: Path) -> list[str]:
     """Paths of shards below a folder, relative to it."""
-    return [path for path in files_below(root) if path.lower().endswith(SUFFIX)]
+    return list(files_below(root, (SUFFIX,)))
 
 
 def read_shards(root: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:

@@ -97,9 +97,7 @@ def read_utkface_pairs(root: Path) -> Listing:
     """
     rows: list[tuple[str, ...]] = []
     left_out: list[tuple[str, str]] = []
-    for path in files_below(root):
-        if not path.lower().endswith(SUFFIXES):
-            continue
+    for path in files_below(root, SUFFIXES):
         folder, _, name = f"{root.name}/{path}".rpartition("/")
         cell, joined = _CELL.fullmatch(folder.rpartition("/")[2]), _JOINED.fullmatch(name)
         row = None if cell is None or joined is None or cell[1] else _pair(cell, joined)

@@ -7,47 +7,29 @@ understood is an error, never a guess.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_file, to_json
+from facevalue.stimuli.folders import files_below
+from facevalue.studies.stylisticbias.tables import GENDERS, attribute_titles, grid, read
 
-GRID: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "skin_irregularities": ("freckles", "acne", "scars", "moles"),
-        "hair_color": ("black", "brown", "blonde", "red", "gray", "unnatural"),
-        "hair_length": ("bald", "short", "medium", "long"),
-        "hair_style": ("messy", "slicked-back", "ponytail", "braid", "bun", "afro", "buzz-cut", "mohawk"),
-        "facial_hair": ("clean-shaven", "stubble", "mustache", "full-beard"),
-        "eyewear": ("thick-rimmed", "thin-metal", "sunglasses"),
-        "makeup": ("light", "heavy"),
-        "lip_makeup": ("neutral", "red-lipstick", "bold"),
-        "piercings": ("single-nose", "single-lip", "single-eyebrow", "multiple", "earrings"),
-        "tattoos": ("facial-tattoo",),
-        "accessories": ("cap", "beanie", "hat", "headscarf"),
-        "fashion_style": (
-            *("professional", "formal", "casual", "smart-casual", "sporty", "streetwear"),
-            *("functional-outdoor", "luxury", "vintage", "worn-distressed", "daring"),
-        ),
-    }
-)
+GRID: Mapping[str, tuple[str, ...]] = {
+    attribute: tuple(v.name for v in grid() if v.attribute == attribute) for attribute in attribute_titles()
+}
 """The variation grid (Table 10): attributes and their values."""
 
-PEOPLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "age": ("young", "middle-aged", "elderly"),
-        "gender": ("male", "female"),
-        "ethnicity": ("asian", "african", "european", "middle-eastern", "latino"),
-        "build": ("thin", "normal", "obese"),
-    }
-)
+PEOPLE: Mapping[str, tuple[str, ...]] = {
+    "age": ("young", "middle-aged", "elderly"),
+    "gender": GENDERS,
+    "ethnicity": ("asian", "african", "european", "middle-eastern", "latino"),
+    "build": ("thin", "normal", "obese"),
+}
 """Levels of the base faces."""
 
 MAX_FILES = 200_000
@@ -62,89 +44,22 @@ _PAIR_KEYS = (("feature_key", "feature_value"), ("key", "value"), ("feature", "v
 _NO_VARIATION = frozenset(("", "none", "base", "baseline", "original"))
 _BASE_WORDS = re.compile(r"(?:(?:^|[-_])(?:base|baseline|original|face|portrait|image))+$")
 
-_ATTRIBUTE_SPELLINGS = {
-    "skin": "skin_irregularities",
-    "skin_irregularity": "skin_irregularities",
-    "skin_irreg": "skin_irregularities",
-    "hair_colour": "hair_color",
-    "hairstyle": "hair_style",
-    "beard": "facial_hair",
-    "glasses": "eyewear",
-    "make_up": "makeup",
-    "lip_make_up": "lip_makeup",
-    "lipstick": "lip_makeup",
-    "piercing": "piercings",
-    "tattoo": "tattoos",
-    "accessory": "accessories",
-    "headwear": "accessories",
-    "fashion": "fashion_style",
-    "clothing": "fashion_style",
-    "clothing_style": "fashion_style",
+_SPELLED: Mapping[str, Mapping[str, list[str]]] = {
+    name: read("spellings.toml")[name] for name in ("attributes", "values")
 }
-_VALUE_SPELLINGS = {
-    "freckle": "freckles",
-    "scar": "scars",
-    "mole": "moles",
-    "blond": "blonde",
-    "grey": "gray",
-    "slick-back": "slicked-back",
-    "buzzcut": "buzz-cut",
-    "shaven": "clean-shaven",
-    "moustache": "mustache",
-    "beard": "full-beard",
-    "thick-rim": "thick-rimmed",
-    "thin-metal-rimmed": "thin-metal",
-    "thin-metal-frame": "thin-metal",
-    "red": "red-lipstick",
-    "nose": "single-nose",
-    "lip": "single-lip",
-    "eyebrow": "single-eyebrow",
-    "earring": "earrings",
-    "face-tattoo": "facial-tattoo",
-    "facial": "facial-tattoo",
-    "business-formal": "professional",
-    "professional-business-formal": "professional",
-    "evening": "formal",
-    "formal-evening": "formal",
-    "athletic": "sporty",
-    "sporty-athletic": "sporty",
-    "functional": "functional-outdoor",
-    "outdoor": "functional-outdoor",
-    "high-fashion": "luxury",
-    "luxury-high-fashion": "luxury",
-    "retro": "vintage",
-    "vintage-retro": "vintage",
-    "worn": "worn-distressed",
-    "distressed": "worn-distressed",
-    "provocative": "daring",
-    "daring-provocative": "daring",
-    "young-adult": "young",
-    "middle-aged-adult": "middle-aged",
-    "middle-age": "middle-aged",
-    "middleaged": "middle-aged",
-    "elderly-adult": "elderly",
-    "old": "elderly",
-    "man": "male",
-    "woman": "female",
-    "m": "male",
-    "f": "female",
-    "latina": "latino",
-    "normal-weight": "normal",
-}
-_PADDING = frozenset((
-    "hair", "makeup", "lipstick", "lip", "lips", "color", "colour", "glasses", "eyeglasses", "frame", "frames", "build",
-    "piercing", "piercings", "clothing", "clothes", "wear", "outfit", "style", "skin", "tattoo",
-))  # fmt: skip
-"""Words that may stand behind a value without changing it ("short hair")."""
+_ATTRIBUTE_SPELLINGS, _VALUE_SPELLINGS = (
+    {spelling: level for level, others in table.items() for spelling in others} for table in _SPELLED.values()
+)
+_PADDING = frozenset(read("spellings.toml")["padding"])
 
 
-def _spelled(levels: Iterable[str], table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    return {level: tuple(spelling for spelling, of in table.items() if of == level) for level in levels}
+def _spelled(levels: Iterable[str], table: str = "values") -> dict[str, tuple[str, ...]]:
+    return {level: tuple(_SPELLED[table].get(level, ())) for level in levels}
 
 
-ATTRIBUTES = _spelled(GRID, _ATTRIBUTE_SPELLINGS)
+ATTRIBUTES = _spelled(GRID, "attributes")
 """Attributes of the grid, with their other spellings."""
-VARIATIONS = _spelled(dict.fromkeys(value for values in GRID.values() for value in values), _VALUE_SPELLINGS)
+VARIATIONS = _spelled(value for values in GRID.values() for value in values)
 """Values of the grid, with their other spellings."""
 
 
@@ -162,7 +77,7 @@ def attribute_of(variation: str) -> str | None:
 
 def spellings(column: str) -> dict[str, tuple[str, ...]]:
     """Levels of a column of `PEOPLE`, with their other spellings."""
-    return _spelled(PEOPLE[column], _VALUE_SPELLINGS)
+    return _spelled(PEOPLE[column])
 
 
 class _Record(NamedTuple):
@@ -195,21 +110,20 @@ def read_stylisticbias_folders(folder: Path) -> pl.DataFrame:
     to the base face with the longest name that its own file name begins with, else to the one called as a folder that
     it lies in.
     """
-    records = [_record(folder, path) for path in _metadata_files(folder)]
+    records = [_record(folder, folder / path) for path in files_below(folder, (_ENDING,), MAX_FILES, "metadata files")]
     if not records:
         raise DataError(f"{folder}: no file ends in {_ENDING}.")
     bases = _bases([record for record in records if record.attribute is None])
-    rows: dict[tuple[str, str | None, str | None], tuple[str, _Record]] = {}
+    rows: dict[tuple[str, str | None, str | None], _Record] = {}
     for record in records:
-        identity = _identity_of(record, bases)
-        key = (identity, record.attribute, record.value)
-        if key in rows:
-            what = "base faces" if record.attribute is None else f"images with {record.attribute} {record.value}"
-            raise DataError(f"Two {what} of identity {identity!r}: {rows[key][1].where} and {record.where}.")
-        rows[key] = (identity, record)
-    ordered = sorted(rows.values(), key=lambda row: (row[0], row[1].attribute or "", row[1].value or ""))
+        key = (_identity_of(record, bases), record.attribute, record.value)
+        if key in rows:  # no two bases, as they have names of their own
+            what = f"images with {record.attribute} {record.value}"
+            raise DataError(f"Two {what} of identity {key[0]!r}: {rows[key].where} and {record.where}.")
+        rows[key] = record
+    ordered = sorted(rows, key=lambda key: [part or "" for part in key])
     return pl.DataFrame(
-        [_row(identity, record, bases[identity]) for identity, record in ordered],
+        [_row(key[0], rows[key], bases[key[0]]) for key in ordered],
         schema=dict.fromkeys(("image", "path", "identity", "set", "attribute", "value", *PEOPLE), pl.String),
         orient="row",
     )
@@ -257,24 +171,6 @@ def known_gender(text: str) -> str | None:
         return None
 
 
-def _metadata_files(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        raise DataError(f"{folder}: is not a folder.")
-
-    def unreadable(error: OSError) -> None:
-        raise DataError(f"{error.filename}: cannot be read: {error.strerror}.") from error
-
-    count = 0
-    for place, folders, files in os.walk(folder, onerror=unreadable):
-        folders.sort()
-        for name in sorted(files):
-            if name.endswith(_ENDING):
-                count += 1
-                if count > MAX_FILES:
-                    raise DataError(f"{folder}: more than {MAX_FILES:,} metadata files.")
-                yield Path(place, name)
-
-
 def _record(root: Path, path: Path) -> _Record:
     where = path.relative_to(root).as_posix()
     metadata = _read_json(path, where)
@@ -296,7 +192,7 @@ def _record(root: Path, path: Path) -> _Record:
             people[name] = _value(name, PEOPLE[name], written, where)
         elif attribute is None:
             raise DataError(f"{where}: a base face needs its {name}.")
-    stem = path.name.removesuffix(_ENDING)
+    stem = path.name[: -len(_ENDING)]
     folder = path.parent.relative_to(root).as_posix()
     image = _image(root, path.parent, stem, where)
     return _Record(where, folder, stem, image, given, own_id, attribute, value, people)
@@ -395,8 +291,8 @@ def _beginnings(stem: str) -> Iterator[str]:
 def _row(identity: str, record: _Record, base: _Record) -> tuple[str | None, ...]:
     for name, level in record.people.items():
         if base.people[name] != level:
-            msg = f"{record.where}: {name} {level}, but the base face ({base.where}) has {base.people[name]}."
-            raise DataError(msg)
+            other = f"the base face ({base.where}) has {base.people[name]}"
+            raise DataError(f"{record.where}: {name} {level}, but {other}.")
     image = identity if record.attribute is None else f"{identity}/{record.attribute}/{record.value}"
     people = (base.people[name] for name in PEOPLE)
     return (image, record.image, identity, identity, record.attribute, record.value, *people)
