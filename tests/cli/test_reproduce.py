@@ -37,7 +37,7 @@ def facevalue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return command
 
 
-@pytest.mark.parametrize("study", ["vignette", "stylisticbias"])
+@pytest.mark.parametrize("study", ["vignette", "stylisticbias", "modscan"])
 def test_json_holds_cells_and_nothing_else(facevalue: Command, study: str) -> None:
     done = facevalue("reproduce", study, "--json")
     assert done.status == 0

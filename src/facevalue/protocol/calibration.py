@@ -15,7 +15,10 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design, Order
+from facevalue.models.base import Model
 from facevalue.protocol.offers import CalibrationRequest, Row
+from facevalue.protocol.study import Study
+from facevalue.types import Request
 
 Array = npt.NDArray[np.float64]
 Statistic = Callable[[pl.DataFrame], float | None]
@@ -131,3 +134,23 @@ def asked_at(design: Design, together: Sequence[str], seed: int) -> Array:
     places = np.empty(design.size, dtype=np.int64)
     places[np.concatenate(list(Order(design, together, seed).pieces(2**16)))] = np.arange(design.size)
     return places / (design.size - 1)
+
+
+def estimated(study: Study, model: Model, seed: int) -> pl.DataFrame:
+    """Estimates of a model that is asked every trial of a study once."""
+    frame = study.design.trials(np.arange(study.design.size))
+    numbers = study.design.stimulus_numbers(frame["trial"].to_numpy()).tolist()
+    rows = dict(zip(numbers, frame.drop("trial", "block", "prompt", strict=False).to_dicts(), strict=True))
+    stimuli = {number: study.source.stimulus(number, row) for number, row in rows.items()}
+    requests = (
+        Request(trial, 0, seed, stimuli[number], question, study.sampling, exact=False)
+        for trial, number, question in zip(frame["trial"].to_list(), numbers, study.ask(frame), strict=True)
+    )
+    said = {response.trial: response.text for response in model.respond(requests)}
+    replies = frame.with_columns(
+        pl.lit(0, pl.UInt8).alias("repeat"),
+        pl.lit("ok").alias("status"),
+        pl.Series("text", [said[trial] for trial in frame["trial"]], dtype=pl.String),
+        pl.lit(None, pl.List(pl.Float32)).alias("probs"),
+    )
+    return study.analyse({model.name: iter([study.answer(replies)])})

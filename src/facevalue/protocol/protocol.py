@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.asks import Ask, slots
 from facevalue.protocol.offers import Extras
-from facevalue.protocol.settings import Setting, check_together, seed_setting, temperature_setting
+from facevalue.protocol.settings import Setting, check_together, defaults, seed_setting, temperature_setting
 from facevalue.protocol.stimuli import Folder, Listed, Stimuli
 from facevalue.protocol.study import Study
 from facevalue.protocol.takes import Take
@@ -112,11 +112,11 @@ class Protocol:
 
     def options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """A value for each setting: the given ones, defaults for the others."""
-        defaults = {setting.name: setting.default for setting in self.settings}
+        known = defaults(self.settings)
         for name in given:
-            if name not in defaults:
-                raise UnknownNameError(f"setting of {self.name}", name, defaults)
-        return {**defaults, **given}
+            if name not in known:
+                raise UnknownNameError(f"setting of {self.name}", name, known)
+        return {**known, **given}
 
     def study(self, given: Mapping[str, OptionValue] | None = None, manifest: pl.DataFrame | None = None) -> Study:
         """Make the study; settings that are not given take their defaults.

@@ -124,7 +124,7 @@ def number(
             table, row, column, published, shown, None, note or ("illegible in the scan" if not known else None)
         )
     reading = min(readings(printed), key=lambda r: abs(r.value - recomputed) / max(r.value, r.half))
-    same = abs(reading.value - recomputed) <= reading.half + slack + _EXACT
+    same = bool(abs(reading.value - recomputed) <= reading.half + slack + _EXACT)
     said = reading.note if same else "; ".join(filter(None, (note, reading.note))) or None
     return Cell(table, row, column, published, _plain(round(recomputed, digits)), same, said)
 

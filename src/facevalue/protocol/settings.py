@@ -53,6 +53,11 @@ class Setting:
         return _option(self.name)
 
 
+def defaults(settings: Sequence[Setting]) -> dict[str, OptionValue]:
+    """The value of each setting that was not given."""
+    return {setting.name: setting.default for setting in settings}
+
+
 def check_together(settings: Sequence[Setting], options: Options) -> None:
     """Refuse settings that would be ignored beside the others.
 

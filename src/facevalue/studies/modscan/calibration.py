@@ -17,6 +17,7 @@ from facevalue.protocol.calibration import (
     Array,
     Statistic,
     correlation,
+    estimated,
     false_discovery_rate,
     named,
     repeated,
@@ -26,12 +27,13 @@ from facevalue.protocol.calibration import (
     slope,
 )
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table
+from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
 from facevalue.studies.modscan.pictures import TONES
 from facevalue.studies.modscan.settings import SETTINGS
 from facevalue.studies.modscan.study import build
 from facevalue.studies.modscan.tables import GENDERS, GROUPS, instances
-from facevalue.types import OptionValue, Request
+from facevalue.types import OptionValue
 
 CONDITIONS = ("default", "null")
 ALPHA = 0.05
@@ -74,13 +76,7 @@ def audited(asked: CalibrationRequest) -> Calibrated:
     )  # fmt: skip
     closer = Table.of(
         f"One audit of sim/default with {asked.sizes[0]} scenes: shares planted and recovered",
-        [
-            ("modality", "modality"),
-            ("attribute", "attribute"),
-            ("r", "r"),
-            ("covers", "covers"),
-            ("mean error", "error"),
-        ],
+        [(name, name) for name in (*PART, "r", "covers")] + [("mean error", "error")],
         shown.iter_rows(named=True),
     )
     return Calibrated([closer, summary], {"": all_audits})
@@ -89,35 +85,14 @@ def audited(asked: CalibrationRequest) -> Calibrated:
 def audits(condition: str, scenes: int) -> Iterator[pl.DataFrame]:
     """Audits of so many scenes of each persona, and a fifth as many faces, each of another model and other pictures."""
     for number in count():
-        options: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
-        own: dict[str, OptionValue] = {
-            "per_persona": scenes,
-            "faces": max(3, scenes // 5),
-            "kinds": ["persona"],
-            "scene_seed": number + 1,
-        }
-        yield audit(build({**options, **own, "pair_seed": number}), SimModel(f"{condition}@{1000 * number}"))
+        own: dict[str, OptionValue] = {"per_persona": scenes, "faces": max(3, scenes // 5), "kinds": ["persona"]}
+        own |= {"scene_seed": number + 1, "pair_seed": number}
+        yield audit(build(defaults(SETTINGS) | own), SimModel(f"{condition}@{1000 * number}"))
 
 
 def audit(study: Study, model: SimModel) -> pl.DataFrame:
     """Ask a respondent everything; put estimates beside what is planted."""
-    frame = study.design.trials(np.arange(study.design.size))
-    numbers = study.design.stimulus_numbers(frame["trial"].to_numpy()).tolist()
-    rows = dict(zip(numbers, frame.drop("trial", "block").to_dicts(), strict=True))
-    stimuli = {number: study.source.stimulus(number, row) for number, row in rows.items()}
-    requests = [
-        Request(trial, 0, 1, stimuli[number], question, study.sampling, exact=False)
-        for trial, number, question in zip(frame["trial"].to_list(), numbers, study.ask(frame), strict=True)
-    ]
-    said = {response.trial: response.text for response in model.respond(requests)}
-    replies = frame.with_columns(
-        pl.lit(0, pl.UInt8).alias("repeat"),
-        pl.lit("ok").alias("status"),
-        pl.Series("text", [said[trial] for trial in frame["trial"]], dtype=pl.String),
-        pl.lit(None, pl.List(pl.Float32)).alias("probs"),
-    )
-    estimates = study.analyse({model.name: iter([study.answer(replies)])})
-    found = judge(estimates, study.measures, lead=study.lead).filter(_SHARE | _GAP | _SCORE)
+    found = judge(estimated(study, model, 1), study.measures, lead=study.lead).filter(_SHARE | _GAP | _SCORE)
     keys = [*PART, "instance", "group"]
     joined = found.join(truth(model.planted), on=keys, how="left", maintain_order="left")
     return joined.with_columns(found=_GAP & (pl.col("verdict") == Verdict.DIFFERENCE))

@@ -27,7 +27,7 @@ from facevalue.models.base import Model
 from facevalue.models.reference.truth import LETTER, POSITION, SCENARIOS, TRAITS, Truth, people
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.calibration import FOUND, Array, Statistic, correlation, share, slope, statistic
-from facevalue.protocol.settings import face_counts
+from facevalue.protocol.settings import defaults, face_counts
 from facevalue.protocol.study import Study
 from facevalue.stimuli.drawn import CONTROL, default_cache
 from facevalue.store.files import make_folder, write_whole
@@ -76,8 +76,7 @@ def audited_study(**options: OptionValue) -> Study:
 
     The model has learned from no picture in full body and plain clothes, and none is planted to have an effect.
     """
-    defaults: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
-    return build({**defaults, "faces": FACES, "seeds": ["1"], "fashion_base": "portrait", **options})
+    return build({**defaults(SETTINGS), "faces": FACES, "seeds": ["1"], "fashion_base": "portrait", **options})
 
 
 def default_folder() -> Path:

@@ -17,10 +17,12 @@ from facevalue.protocol.calibration import (
     Statistic,
     asked_at,
     correlation,
+    estimated,
     false_discovery_rate,
     share,
     slope,
 )
+from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import DECISIONS
 from facevalue.studies.vignette.settings import SETTINGS
@@ -72,14 +74,9 @@ def audited() -> list[str]:
 
 def study(number: int) -> Study:
     """Decisions about men of one dimension in so many activities; each pair is asked six questions."""
-    options: dict[str, OptionValue] = {setting.name: setting.default for setting in SETTINGS}
-    done = [activity.name for activity in activities()[:number]]
-    return build(
-        {
-            **options, "pictures": "none", "dimension": [DIMENSION], "gender": ["male"], "paradigm": ["decision"],
-            "contrast": ["identity"], "activity": done, "identity": audited(),
-        }
-    )  # fmt: skip
+    own: dict[str, OptionValue] = {"pictures": "none", "dimension": [DIMENSION], "gender": ["male"]}
+    own |= {"paradigm": ["decision"], "contrast": ["identity"], "identity": audited()}
+    return build(defaults(SETTINGS) | own | {"activity": [activity.name for activity in activities()[:number]]})
 
 
 def truth(planted: Planted, done: list[str]) -> pl.DataFrame:
@@ -124,24 +121,7 @@ def _chosen(difference: Array, planted: Planted) -> Array:
 
 def audit(asked: Study, model: SimModel, done: list[str]) -> pl.DataFrame:
     """Ask a respondent every question of a study of these activities; put estimates beside what is planted."""
-    frame = asked.design.trials(np.arange(asked.design.size))
-    numbers = asked.design.stimulus_numbers(frame["trial"].to_numpy()).tolist()
-    columns = [c for c in frame.columns if c not in ("trial", "block", "prompt")]
-    stimuli = {
-        n: asked.source.stimulus(n, row) for n, row in zip(numbers, frame.select(columns).to_dicts(), strict=True)
-    }
-    requests = [
-        Request(trial, 0, 0, stimuli[n], question, asked.sampling, exact=False)
-        for trial, n, question in zip(frame["trial"].to_list(), numbers, asked.ask(frame), strict=True)
-    ]
-    said = {response.trial: response.text for response in model.respond(requests)}
-    rows = frame.with_columns(
-        pl.lit(0, pl.UInt8).alias("repeat"),
-        pl.lit("ok").alias("status"),
-        pl.Series("text", [said[trial] for trial in frame["trial"]], dtype=pl.String),
-        pl.lit(None, pl.List(pl.Float32)).alias("probs"),
-    )
-    found = asked.analyse({model.name: iter([asked.answer(rows)])})
+    found = estimated(asked, model, 0)
     whole = found.filter(pl.col("question").is_null() & pl.col("gender").is_null() & pl.col("activity").is_null())
     return beside(whole, truth(model.planted, done)).with_columns(found=GAP & (pl.col("q") < ALPHA))
 

@@ -14,6 +14,7 @@ import polars as pl
 from facevalue.measures.robustness import chance
 from facevalue.measures.run_comparison import STATISTICS, match, summarise
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word
+from facevalue.protocol.settings import defaults
 from facevalue.studies.vignette.design import product_layout
 from facevalue.studies.vignette.generation import generation_prompts
 from facevalue.studies.vignette.settings import SETTINGS, selection
@@ -69,7 +70,7 @@ def _counts() -> Iterator[Cell]:
 
 def _pictures() -> Iterator[Cell]:
     """Table 8, from the tables (people and single pictures) and from the design that a run uses (pairs)."""
-    chosen = selection({setting.name: setting.default for setting in SETTINGS})
+    chosen = selection(defaults(SETTINGS))
     layout = product_layout(casts(everyone(chosen)), chosen, drop=False, released=False)
     pairs = {
         tuple(b.constants[n] for n in ("gender", "dimension", "contrast")): b.stimuli for b in layout.design.blocks
