@@ -26,9 +26,7 @@ TOLD = (
 EXTRAS = Extras(
     reproduce=Recomputed(_REPRODUCE.reproduce, released=True),
     calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, _AUDITS.audited),
-    questionnaire=Questionnaire(
-        "forms", _RATED.statements, _RATED.export, _RATED.read, _RATED.beside, NUMBERS, TOLD
-    ),
+    questionnaire=Questionnaire("forms", _RATED.statements, _RATED.export, _RATED.read, _RATED.beside, NUMBERS, TOLD),
     judge="forms",
     compare=COMPARED,
 )
