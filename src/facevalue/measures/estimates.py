@@ -1,7 +1,9 @@
 """Table of estimates: no value without n, interval and method, nor without the labels that identify it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -143,7 +145,7 @@ class EstimateTable:
         self._schema = schema(labels)
         self.labels = tuple(labels)
         """What the study declares that its estimates may be broken down by."""
-        self._parts: list[pl.DataFrame] = []
+        self._parts: list[_Part] = []
 
     def add(
         self,
@@ -184,7 +186,7 @@ class EstimateTable:
         for name in labels:
             if name not in known:
                 raise UnknownNameError(f"label of {measure.name} ({self._constants['study']})", name, known)
-        columns: dict[str, object] = {name: list(values) for name, values in labels.items()}
+        columns: dict[str, Any] = {name: list(values) for name, values in labels.items()}
         estimates = _with_width(measure, estimates)
         low = np.maximum(estimates.low, measure.limits[0])
         high = np.minimum(estimates.high, measure.limits[1])
@@ -202,13 +204,9 @@ class EstimateTable:
             columns |= {"floor": floor.mean, "floor_high": floor.high}
             if p is None:
                 columns["p"] = floor.p
-        frame = pl.DataFrame(columns, strict=False)
-        if keep is not None:
-            frame = frame.filter(keep)
         constants = {"measure": measure.name, "unit": measure.unit, "source": measure.source, "level": LEVEL}
         constants |= {name: value for name, value in self._constants.items() if name not in columns}
-        frame = frame.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
-        self._parts.append(complete(frame, self.labels))
+        self._parts.append(_Part(columns, constants, np.ones(estimates.value.size, bool) if keep is None else keep))
 
     def frame(self) -> pl.DataFrame:
         """All estimates so far; q of tests that came without is Benjamini and Hochberg's over measure and family.
@@ -220,7 +218,7 @@ class EstimateTable:
         """
         if not self._parts:
             return pl.DataFrame(schema=self._schema)
-        out = pl.concat(self._parts)
+        out = pl.DataFrame([self._column(name, dtype) for name, dtype in self._schema.items()])
         keys = ["measure", "model", *label_columns(out)]
         twice = out.select(keys).is_duplicated()
         if twice.any():
@@ -231,6 +229,30 @@ class EstimateTable:
         code = pl.when(judged).then(pl.struct("model", "measure", "family").rank("dense").cast(pl.Int64))
         q = within(out["p"].to_numpy(), out.select(code.fill_null(0))["model"].to_numpy() - 1)
         return out.with_columns(pl.col("q").fill_null(pl.Series(q).fill_nan(None)))
+
+    def _column(self, name: str, dtype: pl.DataType) -> pl.Series:
+        """A column of all parts: null where a part has none, or it is not a number."""
+        parts = [part.column(name) for part in self._parts]
+        if dtype.is_numeric():
+            numbers = np.concatenate([np.asarray(values, dtype=np.float64) for values in parts])
+            return pl.Series(name, numbers).fill_nan(None).cast(dtype)
+        return pl.Series(name, [value for values in parts for value in values], dtype, strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Estimates of one measure: columns, levels that hold for all of them, and which rows count."""
+
+    columns: Mapping[str, Any]
+    constants: Mapping[str, object]
+    keep: npt.NDArray[np.bool_]
+
+    def column(self, name: str) -> Any:
+        """One column of the rows that count."""
+        if name not in self.columns:
+            return [self.constants.get(name)] * int(self.keep.sum())
+        values = self.columns[name]
+        return values[self.keep] if isinstance(values, np.ndarray) else list(compress(values, self.keep.tolist()))
 
 
 def _with_width(measure: Measure, estimates: Estimates) -> Estimates:

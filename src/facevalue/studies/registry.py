@@ -13,7 +13,7 @@ from facevalue.protocol import Protocol, Study, own
 from facevalue.store.manifest import STUDY_TEXT
 from facevalue.types import OptionValue
 
-PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan")
+PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
 
 

@@ -32,7 +32,7 @@ def _rows(found: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFra
 
 
 def test_every_measure_that_is_declared_is_taken_and_no_other(found: pl.DataFrame) -> None:
-    assert set(found["measure"]) == {one.name for one in m.MEASURES} - {"noted_share", "pmi"}
+    assert set(found["measure"]) == {one.name for one in m.MEASURES} - {"noted_share", "pmi", "scorer_shift"}
 
 
 def test_every_estimate_has_a_count_and_a_method(found: pl.DataFrame) -> None:

@@ -169,15 +169,15 @@ def test_examples_are_answers_of_the_kind_that_is_found_and_say_who_is_on_which_
     sections = {section["id"]: section for section in json.loads(data.read_text())["sections"]}
     answers = next(block["answers"] for block in sections["examples"]["blocks"] if block["kind"] == "answers")
     assert {one["title"].rpartition(", ")[2] for one in answers} == {"vision", "language"}
-    for shown in answers:
-        name, _, modality = shown["title"].rpartition(", ")
-        group, reply = more[modality, name], shown["replies"][0]
+    for example in answers:
+        name, _, modality = example["title"].rpartition(", ")
+        group, reply = more[modality, name], example["replies"][0]
         assert reply["choice"] == group
-        share = re.fullmatch(rf"{shown['title']}: {group} in ([\d.]+)% of answers", shown["finding"])
+        share = re.fullmatch(rf"{example['title']}: {group} in ([\d.]+)% of answers", example["finding"])
         assert share is not None
         assert float(share[1]) > 50
         if modality == "vision":
-            sides = re.search(rf"{shown['title']} (Male|Female) (Male|Female) Tell me", said)
+            sides = re.search(rf"{example['title']} (Male|Female) (Male|Female) Tell me", said)
             assert sides is not None
             assert sides[1 if "left" in reply["reply"] else 2] == group
 

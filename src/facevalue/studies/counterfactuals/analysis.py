@@ -36,9 +36,13 @@ class Least:
 
 
 def estimated(
-    answers: Mapping[str, Iterator[pl.DataFrame]], parts: Sequence[Part], lists: Lists, least: Least | None = None
+    answers: Mapping[str, Iterator[pl.DataFrame]],
+    parts: Sequence[Part],
+    lists: Lists,
+    least: Least | None = None,
+    audits: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """Estimate everything, from the answers of each model in chunks."""
+    """Estimate everything, from the answers of each model in chunks, and the audits of scorers by name."""
     least = least or Least()
     tables = []
     for model, chunks in answers.items():
@@ -47,6 +51,8 @@ def estimated(
         for part in parts:
             if own.asked(part):
                 _add_part(table, part, own)
+        for scorer, audit in (audits or {}).items():
+            _add_audit(table, scorer, audit)
         add_words(table, parts, own, lists, least.frequency, least.sets)
         tables.append(table.frame())
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
@@ -98,6 +104,16 @@ def _add_scores(table: EstimateTable, part: Part, scores: Array, about: dict[str
     share, p, least = tail_shares(in_sets, SEED)
     told = m.family(m.TAILS, part.subset, label)
     enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, p=p, p_least=least, family=told)
+
+
+def _add_audit(table: EstimateTable, scorer: str, audit: pl.DataFrame) -> None:
+    """What the words for groups alone change in scores (`measures.scorer`)."""
+    numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", "method")
+    shift, low, high, n = (numbers[name].to_numpy() for name in ("shift", "low", "high", "n"))
+    none = np.full(shift.shape, np.nan)
+    found = Estimates(shift, low, high, n, n, numbers["method"].to_numpy(), none)
+    labels = {"scorer": scorer, "score": audit["label"].to_list(), "group": audit["group"].to_list()}
+    enter(table, m.SCORER_SHIFT, labels, found)
 
 
 def _add_means(

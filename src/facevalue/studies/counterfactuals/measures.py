@@ -137,8 +137,12 @@ FEWEST = Measure(
     "such occupations / occupations, ties shared; by chance 1 / groups", "share", "occupation", f"{PAPER}, Figure 12",
     signed=False, limits=_SHARE,
 )  # fmt: skip
+SCORER_SHIFT = Measure(
+    "scorer_shift", "Score of the words for a group alone, from that of “person”",
+    "mean over sentences s of X(s with g) - X(s with person)", "score", "sentence", OURS,
+)  # fmt: skip
 MEASURES = (
     MAX_SCORE, MAX_SCORE_Q90, MAX_SCORE_QUANTILE, LEFT_OUT, TAIL_SHARE, SCORE, SCORE_Q90, SCORE_GAP, RATING, RATING_GAP,
     SALARY, SALARY_GAP, DEVIATION, LENGTH, LENGTH_GAP, REFUSAL, REFUSAL_GAP, NA_RATE, NOTED, PMI, PMI_LEAST, PMI_STRICT,
-    WORD_SHARE, WORD_GAP, WORD_COUNT, FEWEST,
+    WORD_SHARE, WORD_GAP, WORD_COUNT, FEWEST, SCORER_SHIFT,
 )  # fmt: skip

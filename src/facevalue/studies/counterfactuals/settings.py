@@ -1,0 +1,114 @@
+"""Settings of the study of counterfactual sets, read and checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from facevalue.annotate.dimension_lists import VARIANTS
+from facevalue.errors import DataError
+from facevalue.protocol.settings import Setting, chosen, names, number, temperature, whole
+from facevalue.studies.counterfactuals.design import PICTURE, TEXT
+from facevalue.studies.counterfactuals.pictures import PICTURE_SETTINGS
+from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS
+from facevalue.types import OptionValue, Sampling
+
+WORDINGS = ("paper", "clean", "released")
+ALL = "all"
+_OPEN, _RATINGS = (*MAIN, *FURTHER), tuple(RATINGS)
+
+SETTINGS = (
+    Setting(
+        "prompt",
+        f"Only these prompts, or all ({','.join((*_OPEN, *_RATINGS))}); the paper's five main ones and its ratings by "
+        "default.",
+        [],
+    ),
+    Setting("subset", "Only these subsets (race-gender, physical-gender, physical-race, or your own).", []),
+    Setting("occupation", "Only these occupations.", []),
+    Setting(
+        "prompts",
+        "Prompts as the paper prints them, with the articles of occupations mended, or as the authors' code asks them.",
+        WORDINGS[0],
+        WORDINGS,
+    ),
+    Setting(
+        "shown",
+        "Show the picture, or say in words who is in it: the paper's text-only counterpart, for language models.",
+        PICTURE,
+        (PICTURE, TEXT),
+        excludes=("cultural",),
+    ),
+    *PICTURE_SETTINGS,
+    Setting("replies", "Replies to each open prompt, each with a seed of its own; ratings are asked once.", 3),
+    Setting("words", "Word lists: a CSV of word, dimension, sign, or one word a line; a small list of ours.", ""),
+    Setting(
+        "words_variant",
+        "All words of your lists, or without those that say nothing by themselves.",
+        VARIANTS[0],
+        VARIANTS,
+        needs=("words",),
+    ),
+    Setting("min_frequency", "How often a group's texts have a word before it is ranked; the paper's GPT-4o: 3.", 10),
+    Setting("min_sets", "Sets of an occupation from which it is told by itself.", 35),
+    Setting("seeds", "Sampling seeds; everything is asked once per seed.", ["0"]),
+    Setting("temperature", "Sampling temperature.", 0.75),
+    Setting("top_p", "Nucleus of sampling (the paper leaves it at the default).", 1.0),
+    Setting("max_tokens", "Longest reply in tokens.", 512),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked, checked."""
+
+    open_prompts: tuple[str, ...]
+    ratings: tuple[str, ...]
+    subsets: tuple[str, ...]
+    occupations: tuple[str, ...]
+    wording: str
+    shown: str
+    replies: int
+    min_frequency: int
+    min_sets: int
+
+
+def selection(options: Mapping[str, OptionValue]) -> Selection:
+    """Read what was chosen.
+
+    Raises
+    ------
+    DataError
+        A number out of bounds.
+    UnknownNameError
+        A prompt that there isn't.
+    """
+    asked = names(options, "prompt")
+    known = (*_OPEN, *_RATINGS)
+    if [name.lower() for name in asked] == [ALL]:
+        asked = list(known)
+    picked = chosen("prompt", asked, known) or (*MAIN, *_RATINGS)
+    return Selection(
+        open_prompts=tuple(name for name in picked if name in _OPEN),
+        ratings=tuple(name for name in picked if name in _RATINGS),
+        subsets=tuple(names(options, "subset")),
+        occupations=tuple(names(options, "occupation")),
+        wording=str(options["prompts"]),
+        shown=str(options["shown"]),
+        replies=_up_to(options, "replies", 64),
+        min_frequency=whole(options, "min_frequency", 1),
+        min_sets=whole(options, "min_sets", 1),
+    )
+
+
+def sampling(options: Mapping[str, OptionValue]) -> Sampling:
+    """How replies are drawn."""
+    nucleus = number(options, "top_p")
+    if not 0 < nucleus <= 1:
+        raise DataError(f"The setting top-p is a share above 0 and up to 1, not {nucleus:g}.")
+    return Sampling(temperature(options), nucleus, whole(options, "max_tokens", 1))
+
+
+def _up_to(options: Mapping[str, OptionValue], name: str, most: int) -> int:
+    found = whole(options, name, 1)
+    if found > most:
+        raise DataError(f"The setting {name} is at most {most}, not {found}.")
+    return found

@@ -1,0 +1,161 @@
+"""Declaration of the study of counterfactual sets: what models say of people who differ in one thing alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from facevalue.annotate import dimension_lists
+from facevalue.design import Design
+from facevalue.errors import DataError
+from facevalue.protocol.settings import chosen, seeds, whole
+from facevalue.protocol.study import LeftOut, Scored, Study
+from facevalue.stimuli.pair_source import NoPicture
+from facevalue.studies.counterfactuals import parsing
+from facevalue.studies.counterfactuals.design import OPEN, RATING, TEXT, layout
+from facevalue.studies.counterfactuals.measures import LABELS, LEAD, MEASURES
+from facevalue.studies.counterfactuals.pictures import located, read_pictures, source
+from facevalue.studies.counterfactuals.prompts import PromptBuilder
+from facevalue.studies.counterfactuals.settings import Selection, sampling, selection
+from facevalue.studies.counterfactuals.tables import TITLES
+from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.annotate.scores import Scores
+
+NAME = "counterfactuals"
+TITLE = "Counterfactuals: what is said of people who differ in one thing alone"
+CITATION = (
+    "Howard, Fraser, Bhiwandiwalla and Kiritchenko, Uncovering Bias in Large Vision-Language Models at Scale with "
+    "Counterfactuals"
+)
+NOTE = (
+    "This study asks a model to describe and rate people by their looks, as the published protocol does, and looks for "
+    "hostile and stereotypical words in what it says. Replies may be offensive. Nothing they say is true of anyone."
+)
+_PEOPLE = {"male": "man", "female": "woman"}
+_TITLES = {
+    "prompt": TITLES,
+    "subset": {
+        "race-gender": "Race and gender",
+        "physical-gender": "Looks and gender",
+        "physical-race": "Looks and race",
+        "skin-tone-gender": "Skin tone and gender",
+        "pata": "PATA (photographs)",
+    },
+    "task": {OPEN: "Open prompts", RATING: "Ratings"},
+}
+
+
+def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
+    """Build the study.
+
+    Parameters
+    ----------
+    options:
+        A value for each of `SETTINGS`.
+    manifest:
+        A stored manifest to use instead of reading or listing pictures anew.
+
+    Raises
+    ------
+    DataError
+        The pictures or settings don't make a study.
+    UnknownNameError
+        A name that doesn't exist.
+    """
+    options = located(options)
+    asked = selection(options)
+    uncounted = _uncounted(options) if manifest is None else ()
+    pictures = read_pictures(options, manifest)
+    frame = _narrowed(pictures.frame, asked)
+    laid = layout(frame, asked)
+    plain = Study(
+        name=NAME,
+        version=1,
+        title=TITLE,
+        citation=CITATION,
+        content_note=NOTE,
+        options=options,
+        manifest=frame,
+        design=laid.design,
+        seeds=seeds(options),
+        sampling=sampling(options),
+        source=NoPicture() if asked.shown == TEXT else source(options, frame),
+        ask=PromptBuilder(asked).questions,
+        sample=laid.sample,
+        answer=parsing.answer,
+        analyse=partial(_estimated, laid.design, options, (), {}),
+        measures=MEASURES,
+        labels=LABELS,
+        lead=LEAD,
+        left_out=(*pictures.left_out, *_unrated(frame, asked), *uncounted),
+        counted_by=("prompt",),
+        asked_together=("set",),
+        titles=_TITLES,
+        followed={"rating": pl.col("weight")},
+    )
+
+    def carrying(scores: "Sequence[Scores]") -> Study:
+        from facevalue.annotate.scores import columns  # noqa: PLC0415
+
+        def answer(chunk: pl.DataFrame) -> pl.DataFrame:
+            read = parsing.answer(chunk)
+            return pl.concat([read, columns(scores, read["text"])], how="horizontal")
+
+        return replace(plain, answer=answer, analyse=partial(_estimated, laid.design, options, tuple(scores), words))
+
+    words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
+    return replace(plain, scored=Scored(pl.col("task") == OPEN, words, carrying) if asked.open_prompts else None)
+
+
+def _estimated(
+    design: Design,
+    options: Mapping[str, OptionValue],
+    scores: "Sequence[Scores]",
+    groups: Mapping[str, str],
+    answers: Mapping[str, Iterator[pl.DataFrame]],
+) -> pl.DataFrame:
+    from facevalue.measures.scorer import audited  # noqa: PLC0415 - SciPy takes its time to import
+    from facevalue.studies.counterfactuals.analysis import Least, estimated  # noqa: PLC0415
+    from facevalue.studies.counterfactuals.parts import parts  # noqa: PLC0415
+    from facevalue.studies.counterfactuals.texts import word_lists  # noqa: PLC0415
+
+    lists = word_lists(str(options["words"]), str(options["words_variant"]))
+    least = Least(whole(options, "min_frequency", 1), whole(options, "min_sets", 1))
+    audits = {one.name: audited(one, groups) for one in scores}
+    return estimated(answers, parts(design), lists, least, audits)
+
+
+def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
+    """Phrases of the user's word lists; everything that could be wrong with the file is found here."""
+    if not options["words"]:
+        return ()
+    phrases = dimension_lists.read(str(options["words"]), str(options["words_variant"])).phrases
+    some = ", ".join(phrases[:3]) + (" ..." if len(phrases) > 3 else "")
+    return (LeftOut(f"{len(phrases):,} entries of the word lists", f"Of several words: {some}."),) if phrases else ()
+
+
+def _narrowed(frame: pl.DataFrame, asked: Selection) -> pl.DataFrame:
+    """The pictures of some subsets and occupations."""
+    for name, wanted in (("subset", asked.subsets), ("occupation", asked.occupations)):
+        kept = chosen(name, wanted, frame[name].drop_nulls().unique(maintain_order=True).to_list())
+        frame = frame.filter(pl.col(name).is_in(kept)) if kept else frame
+    if frame.is_empty():
+        raise DataError("No picture is of these subsets and occupations.")
+    return frame
+
+
+def _unrated(frame: pl.DataFrame, asked: Selection) -> tuple[LeftOut, ...]:
+    unknown = frame["occupation"].null_count()
+    if not unknown or not asked.ratings:
+        return ()
+    return (LeftOut(f"Ratings of {unknown:,} pictures", "Their occupation, which the prompts name, is not known."),)
+
+
+def _in_words(group: str) -> str:
+    """A group as a sentence names it: "Black man", "old Asian person"."""
+    *before, last = group.split(" ")
+    return " ".join([*before, _PEOPLE.get(last, f"{last} person")])
