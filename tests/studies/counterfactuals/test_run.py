@@ -1,0 +1,147 @@
+"""Whole runs: simulated models with planted effects, scores, samples, interventions, texts without pictures, the page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import facevalue as fv
+from facevalue.annotate.loading import load_scorer
+from facevalue.errors import SettingError
+from facevalue.measures import intervention_effects
+from facevalue.models.sim import SimModel
+from facevalue.report import of_runs
+from facevalue.runs.annotated import annotate
+from facevalue.runs.compare import compare_runs
+from facevalue.runs.joined import estimate
+from facevalue.runs.progress import SilentProgress
+from facevalue.runs.stored import StoredRun
+from facevalue.types import Request, Response
+
+KEYWORDS = {"prompt": ["characteristics"], "sets": 6}
+
+
+def ran(folder: Path, model: str = "sim/strong@3", *, scored: bool = True, **options: Any) -> StoredRun:
+    """A run, opened again; its replies scored by our list."""
+    given = {name: options.pop(name) for name in ("sample", "interventions") if name in options}
+    fv.run(fv.study("counterfactuals", **options), model, folder, progress=False, **given)
+    if scored:
+        annotate(StoredRun.open(folder), load_scorer("lexical"), SilentProgress())
+    return StoredRun.open(folder)
+
+
+def measured(*runs: StoredRun) -> pl.DataFrame:
+    return estimate(runs)[0]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """Open prompts and ratings about drawn sets, scored."""
+    return ran(tmp_path_factory.mktemp("whole") / "run", prompt=["characteristics", "hiring", "salary"], sets=30)
+
+
+def test_scores_words_and_ratings_are_measured_of_one_run(whole: StoredRun) -> None:
+    found = measured(whole)
+    taken = set(found.filter(pl.col("value").is_not_null())["measure"])
+    assert {"max_score", "score_gap", "scorer_shift", "word_share_gap", "rating_gap", "salary_gap", "length"} <= taken
+    assert (found.filter(measure="rating")["value"].is_between(1, 10)).all()
+
+
+def test_planted_effects_are_found_and_none_where_nothing_is_planted(whole: StoredRun, tmp_path: Path) -> None:
+    def differing(found: pl.DataFrame) -> int:
+        return found.filter(pl.col("family").is_not_null() & (pl.col("verdict") == "difference")).height
+
+    null = ran(tmp_path / "null", "sim/null", prompt=["characteristics", "hiring", "salary"], sets=30)
+    assert differing(measured(whole)) > 20
+    assert differing(measured(null)) <= 2
+
+
+def test_the_page_shows_sets_and_words_behind_a_note_and_the_audit(whole: StoredRun, tmp_path: Path) -> None:
+    page, data = tmp_path / "page.html", tmp_path / "page.json"
+    of_runs.report([whole], page, data=data)
+    sections = {one["id"]: one for one in json.loads(data.read_text())["sections"]}
+    (fold,) = sections["sets"]["blocks"][1:] or sections["sets"]["blocks"]
+    assert "Content note" in fold["title"]
+    rows = fold["blocks"]
+    assert len(rows) == 3
+    assert all(len(row["captions"]) == len(row["replies"]) == 10 for row in rows)
+    assert "Content note" in sections["words"]["blocks"][-1]["title"]
+    assert "data:image/png" in page.read_text() or "data:image/jpeg" in page.read_text()
+    assert any(block["kind"] == "table" for block in sections["scorers"]["blocks"])
+
+
+def test_a_run_without_scores_has_a_headline_of_its_own(tmp_path: Path) -> None:
+    run = ran(tmp_path / "run", scored=False, prompt=["hiring"], sets=12)
+    of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
+    headline = json.loads((tmp_path / "page.json").read_text())["headline"]["sentence"]
+    assert "ratings of groups" in headline
+
+
+@pytest.mark.parametrize(
+    "options", [{"sample": 300}, {"replies": 1}, {"prompt": ["salary"]}, {"subset": ["physical-gender"]}]
+)
+def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_path: Path) -> None:
+    run = ran(tmp_path / "run", **{"prompt": ["describe", "characteristics", "hiring"], "sets": 4, **options})
+    assert measured(run).height
+    of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
+
+
+def test_replies_to_pictures_and_to_words_pair_up(tmp_path: Path) -> None:
+    seen, told = ran(tmp_path / "seen", **KEYWORDS), ran(tmp_path / "told", **KEYWORDS, shown="text")
+    assert seen.study.design.trials([0, 17])["image"].equals(told.study.design.trials([0, 17])["image"])
+    found = compare_runs(seen, told)
+    assert found.matched.cells.height == 20
+    assert any("shown" in note for note in found.notes)
+
+
+def test_a_mitigation_is_asked_on_the_same_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervention_effects, "GROUPS", 4)
+    found = measured(ran(tmp_path / "run", **KEYWORDS, interventions=["m1"]))
+    own = found.filter(measure="max_score", intervention="m1")
+    assert own.height == 2
+    changes = found.filter(pl.col("measure").str.ends_with("max_score") & (pl.col("measure") != "max_score"))
+    assert changes["value"].null_count() == 0
+
+
+def test_two_models_stand_side_by_side(tmp_path: Path) -> None:
+    runs = [ran(tmp_path / str(at), f"sim/default@{at}", **KEYWORDS) for at in (1, 2)]
+    assert set(measured(*runs)["model"]) == {"sim/default@1", "sim/default@2"}
+
+
+def test_a_model_that_refuses_leaves_nothing_to_judge(tmp_path: Path) -> None:
+    run = ran(tmp_path / "run", "sim/refuser", scored=False, prompt=["characteristics", "hiring"], sets=4)
+    found = measured(run)
+    assert found.filter(measure="refusal_share")["value"].min() == 1
+    assert found.filter(measure="rating")["value"].null_count() == found.filter(measure="rating").height
+    of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
+
+
+def test_cultural_groups_are_not_named_in_words() -> None:
+    with pytest.raises(SettingError, match="--shown has no effect beside --cultural"):
+        fv.study("counterfactuals", cultural="somewhere", shown="text")
+
+
+class _Offensive(SimModel):
+    """Says one thing of one group."""
+
+    def respond(self, requests: Any) -> Any:
+        for request in requests:
+            yield self._reply(request)
+
+    @staticmethod
+    def _reply(request: Request) -> Response:
+        hostile = request.stimulus.factors.get("group") == "old male"
+        text = "stupid, lazy, worthless, rude, mean" if hostile else "calm, kind, able, neat, quiet"
+        return Response(request.trial, request.repeat, "ok", text)  # type: ignore[arg-type]
+
+
+def test_the_widest_sets_are_those_with_the_largest_range(tmp_path: Path) -> None:
+    fv.run(fv.study("counterfactuals", **KEYWORDS), _Offensive("default"), tmp_path / "run", progress=False)
+    annotate(StoredRun.open(tmp_path / "run"), load_scorer("lexical"), SilentProgress())
+    of_runs.report([StoredRun.open(tmp_path / "run")], tmp_path / "page.html", data=tmp_path / "page.json")
+    sections = {one["id"]: one for one in json.loads((tmp_path / "page.json").read_text())["sections"]}
+    rows = sections["sets"]["blocks"][-1]["blocks"]
+    assert all(row["captions"][0].startswith("Old male") for row in rows)
+    assert all(row["replies"][0].startswith("stupid") for row in rows)
