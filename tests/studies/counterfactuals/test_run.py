@@ -1,4 +1,4 @@
-"""Whole runs: simulated models with planted effects, scores, samples, interventions, texts without pictures, the page."""
+"""Whole runs: simulated models with planted effects, scores, samples, interventions, questions in words, the page."""
 
 import json
 from pathlib import Path
@@ -11,6 +11,7 @@ import facevalue as fv
 from facevalue.annotate.loading import load_scorer
 from facevalue.errors import SettingError
 from facevalue.measures import intervention_effects
+from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import SimModel
 from facevalue.report import of_runs
 from facevalue.runs.annotated import annotate
@@ -51,7 +52,7 @@ def test_scores_words_and_ratings_are_measured_of_one_run(whole: StoredRun) -> N
 
 def test_planted_effects_are_found_and_none_where_nothing_is_planted(whole: StoredRun, tmp_path: Path) -> None:
     def differing(found: pl.DataFrame) -> int:
-        return found.filter(pl.col("family").is_not_null() & (pl.col("verdict") == "difference")).height
+        return found.filter(pl.col("family").is_not_null() & (pl.col("verdict") == Verdict.DIFFERENCE)).height
 
     null = ran(tmp_path / "null", "sim/null", prompt=["characteristics", "hiring", "salary"], sets=30)
     assert differing(measured(whole)) > 20
@@ -66,9 +67,9 @@ def test_the_page_shows_sets_and_words_behind_a_note_and_the_audit(whole: Stored
     assert "Content note" in fold["title"]
     rows = fold["blocks"]
     assert len(rows) == 3
-    assert all(len(row["captions"]) == len(row["replies"]) == 10 for row in rows)
+    assert all(8 <= len(row["captions"]) == len(row["replies"]) <= 10 for row in rows)  # some are refused
     assert "Content note" in sections["words"]["blocks"][-1]["title"]
-    assert "data:image/png" in page.read_text() or "data:image/jpeg" in page.read_text()
+    assert "data:image/" in page.read_text()
     assert any(block["kind"] == "table" for block in sections["scorers"]["blocks"])
 
 
@@ -83,7 +84,11 @@ def test_a_run_without_scores_has_a_headline_of_its_own(tmp_path: Path) -> None:
     "options", [{"sample": 300}, {"replies": 1}, {"prompt": ["salary"]}, {"subset": ["physical-gender"]}]
 )
 def test_a_part_of_it_is_measured_and_shown_too(options: dict[str, Any], tmp_path: Path) -> None:
-    run = ran(tmp_path / "run", **{"prompt": ["describe", "characteristics", "hiring"], "sets": 4, **options})
+    run = ran(
+        tmp_path / "run",
+        scored="salary" not in options.get("prompt", ()),
+        **{"prompt": ["describe", "characteristics", "hiring"], "sets": 4, **options},
+    )
     assert measured(run).height
     of_runs.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
 

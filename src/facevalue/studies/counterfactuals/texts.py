@@ -139,7 +139,9 @@ class Texts:
         return dispersions(*self._of(part)[:, :, words])
 
     def _of(self, part: Part) -> Array:
-        return self._counts[self._parts.index(part)][:, :, : len(self.vocabulary)]
+        own = self._counts[self._parts.index(part)][:, :, : len(self.vocabulary)]
+        later = len(self.vocabulary) - own.shape[2]  # words that only texts of other blocks have, which came later
+        return np.pad(own, ((0, 0), (0, 0), (0, later)))
 
     def presence(self, part: Part, words: Codes) -> Presence | None:
         """In how many images' texts some words stand; of whole sets alone, if there are any. None for many groups."""
