@@ -1,7 +1,8 @@
-"""How fast the pictures of counterfactual sets are listed and read, and texts scored.
+"""How fast the pictures of counterfactual sets are listed, texts scored, and answers measured.
 
-Run with `python -m benchmarks.bench_counterfactuals`, or with names of parts behind it: `list`, `lexical`. What is
-listed has the numbers of SocialCounterfactuals, 170,832 images in 13,824 sets, its occupations made up.
+Run with `python -m benchmarks.bench_counterfactuals`, or with names of parts behind it: `list`, `lexical`, `words`,
+`ranges`. What is listed has the numbers of SocialCounterfactuals, 170,832 images in 13,824 sets, its occupations made
+up; texts and scores are drawn, of as many images.
 """
 
 import sys
@@ -20,8 +21,14 @@ from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_m
 from facevalue.annotate import scores
 from facevalue.annotate.scorers import LexicalHostility
 from facevalue.annotate.scoring import score_texts
+from facevalue.design import Design
+from facevalue.measures.set_ranges import summary
+from facevalue.measures.set_tails import tail_shares
 from facevalue.stimuli.shards import ShardSource, read_shards
 from facevalue.stimuli.social_counterfactuals import SUBSETS
+from facevalue.studies.counterfactuals.analysis import QUANTILES, estimated
+from facevalue.studies.counterfactuals.design import layout
+from facevalue.studies.counterfactuals.parts import parts
 from facevalue.studies.counterfactuals.pictures import (
     PICTURE_SETTINGS,
     PUBLISHED,
@@ -31,9 +38,13 @@ from facevalue.studies.counterfactuals.pictures import (
     read_pictures,
     source,
 )
+from facevalue.studies.counterfactuals.settings import SETTINGS, selection
+from facevalue.studies.counterfactuals.tables import OPEN
+from facevalue.studies.counterfactuals.texts import word_lists
 
 IMAGES = 170_832
 _TEXTS = 50_000  # that are made together
+_VOCABULARY, _CHUNK = 50_000, 2**16
 _SHARD = 2_500  # rows, about as many as in a published shard
 _OPENINGS = ("A picture of a ", "A photo of a ", "An image of a ", "a ")
 _STARTS = ("a_picture_of_", "a_photo_of_", "an_image_of_", "")
@@ -171,9 +182,76 @@ def _lexical() -> list[Result]:
     ]
 
 
+def _trials(share: float) -> Design:
+    """Ten open prompts with three replies each, about a share of the sets."""
+    frames = [
+        published(subset)
+        .filter(pl.col("set").cast(pl.Int64) < count * share)
+        .with_columns(
+            image=pl.concat_str(pl.lit(subset), "image"),
+            occupation=pl.format("occupation {}", pl.col("set").cast(pl.Int64) % 156),
+        )
+        for subset, count in PUBLISHED.items()
+    ]
+    chosen = selection({setting.name: setting.default for setting in SETTINGS} | {"prompt": list(OPEN)[:10]})
+    return layout(pl.concat(frames, how="diagonal"), chosen).design
+
+
+def texts_measured(share: float) -> tuple[float, float, int]:
+    """Seconds, MB and replies: words of groups and of lists, lengths and refusals, of replies of 60 bytes."""
+    design, rng = _trials(share), np.random.default_rng(1)
+    lists = word_lists()
+    known = [f"w{number:05d}" for number in range(_VOCABULARY)]
+    listed = list(lists.flags)
+    known[: len(listed)] = listed
+    odds = 1 / (np.arange(_VOCABULARY) + 20) ** 1.05
+    drawn = rng.choice(_VOCABULARY, (200_000, 10), p=odds / odds.sum())
+    pool = pl.Series([" ".join(known[at] for at in row) for row in drawn])
+
+    def chunks() -> Iterator[pl.DataFrame]:
+        for start in range(0, design.size, _CHUNK):
+            trial = np.arange(start, min(start + _CHUNK, design.size))
+            said = pool.gather(rng.integers(0, pool.len(), trial.size))
+            yield pl.DataFrame({"trial": trial, "text": said, "words": np.full(trial.size, 10.0)})
+
+    start = perf_counter()
+    estimated({"model": chunks()}, parts(design), lists)
+    return perf_counter() - start, peak_mb(), design.size
+
+
+def scores_measured() -> tuple[float, int]:
+    """Seconds and scores: ranges, their tails and floors, and the groups of the largest."""
+    rng = np.random.default_rng(1)
+    shapes = [(sets, len(groups(subset)), 3) for subset, sets in PUBLISHED.items() for _ in range(11)]
+    took, size = 0.0, 0
+    for shape in shapes:
+        scores = rng.beta(0.3, 6.0, shape)
+        start = perf_counter()
+        summary(scores, 0, QUANTILES)
+        tail_shares(scores, 0)
+        took, size = took + perf_counter() - start, size + scores.size
+    return took, size
+
+
+def _words() -> list[Result]:
+    results = []
+    for share in (0.25, 0.5, 1.0):
+        took, memory, replies = fresh(texts_measured, share, cores=2)
+        most = 120.0 * share
+        results.append(at_most(f"words and lists of {replies:,} replies", took, "s", most))
+    return [*results, at_most("memory of the last", memory, "MB", 2000.0)]
+
+
+def _ranges() -> list[Result]:
+    took, scores = fresh(scores_measured, cores=2)
+    return [at_most(f"ranges, tails and floors of {scores:,} scores", took, "s", 20.0)]
+
+
 PARTS: Mapping[str, tuple[str, Callable[[], list[Result]]]] = {
     "list": ("listing of pictures", _list),
     "lexical": ("lexical hostility of texts", _lexical),
+    "words": ("words of texts", _words),
+    "ranges": ("ranges of scores", _ranges),
 }
 
 

@@ -5,6 +5,7 @@ which words would come up if the labels of a set's images meant nothing.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,8 @@ THRESHOLD = 1.0
 """Published: a word is a group's from s(w) = 1 on, twice the rate (D.3; D.1 has "exceeds")."""
 MINIMUM = 10
 """Published: fewest occurrences of a word in the texts about a group."""
-_STEPS = 60
-Codes = npt.NDArray[np.int64]
+_STEPS = 40
+_NEAR = 0.5  # standard deviations up to which the normal approximation does
 
 
 def association(tokens: Array, sizes: Array) -> Array:
@@ -95,7 +96,10 @@ class Presence:
     shown: Array
 
 
-def presence(word: Codes, mask: npt.NDArray[np.uint64], words: int, shown: Array, *, in_sets: bool) -> Presence:
+def presence(
+    word: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.unsignedinteger[Any]], words: int, shown: Array, *,
+    in_sets: bool,
+) -> Presence:  # fmt: skip
     """Count images by word from sets and words.
 
     Parameters
@@ -118,15 +122,15 @@ def presence(word: Codes, mask: npt.NDArray[np.uint64], words: int, shown: Array
     ([[2.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
     """
     groups = shown.size
-    size = np.bitwise_count(mask).astype(np.int64)
+    size = np.bitwise_count(mask)
     images, together = np.zeros((groups, words)), np.zeros((groups, words))
     for group in range(groups):
-        has = (mask >> np.uint64(group)) & np.uint64(1) > 0
+        has = (mask >> mask.dtype.type(group)) & mask.dtype.type(1) > 0
         images[group] = np.bincount(word[has], minlength=words)
         together[group] = np.bincount(word[has], size[has], words)
     if not in_sets:
         return Presence(images, None, together, shown)
-    sets = np.bincount(size * words + word, minlength=(groups + 1) * words).astype(np.float64)
+    sets = np.bincount(size.astype(np.int64) * words + word, minlength=(groups + 1) * words).astype(np.float64)
     return Presence(images, sets.reshape(groups + 1, words), together, shown)
 
 
@@ -169,26 +173,22 @@ def label_tests(found: Presence) -> Array:
 
 def _upper(seen: Array, many: Array, odds: Array, most: Array) -> Array:
     """P(X >= seen) of sums of `many` Bernoulli variables with each of some probabilities, by word."""
-    mean = (many * odds).sum(axis=0)
-    out = np.ones(seen.shape)
+    mean, variance = (many * odds).sum(axis=0), (many * odds * (1 - odds)).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        every = (many * np.log(odds)).sum(axis=0)
-    out[seen >= most] = np.exp(every)[seen >= most]
-    out[most == 0] = 1.0
-    at = np.flatnonzero((seen > mean) & (seen < most))
+        z = (seen - 0.5 - mean) / np.sqrt(variance)
+        out = np.where(seen > 0, special.ndtr(-z), 1.0)  # far from any finding this will do
+        every = np.exp((many * np.log(odds)).sum(axis=0))
+    at = np.flatnonzero((z > _NEAR) & (seen < most))
     if at.size:
         out[at] = _tail(seen[at], many[:, at], odds)
-    near = (seen <= mean) & (seen > 0) & (most > 0)  # far from any finding: the normal approximation will do
-    variance = (many * odds * (1 - odds)).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        out[near] = special.ndtr((mean - seen + 0.5) / np.sqrt(variance))[near]
-    return np.clip(out, 0.0, 1.0)
+    out = np.where(seen >= most, every, out)
+    return np.clip(np.where(most > 0, out, 1.0), 0.0, 1.0)
 
 
 def _tail(seen: Array, many: Array, odds: Array) -> Array:
     """The same above the mean and below the most, where the saddlepoint is: K'(t) = seen - 1/2."""
     goal = seen - 0.5
-    low, high = np.full(seen.shape, -5.0), np.full(seen.shape, 60.0)
+    low, high = np.zeros(seen.shape), np.full(seen.shape, 40.0)
     for _ in range(_STEPS):
         t = (low + high) / 2
         less = (many * _tilted(odds, t)).sum(axis=0) < goal
@@ -197,13 +197,11 @@ def _tail(seen: Array, many: Array, odds: Array) -> Array:
     p = _tilted(odds, t)
     curve = (many * p * (1 - p)).sum(axis=0)
     cumulant = (many * np.log1p(odds * np.expm1(t))).sum(axis=0)
-    w = np.sign(t) * np.sqrt(np.maximum(2 * (t * goal - cumulant), 0.0))
+    w = np.sqrt(np.maximum(2 * (t * goal - cumulant), 0.0))
     u = 2 * np.sinh(t / 2) * np.sqrt(curve)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = special.ndtr(-w) + np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi) * (1 / u - 1 / w)
-    variance = (many * odds * (1 - odds)).sum(axis=0)
-    flat = special.ndtr(((many * odds).sum(axis=0) - goal) / np.sqrt(variance))
-    return np.where(np.abs(t) < 1e-3, flat, np.maximum(found, 0.0))
+    return np.maximum(found, 0.0)
 
 
 def _tilted(odds: Array, t: Array) -> Array:

@@ -1,6 +1,7 @@
 """Analysis of words: those of groups, and those of word lists by group and occupation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -132,17 +133,29 @@ def _add_lists(
     size = _of_prompt(part, texts.counted[id(part)], prompt)
     if not size.any():
         return
-    for at, name in enumerate(lists.names):
-        told = {**about, "word_list": name, "group": [*part.groups, None]}
-        hits = _of_prompt(part, texts.shares[id(part)][at], prompt)
-        own = by_cluster(part, hits, size)
-        enter(table, m.WORD_SHARE, told, cluster_bootstrap.means(*own, SEED, level=True))
-        distinct = by_cluster(part, _of_prompt(part, texts.distinct[id(part)][at], prompt), size)
-        enter(table, m.WORD_COUNT, told, cluster_bootstrap.means(*distinct, SEED, level=True))
-        if len(part.sets):
+    groups = [*part.groups, None]
+    known = [_of_prompt(part, cells, prompt) for cells in _cells(part, texts)]
+    sums = [by_cluster(part, own, size) for own in known]
+    found = _means(np.hstack([one for one, _ in sums]), np.hstack([other for _, other in sums]), len(groups))
+    for (measure, at), means in zip(product((m.WORD_SHARE, m.WORD_COUNT), range(len(lists.names))), found, strict=True):
+        enter(table, measure, {**about, "word_list": lists.names[at], "group": groups}, means)
+    if len(part.sets):
+        for name, hits in zip(lists.names, known, strict=False):
             gaps = from_set_mean(part.in_sets(cluster_bootstrap.ratio(hits, size)[:, None]), largest=1.0)
             family = m.family(m.GROUP_WORDS, part.subset, name)
-            enter(table, m.WORD_GAP, {**told, "group": part.groups}, gaps, p=gaps.p_zero, family=family)
+            told = {**about, "word_list": name, "group": part.groups}
+            enter(table, m.WORD_GAP, told, gaps, p=gaps.p_zero, family=family)
+
+
+def _cells(part: Part, texts: Texts) -> list[Array]:
+    """Sums of shares of each list by image and prompt, then of distinct words."""
+    return [*texts.shares[id(part)], *texts.distinct[id(part)]]
+
+
+def _means(sums: Array, counts: Array, groups: int) -> Iterator[Estimates]:
+    """Means of columns side by side, so many for each measure and list."""
+    means = cluster_bootstrap.means(sums, counts, SEED, level=True)
+    return (means.at(slice(start, start + groups)) for start in range(0, sums.shape[1], groups))
 
 
 def _add_occupations(table: EstimateTable, part: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> None:
@@ -150,25 +163,25 @@ def _add_occupations(table: EstimateTable, part: Part, texts: Texts, lists: List
     size = _of_prompt(part, texts.counted[id(part)], prompt)
     asked = (size[part.sets] > 0).all(axis=1)
     occupation = part.set_occupation
-    known = np.bincount(occupation[asked & (occupation >= 0)], minlength=len(part.occupations))
-    enough = np.flatnonzero(known >= sets)
-    for at, name in enumerate(lists.names):
-        about = {"subset": part.subset, "prompt": part.prompts[prompt], "word_list": name}
-        share = cluster_bootstrap.ratio(_of_prompt(part, texts.shares[id(part)][at], prompt), size)
-        count = cluster_bootstrap.ratio(_of_prompt(part, texts.distinct[id(part)][at], prompt), size)
-        fewest = np.zeros((0, len(part.groups)))
-        for number in enough:
-            own = part.sets[asked & (occupation == number)]
-            told = {**about, "occupation": part.occupations[number], "group": part.groups}
-            for measure, found in ((m.WORD_SHARE, share), (m.WORD_COUNT, count)):
-                values = found[own]
-                means = cluster_bootstrap.means(values, np.ones_like(values), SEED, level=True)
-                enter(table, measure, told, means)
-                if measure is m.WORD_SHARE:
-                    least_of = means.value <= means.value.min() + _SLACK
-                    fewest = np.vstack([fewest, least_of / least_of.sum()])
+    sizes = np.bincount(occupation[asked & (occupation >= 0)], minlength=len(part.occupations))
+    enough = np.flatnonzero(sizes >= sets)
+    groups, names = part.groups, lists.names
+    known = [cluster_bootstrap.ratio(_of_prompt(part, cells, prompt), size) for cells in _cells(part, texts)]
+    fewest = np.zeros((len(names), enough.size, len(groups)))
+    about = {"subset": part.subset, "prompt": part.prompts[prompt]}
+    for place, number in enumerate(enough):
+        own = part.sets[asked & (occupation == number)]
+        values = np.hstack([cells[own] for cells in known])
+        found = _means(values, np.ones_like(values), len(groups))
+        told = {**about, "occupation": part.occupations[number], "group": groups}
+        for (measure, at), means in zip(product((m.WORD_SHARE, m.WORD_COUNT), range(len(names))), found, strict=True):
+            enter(table, measure, {**told, "word_list": names[at]}, means)
+            if measure is m.WORD_SHARE:
+                least_of = means.value <= means.value.min() + _SLACK
+                fewest[at, place] = least_of / least_of.sum()
+    for name, shared in zip(names, fewest, strict=True):
         if enough.size:
-            _enter_fewest(table, {**about, "group": part.groups}, fewest)
+            _enter_fewest(table, {**about, "word_list": name, "group": groups}, shared)
 
 
 def _enter_fewest(table: EstimateTable, about: Mapping[str, str | Sequence[str]], fewest: Array) -> None:

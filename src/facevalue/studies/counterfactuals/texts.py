@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +24,9 @@ MOST_GROUPS = 64
 """Groups of a subset up to which it is kept whose texts have a word: a bit for each."""
 _COUNTS = ("tokens", "squares", "images")
 """Of words: occurrences, their squares summed over images, and images whose texts have them."""
-_COMPACT = 2**22  # pairs of set and word that come in before equal ones are put together
 _WORD = 2**32 - 1
+Masks = npt.NDArray[np.unsignedinteger[Any]]
+_Pairs = tuple[Codes, Masks]
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Texts:
         self._flags = np.zeros(0, dtype=np.int64)
         kinds = len(lists.names)
         self._counts = [np.zeros((len(_COUNTS), len(part.groups), 0)) for part in self._parts]
-        self._sets = [_Sets() if len(part.groups) <= MOST_GROUPS else None for part in self._parts]
+        self._sets = [_Sets(len(part.groups)) if len(part.groups) <= MOST_GROUPS else None for part in self._parts]
         self.shares = {id(part): np.zeros((kinds, part.cells)) for part in self._parts}
         """Of each list, sums over texts of its share of their words, by image and prompt."""
         self.distinct = {id(part): np.zeros((kinds, part.cells)) for part in self._parts}
@@ -121,7 +124,7 @@ class Texts:
         flat[:, summed["key"].to_numpy()] += summed.select(_COUNTS).to_numpy().T
         sets = self._sets[at]
         if sets is not None:
-            sets.add(part.cluster[image] << 32 | said.word, np.uint64(1) << part.group[image].astype(np.uint64))
+            sets.add(part.cluster[image], said.word, part.group[image])
 
     def _know(self) -> None:
         """Look up the words that are new on the lists."""
@@ -152,45 +155,57 @@ class Texts:
         in_sets = len(part.sets) > 0
         images = part.sets[(texts[part.sets] > 0).all(axis=1)].ravel() if in_sets else np.flatnonzero(texts > 0)
         shown = np.bincount(part.group[images], minlength=len(part.groups)).astype(np.float64)
-        place = np.full(len(self.vocabulary), -1)
+        place = np.full(len(self.vocabulary), -1, dtype=np.int32)
         place[words] = np.arange(words.size)
         kept = np.zeros(part.clusters, dtype=np.bool_)
         kept[part.cluster[images]] = True
-        key, mask = sets.whole()
-        at = place[key & _WORD]
-        there = (at >= 0) & kept[key >> 32]
-        return presence(at[there], mask[there], words.size, shown, in_sets=in_sets)
+        found, masks = [np.empty(0, np.int32)], [np.empty(0, np.uint32)]
+        for key, mask in sets.pairs():
+            at = place[key & _WORD]
+            there = (at >= 0) & kept[key >> 32]
+            found.append(at[there])
+            masks.append(mask[there])
+        return presence(np.concatenate(found), np.concatenate(masks), words.size, shown, in_sets=in_sets)
 
 
 class _Sets:
-    """Whose texts have a word, by set: a bit for each group."""
+    """Whose texts have a word, by set: a bit for each group.
 
-    def __init__(self) -> None:
-        self._keys: list[Codes] = []
-        self._masks: list[npt.NDArray[np.uint64]] = []
-        self._since, self._kept = 0, 0
+    Texts come in the order of sets, so that what is known of a set is put together when the next one begins.
+    """
 
-    def add(self, key: Codes, mask: npt.NDArray[np.uint64]) -> None:
-        key, mask = _united(key, mask)
-        self._keys.append(key)
-        self._masks.append(mask)
-        self._since += key.size
-        if self._since > max(_COMPACT, self._kept):  # so that each pair is put together a few times only
-            self.whole()
+    def __init__(self, groups: int) -> None:
+        self._kind = np.uint32 if groups <= 32 else np.uint64
+        self._closed: list[_Pairs] = []
+        self._open = self._none
 
-    def whole(self) -> tuple[Codes, npt.NDArray[np.uint64]]:
-        """Each pair of set and word once, with its groups."""
-        if len(self._keys) != 1:
-            keys = np.concatenate([np.empty(0, np.int64), *self._keys])
-            masks = np.concatenate([np.empty(0, np.uint64), *self._masks])
-            self._keys, self._masks = [], []
-            key, mask = _united(keys, masks)
-            self._keys, self._masks = [key], [mask]
-            self._since, self._kept = 0, key.size
-        return self._keys[0], self._masks[0]
+    @property
+    def _none(self) -> _Pairs:
+        return np.empty(0, np.int64), np.empty(0, self._kind)
+
+    def add(self, cluster: Codes, word: Codes, group: Codes) -> None:
+        """Note words of texts."""
+        mask: Masks = (np.uint64(1) << group.astype(np.uint64)).astype(self._kind)
+        key, mask = _united(*_both(self._open, (cluster << 32 | word, mask)))
+        last = int(np.searchsorted(key, key[-1] >> 32 << 32)) if key.size else 0
+        self._closed.append((key[:last].copy(), mask[:last].copy()))
+        self._open = key[last:].copy(), mask[last:].copy()
+
+    def pairs(self) -> list[_Pairs]:
+        """Each pair of set and word once, with its groups, in pieces."""
+        parts = [part for part in (*self._closed, self._open) if part[0].size]
+        if any(two[0][0] <= one[0][-1] for one, two in pairwise(parts)):  # sets came more than once
+            keys, masks = zip(*parts, strict=True)
+            self._closed, self._open = [_united(np.concatenate(keys), np.concatenate(masks))], self._none
+            return self._closed
+        return parts
 
 
-def _united(key: Codes, mask: npt.NDArray[np.uint64]) -> tuple[Codes, npt.NDArray[np.uint64]]:
+def _both(one: _Pairs, other: _Pairs) -> _Pairs:
+    return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+
+
+def _united(key: Codes, mask: Masks) -> _Pairs:
     if not key.size:
         return key, mask
     order = np.argsort(key, kind="stable")
