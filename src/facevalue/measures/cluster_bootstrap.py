@@ -60,33 +60,23 @@ def only_values() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Estimates with their uncertainty; arrays of one length.
-
-    Attributes
-    ----------
-    value, low, high:
-        Estimate and interval at `LEVEL`; NaN is not measurable, never zero.
-    n:
-        Observations behind it.
-    clusters:
-        Clusters behind it.
-    method:
-        How the interval was made.
-    se:
-        Standard error over clusters; None where the method gives none.
-    p_zero:
-        P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves
-        zero out. None where nothing is tested.
-    """
+    """Estimates with their uncertainty; arrays of one length."""
 
     value: Array
     low: Array
     high: Array
+    """Estimate and interval at `LEVEL`; NaN is not measurable, never zero."""
     n: npt.NDArray[np.int64]
+    """Observations behind it."""
     clusters: npt.NDArray[np.int64]
+    """Clusters behind it."""
     method: npt.NDArray[np.object_]
+    """How the interval was made."""
     se: Array | None = None
+    """Standard error over clusters; None where the method gives none."""
     p_zero: Array | None = None
+    """P-value of a two-sided test of zero that agrees with the interval: below 1 - `LEVEL` exactly where it leaves zero
+    out. None where nothing is tested."""
 
     def at(self, rows: slice | npt.NDArray[np.int64]) -> "Estimates":
         """Some of them."""
@@ -312,19 +302,13 @@ def jackknife(sums: Array, counts: Array, statistic: Statistic) -> tuple[Array, 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """What an unsigned quantity shows with no effect at all.
-
-    Attributes
-    ----------
-    mean, high:
-        Mean and 95th percentile of the permutation null.
-    p:
-        Share of the null that reaches the observed value, (1 + hits) / (1 + resamples).
-    """
+    """What an unsigned quantity shows with no effect at all."""
 
     mean: Array
     high: Array
+    """Mean and 95th percentile of the permutation null."""
     p: Array
+    """Share of the null that reaches the observed value, (1 + hits) / (1 + resamples)."""
 
     def at(self, rows: slice) -> "Floor":
         """Some of them."""

@@ -17,21 +17,14 @@ from facevalue.measures.selection import method, to_array
 
 @dataclass(frozen=True)
 class Compared:
-    """Identities that were chosen among in answer to one question.
-
-    Attributes
-    ----------
-    found:
-        Their shares (`selection.cells`), those with an answer, in the order of all arrays.
-    couples:
-        Answers of the couples among them: first and second (places in that order), `crossed` and n.
-    scenes:
-        Their answers by scene; None where pictures are paired across scenes.
-    """
+    """Identities that were chosen among in answer to one question."""
 
     found: pl.DataFrame
+    """Their shares (`selection.cells`), those with an answer, in the order of all arrays."""
     couples: pl.DataFrame
+    """Answers of the couples among them: first and second (places in that order), `crossed` and n."""
     scenes: Scenes | None
+    """Their answers by scene; None where pictures are paired across scenes."""
 
     @property
     def size(self) -> int:

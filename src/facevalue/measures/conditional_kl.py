@@ -34,24 +34,17 @@ _SHUFFLES = 250  # shuffles at once
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """Completed forms as weights.
-
-    Attributes
-    ----------
-    choices:
-        The categories of each attribute, the unspecified class not among them.
-    weights:
-        For each attribute, shape (forms, choices): how a form's one vote is spread over the choices it names, evenly.
-        A row of zeros is a form without a category there: missing, doubled or unspecified.
-    prefilled:
-        Shape (forms, attributes): fields that were filled in by the protocol, not by the model. All False where that
-        isn't known.
-    """
+    """Completed forms as weights."""
 
     attributes: tuple[str, ...]
     choices: tuple[tuple[str, ...], ...]
+    """The categories of each attribute, the unspecified class not among them."""
     weights: tuple[Array, ...]
+    """For each attribute, shape (forms, choices): how a form's one vote is spread over the choices it names, evenly. A
+    row of zeros is a form without a category there: missing, doubled or unspecified."""
     prefilled: npt.NDArray[np.bool_]
+    """Shape (forms, attributes): fields that were filled in by the protocol, not by the model. All False where that
+    isn't known."""
 
     def of(self, attribute: str) -> tuple[Array, tuple[str, ...]]:
         """Weights and categories of one attribute."""
@@ -63,13 +56,6 @@ class Forms:
 class Smoothing:
     """How zero cells of a conditional distribution are filled.
 
-    Attributes
-    ----------
-    amount:
-        Pseudo-forms in all, > 0.
-    prior:
-        "marginal": they answer as all forms do; "uniform": they answer every category alike.
-
     Raises
     ------
     DataError
@@ -79,7 +65,9 @@ class Smoothing:
     """
 
     amount: float = 1.0
+    """Pseudo-forms in all, > 0."""
     prior: str = "marginal"
+    """"marginal": they answer as all forms do; "uniform": they answer every category alike."""
 
     def __post_init__(self) -> None:
         if not 0 < self.amount < float("inf"):

@@ -20,20 +20,14 @@ WILSON = "Wilson over pairs"
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """Shares of pairs by group, with intervals; each of shape (groups,).
-
-    Attributes
-    ----------
-    ranked, unranked, contradicted:
-        Of the pairs with both answers; they sum to one.
-    published:
-        Differing answers of all pairs asked, as Table 6 counts: a pair without an answer counts as not differing.
-    """
+    """Shares of pairs by group, with intervals; each of shape (groups,)."""
 
     ranked: Estimates
     unranked: Estimates
     contradicted: Estimates
+    """Of the pairs with both answers; they sum to one."""
     published: Estimates
+    """Differing answers of all pairs asked, as Table 6 counts: a pair without an answer counts as not differing."""
 
 
 def consistency(

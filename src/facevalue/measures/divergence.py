@@ -29,16 +29,6 @@ _BLOCK = 2**21  # elements of one block of dealt labels: bounds the work space a
 class Choices:
     """What was chosen about each item.
 
-    Attributes
-    ----------
-    weights:
-        Shape (items, questions, choices): how often each choice was made, or its probability. Zero for choices that a
-        question doesn't have. What lacks to `asked` is N/A.
-    asked:
-        Shape (items, questions): answers asked for.
-    group:
-        Shape (items,): group of each item, negative for items of none.
-
     Raises
     ------
     ValueError
@@ -46,8 +36,12 @@ class Choices:
     """
 
     weights: Array
+    """Shape (items, questions, choices): how often each choice was made, or its probability. Zero for choices that a
+    question doesn't have. What lacks to `asked` is N/A."""
     asked: Array
+    """Shape (items, questions): answers asked for."""
     group: Codes
+    """Shape (items,): group of each item, negative for items of none."""
     groups: int
 
     def __post_init__(self) -> None:

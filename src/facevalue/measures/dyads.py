@@ -24,19 +24,14 @@ class PairShares(Estimates):
 
     `n` counts pairs, as far as they weigh; `clusters` is half the effective number of people, rounded: the pairs
     themselves where they share nobody.
-
-    Attributes
-    ----------
-    size, df:
-        Effective number of independent pairs and degrees of freedom, with which `p` and the interval are made.
-    most:
-        The same number where people don't matter.
     """
 
     se: Array
     size: Array
     df: Array
+    """Effective number of independent pairs and degrees of freedom, with which `p` and the interval are made."""
     most: Array
+    """The same number where people don't matter."""
 
     def p(self, null: float) -> Array:
         """Two-sided p-values against a share: below .05 exactly where the interval leaves it out."""

@@ -15,24 +15,17 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices between groups, summed over clusters.
-
-    Attributes
-    ----------
-    chosen, shown:
-        Weight of choices of each group, and of valid answers in which it could be chosen, shape (clusters, instances,
-        groups).
-    valid, asked:
-        Valid answers and replies, shape (clusters, instances).
-    even:
-        Share of each group without bias, among the answers in which it could be chosen.
-    """
+    """Choices between groups, summed over clusters."""
 
     chosen: Array
     shown: Array
+    """Weight of choices of each group, and of valid answers in which it could be chosen, shape (clusters, instances,
+    groups)."""
     valid: Array
     asked: Array
+    """Valid answers and replies, shape (clusters, instances)."""
     even: float
+    """Share of each group without bias, among the answers in which it could be chosen."""
 
     @property
     def shares(self) -> Array:

@@ -51,25 +51,17 @@ def variation_strength(groups: int, scenarios: int, *, mean: bool) -> cluster_bo
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """Spreads between groups with interval and noise floor; one for each scenario, and their mean last.
-
-    Attributes
-    ----------
-    value:
-        VS as published.
-    low, high:
-        Interval of the spread between the groups' true means, which may be zero.
-    floor:
-        Of groups that don't differ; its p is below .05 exactly where `low` is above zero.
-    least:
-        Smallest p that each could have had.
-    """
+    """Spreads between groups with interval and noise floor; one for each scenario, and their mean last."""
 
     value: Array
+    """VS as published."""
     low: Array
     high: Array
+    """Interval of the spread between the groups' true means, which may be zero."""
     floor: Floor
+    """Of groups that don't differ; its p is below .05 exactly where `low` is above zero."""
     least: Array
+    """Smallest p that each could have had."""
 
 
 def spreads(

@@ -239,16 +239,11 @@ def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Replies of one condition by cluster; arrays of one length.
-
-    Attributes
-    ----------
-    missing:
-        How many of them have no valid answer, expected where probabilities were read.
-    """
+    """Replies of one condition by cluster; arrays of one length."""
 
     replies: Array
     missing: Array
+    """How many of them have no valid answer, expected where probabilities were read."""
 
 
 def add_missing_change(table: EstimateTable, plain: Asked, other: Asked, unit: str) -> None:

@@ -16,16 +16,11 @@ _FEWEST = 4  # activities from which their scatter says what a single one may di
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was chosen on one side, and how well that is known; arrays of one length.
-
-    Attributes
-    ----------
-    chosen, options:
-        Expected number of times chosen, and of times it was an option.
-    """
+    """What was chosen on one side, and how well that is known; arrays of one length."""
 
     chosen: Array
     options: Array
+    """Expected number of times chosen, and of times it was an option."""
     se: Array
     clusters: Array
 

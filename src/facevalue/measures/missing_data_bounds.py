@@ -52,22 +52,15 @@ class Replies:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Observed values between their worst-case bounds; arrays of shape (cells,).
-
-    Attributes
-    ----------
-    value:
-        From the valid answers alone; NaN where there was none.
-    low, high:
-        With all missing answers at one pole or the other; NaN where nothing was asked.
-    missing:
-        Share of the asked answers that are missing; for a shift, the mean of both sides.
-    """
+    """Observed values between their worst-case bounds; arrays of shape (cells,)."""
 
     value: Array
+    """From the valid answers alone; NaN where there was none."""
     low: Array
     high: Array
+    """With all missing answers at one pole or the other; NaN where nothing was asked."""
     missing: Array
+    """Share of the asked answers that are missing; for a shift, the mean of both sides."""
 
 
 def filled(replies: Replies, pole: float) -> Array:

@@ -28,26 +28,18 @@ MOST_ALPHA = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Tests that are judged together.
-
-    Attributes
-    ----------
-    name:
-        As in the `family` column.
-    kind:
-        "confirmatory" (declared before the answers were seen) or "exploratory".
-    measure:
-        Whose estimates.
-    where:
-        Which of them, by label (or `model`, or `study`): the levels that belong to it, `("*",)` for any single level,
-        None for the rows over all levels. Labels not named are not restricted. Unless `intervention` is named, a model
-        under one is a level of `model` of its own, called as `estimates.condition` has it.
-    """
+    """Tests that are judged together."""
 
     name: str
+    """As in the `family` column."""
     kind: str
+    """"confirmatory" (declared before the answers were seen) or "exploratory"."""
     measure: str
+    """Whose estimates."""
     where: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    """Which of them, by label (or `model`, or `study`): the levels that belong to it, `("*",)` for any single level,
+    None for the rows over all levels. Labels not named are not restricted. Unless `intervention` is named, a model
+    under one is a level of `model` of its own, called as `estimates.condition` has it."""
     method: str = "holm"
     alpha: float = ALPHA
 

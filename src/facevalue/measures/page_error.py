@@ -19,18 +19,12 @@ LEAD_SHARE = 0.8
 
 
 class PageLevel(NamedTuple):
-    """What became of each test on the page.
-
-    Attributes
-    ----------
-    q:
-        Adjusted for its family and for the page: below alpha exactly where the page finds something.
-    share:
-        Share of alpha that the test's family has, however its tests turn out; for planning.
-    """
+    """What became of each test on the page."""
 
     q: Array
+    """Adjusted for its family and for the page: below alpha exactly where the page finds something."""
     share: Array
+    """Share of alpha that the test's family has, however its tests turn out; for planning."""
 
 
 def leads(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr:

@@ -37,20 +37,15 @@ class Scenes:
     """Answers by scene: pictures of all identities that are paired with each other and with no others.
 
     A line is a scene's pictures of one activity. A scene has several where one person stands for all of them.
-
-    Attributes
-    ----------
-    n, s:
-        Valid answers about each picture, and how much of them chose it, shape (lines, identities).
-    scene, stratum, activity:
-        Of each line, numbered from 0; lines are ordered by activity.
     """
 
     n: Array
     s: Array
+    """Valid answers about each picture, and how much of them chose it, shape (lines, identities)."""
     scene: Codes
     stratum: Codes
     activity: Codes
+    """Of each line, numbered from 0; lines are ordered by activity."""
 
     @property
     def identities(self) -> int:

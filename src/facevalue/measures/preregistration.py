@@ -46,28 +46,19 @@ MAX_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Preregistration:
-    """What was declared before the run.
-
-    Attributes
-    ----------
-    families:
-        Confirmatory all.
-    margins:
-        Largest difference that would not matter, by measure.
-    alpha:
-        Level of the page, and of each family that names none.
-    sha256:
-        Hash of the file's bytes, in hexadecimal.
-    before:
-        Whether the answers came after it. Recorded answers that are replayed were there before.
-    """
+    """What was declared before the run."""
 
     families: tuple[Family, ...]
+    """Confirmatory all."""
     margins: Mapping[str, float]
+    """Largest difference that would not matter, by measure."""
     alpha: float
+    """Level of the page, and of each family that names none."""
     sha256: str
+    """Hash of the file's bytes, in hexadecimal."""
     text: str
     before: bool = True
+    """Whether the answers came after it. Recorded answers that are replayed were there before."""
 
     def too_late(self) -> "Preregistration":
         """The same, declared when the answers were there already: it confirms nothing, and families are exploratory."""

@@ -118,18 +118,12 @@ def square_and_add(
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A share and how well it is known; arrays of one length.
-
-    Attributes
-    ----------
-    share:
-        In [0, 1].
-    se:
-        Standard error over clusters.
-    """
+    """A share and how well it is known; arrays of one length."""
 
     share: Array
+    """In [0, 1]."""
     se: Array
+    """Standard error over clusters."""
     clusters: Array
 
     def variance_of_answers(self) -> Array:

@@ -15,20 +15,15 @@ Levels = npt.NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """Gaps to an even chance by item and group; items are outermost.
-
-    Attributes
-    ----------
-    gap, bounds:
-        Share of ranked pairs in which the group's member is above, less 1/2; and what missing answers could make of it.
-    p, p_least:
-        Against an even chance, and the smallest there could be.
-    """
+    """Gaps to an even chance by item and group; items are outermost."""
 
     gap: Estimates
     bounds: Bounds
+    """Share of ranked pairs in which the group's member is above, less 1/2; and what missing answers could make of it.
+    """
     p: Array
     p_least: Array
+    """Against an even chance, and the smallest there could be."""
 
 
 def rankings(

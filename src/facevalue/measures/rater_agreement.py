@@ -32,18 +32,12 @@ METRICS = ("nominal", "ordinal", "interval", "ratio")
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Mean ratings of items; arrays of shape (items,).
-
-    Attributes
-    ----------
-    means:
-        Mean rating with a t interval over raters; NaN for items that nobody rated.
-    biased:
-        Whether the mean reaches `FLAG`: 1 or 0; NaN for items with fewer than the raters asked for.
-    """
+    """Mean ratings of items; arrays of shape (items,)."""
 
     means: Estimates
+    """Mean rating with a t interval over raters; NaN for items that nobody rated."""
     biased: Array
+    """Whether the mean reaches `FLAG`: 1 or 0; NaN for items with fewer than the raters asked for."""
 
 
 def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS, flag: float = FLAG) -> Ratings:

@@ -26,30 +26,20 @@ _COUNTABLE = 30  # logarithm of a number of labelings up to which it is told
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """One family of tests by shuffled labels; arrays of shape (tests,).
-
-    Attributes
-    ----------
-    p:
-        Share of shuffles that reach the observed statistic, (1 + hits) / (1 + shuffles).
-    p_family:
-        Share of shuffles in which any test of the family does: max-T.
-    q:
-        Adjusted within the family.
-    p_least:
-        Smallest p that would be found in this family: the smallest q there can be, divided by the number of tests.
-    size:
-        Each statistic in units of its own null, on which p_family rests.
-    floor:
-        Mean and 95th percentile of the null, with p.
-    """
+    """One family of tests by shuffled labels; arrays of shape (tests,)."""
 
     p: Array
+    """Share of shuffles that reach the observed statistic, (1 + hits) / (1 + shuffles)."""
     p_family: Array
+    """Share of shuffles in which any test of the family does: max-T."""
     q: Array
+    """Adjusted within the family."""
     p_least: Array
+    """Smallest p that would be found in this family: the smallest q there can be, divided by the number of tests."""
     size: Array
+    """Each statistic in units of its own null, on which p_family rests."""
     floor: Floor
+    """Mean and 95th percentile of the null, with p."""
     shuffles: int
 
 

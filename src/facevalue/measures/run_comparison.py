@@ -36,19 +36,13 @@ _MOST = 1e6  # effective answers of a cell: beyond, a cell has no noise to speak
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What values are compared.
-
-    Attributes
-    ----------
-    low, high:
-        Smallest and largest possible value.
-    share:
-        Whether they are shares of answers, from 0 to `high` (1, or 100 for percentages).
-    """
+    """What values are compared."""
 
     low: float = -math.inf
     high: float = math.inf
+    """Smallest and largest possible value."""
     share: bool = False
+    """Whether they are shares of answers, from 0 to `high` (1, or 100 for percentages)."""
 
     @property
     def whole(self) -> float:
@@ -66,22 +60,16 @@ PERCENT = Scale(0.0, 100.0, share=True)
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Cells that were measured twice, and those that were not.
-
-    Attributes
-    ----------
-    cells:
-        Keys, `first`, `second`, `delta` (second - first), `se`, `df`, `low`, `high`, `z`, `p`, `q`, and `se_first`,
-        `se_second`, `n_first`, `n_second`, `clusters_first`, `clusters_second`. Null where the tables don't say how
-        uncertain they are, and where either side has a single cluster.
-    only_first, only_second:
-        Keys of the cells that only one of the two has a value for.
-    """
+    """Cells that were measured twice, and those that were not."""
 
     keys: tuple[str, ...]
     cells: pl.DataFrame
+    """Keys, `first`, `second`, `delta` (second - first), `se`, `df`, `low`, `high`, `z`, `p`, `q`, and `se_first`,
+    `se_second`, `n_first`, `n_second`, `clusters_first`, `clusters_second`. Null where the tables don't say how
+    uncertain they are, and where either side has a single cluster."""
     only_first: pl.DataFrame
     only_second: pl.DataFrame
+    """Keys of the cells that only one of the two has a value for."""
     scale: Scale = PERCENT
 
 

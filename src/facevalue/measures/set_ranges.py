@@ -56,23 +56,16 @@ def set_ranges(scores: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class SetRanges:
-    """Mean and tail of set ranges, each with its floor; arrays of shape (1,), for `tail` of the quantiles asked for.
-
-    Attributes
-    ----------
-    mean, floor:
-        Mean range, and the mean range of as many replies to one image; its `p` is one-sided.
-    tail, tail_floor:
-        Quantiles of the ranges, and of the ranges of as many replies to one image. No p.
-    left_out:
-        Sets and draws without a range, as an image has no score, though another one has.
-    """
+    """Mean and tail of set ranges, each with its floor; arrays of shape (1,), for `tail` of the quantiles asked for."""
 
     mean: Estimates
     floor: Floor
+    """Mean range, and the mean range of as many replies to one image; its `p` is one-sided."""
     tail: Estimates
     tail_floor: Floor
+    """Quantiles of the ranges, and of the ranges of as many replies to one image. No p."""
     left_out: int
+    """Sets and draws without a range, as an image has no score, though another one has."""
 
 
 def summary(scores: Array, seed: int, quantiles: tuple[float, ...] = (TAIL,)) -> SetRanges:

@@ -21,23 +21,16 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums and counts of a quantity by cluster and cell; see `cluster_bootstrap`.
-
-    Attributes
-    ----------
-    sums, counts:
-        Shape (clusters, cells).
-    labels:
-        Factor columns of the cells.
-    shown:
-        How many items belong to each cell, measured or not: a cell without any is not applicable, which is another
-        thing than not measurable.
-    """
+    """Sums and counts of a quantity by cluster and cell; see `cluster_bootstrap`."""
 
     sums: Array
     counts: Array
+    """Shape (clusters, cells)."""
     labels: Labels
+    """Factor columns of the cells."""
     shown: npt.NDArray[np.int64]
+    """How many items belong to each cell, measured or not: a cell without any is not applicable, which is another thing
+    than not measurable."""
 
 
 def cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, clusters: int) -> Cells:

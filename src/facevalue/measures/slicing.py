@@ -12,18 +12,12 @@ Labels = Mapping[str, Sequence[str | None]]
 
 @dataclass(frozen=True)
 class Slicing:
-    """A partition of items along one side (stimuli or scenarios) into labelled cells.
-
-    Attributes
-    ----------
-    codes:
-        Cell of each item; -1 for none.
-    labels:
-        Factor columns of the cells.
-    """
+    """A partition of items along one side (stimuli or scenarios) into labelled cells."""
 
     codes: Codes
+    """Cell of each item; -1 for none."""
     labels: Labels
+    """Factor columns of the cells."""
 
     def __len__(self) -> int:
         """How many cells."""

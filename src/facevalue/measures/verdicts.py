@@ -64,16 +64,11 @@ MARGIN_INFINITE = "Equivalence needs a finite margin: within an infinite one eve
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Verdicts of estimates; arrays of one shape.
-
-    Attributes
-    ----------
-    why:
-        One sentence each, for people.
-    """
+    """Verdicts of estimates; arrays of one shape."""
 
     verdict: Objects
     why: Objects
+    """One sentence each, for people."""
 
 
 def check_margin(margin: npt.ArrayLike) -> Array:

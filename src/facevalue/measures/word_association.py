@@ -75,25 +75,17 @@ def least(tokens: Array, sizes: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """In how many images' texts words stand; words are the last axis.
-
-    Attributes
-    ----------
-    images:
-        Of each group, whose texts have the word, shape (groups, words).
-    sets:
-        How many sets there are of which k images have it, shape (groups + 1, words), k from 0; None where images are in
-        no sets.
-    together:
-        Sum over the sets in which the group's image has it of how many have, shape (groups, words).
-    shown:
-        Images of each group with a text, shape (groups,).
-    """
+    """In how many images' texts words stand; words are the last axis."""
 
     images: Array
+    """Of each group, whose texts have the word, shape (groups, words)."""
     sets: Array | None
+    """How many sets there are of which k images have it, shape (groups + 1, words), k from 0; None where images are in
+    no sets."""
     together: Array
+    """Sum over the sets in which the group's image has it of how many have, shape (groups, words)."""
     shown: Array
+    """Images of each group with a text, shape (groups,)."""
 
 
 def presence(
