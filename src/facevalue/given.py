@@ -3,6 +3,8 @@
 import json
 import stat
 import tomllib
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,12 @@ def to_text(data: bytes, name: str) -> str:
             raise DataError(f"{name} is UTF-16. Save the file as UTF-8 (in a spreadsheet: CSV UTF-8).") from None
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}: line {line} is not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
+
+
+@cache
+def shipped(package: str, *path: str) -> dict[str, Any]:
+    """The tables of a TOML file that comes with a package."""
+    return tomllib.loads(files(package).joinpath(*path).read_text(encoding="utf-8"))
 
 
 def to_toml(data: bytes, name: str, most: int | None = None) -> dict[str, Any]:

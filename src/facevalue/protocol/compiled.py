@@ -25,7 +25,7 @@ from facevalue.protocol.replies import FIRST, LETTER, Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sets import Sets
 from facevalue.protocol.side_by_side import LEFT, OTHER, SIDE, Pairs
-from facevalue.protocol.stimuli import Rows, located
+from facevalue.protocol.stimuli import Rows
 from facevalue.protocol.study import Study
 from facevalue.protocol.takes import CONTRAST, DIMENSION, MEAN, PREFERENCE, SHIFT, SPREAD, Breakdown, Take
 from facevalue.store.manifest import STUDY_TEXT
@@ -46,7 +46,7 @@ def compiled(protocol: "Protocol", options: Mapping[str, OptionValue], manifest:
     stimuli, ask = protocol.stimuli, protocol.ask
     assert stimuli is not None
     assert ask is not None
-    options = located(options)
+    options = given.located(options, ("folder",), ("manifest",))
     table = stimuli.table(options) if manifest is None else _stored(manifest)
     asked = _narrowed(ask, options)
     sets = stimuli.sets(table)

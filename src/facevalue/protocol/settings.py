@@ -4,8 +4,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
+
+import polars as pl
 
 from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.stimuli.columns import Column
+from facevalue.stimuli.manifest import read_manifest
 from facevalue.types import OptionValue
 
 Options = Mapping[str, OptionValue]
@@ -95,6 +100,27 @@ def _is(options: Options, other: str) -> bool:
 def _option(other: str) -> str:
     name, _, value = other.partition("=")
     return f"--{name.replace('_', '-')}{' ' if value else ''}{value}"
+
+
+def located(
+    options: Options, folders: Sequence[str] = (), files: Sequence[str] = (), others: Sequence[str] = ()
+) -> dict[str, OptionValue]:
+    """The options with all paths spelled out, so that the study can be built again from anywhere.
+
+    `root` is the first folder that is given, or that of the first file, unless it is given itself, as by a stored run.
+    """
+    out = dict(options)
+    places = [Path(str(out[name])) for name in folders if out.get(name)]
+    places += [Path(str(out[name])).parent for name in files if out.get(name)]
+    if places and out.get("root") == "":
+        out["root"] = str(places[0].resolve())
+    return out | {name: str(Path(str(out[name])).resolve()) for name in others if out[name]}
+
+
+def own_manifest(options: Options, columns: Sequence[Column]) -> pl.DataFrame:
+    """The user's manifest."""
+    root = Path(str(options["root"])) if options["root"] else None
+    return read_manifest(Path(str(options["manifest"])), root=root, columns=columns)
 
 
 def seed_setting(*default: int) -> Setting:

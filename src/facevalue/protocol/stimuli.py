@@ -310,12 +310,3 @@ def checked(table: pl.DataFrame, stimuli: "Listed | Rows", where: str) -> pl.Dat
 
 def _root(options: Options) -> Path | None:
     return Path(str(options["root"])) if options["root"] else None
-
-
-def located(options: Options) -> Options:
-    """The options with the folder of the pictures spelled out, so that the study can be built again from anywhere."""
-    if "root" not in options or options["root"]:
-        return options
-    manifest = options.get("manifest")
-    where = options.get("folder") or (str(Path(str(manifest)).parent) if manifest else "")
-    return {**options, "root": str(Path(str(where)).resolve())} if where else options

@@ -1,13 +1,12 @@
 """Drawn identities of VIGNETTE (Table 6): how each is drawn, and why the others are not."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
 from facevalue.errors import UnknownNameError
+from facevalue.given import shipped
 
 GENDERS: tuple[str, ...] = ("male", "female")
 
@@ -36,7 +35,7 @@ def _look(entry: Mapping[str, Any]) -> Look:
     return Look(**values)
 
 
-_TABLES = tomllib.loads(files(__package__).joinpath("drawn_identities.toml").read_text(encoding="utf-8"))
+_TABLES = shipped(__package__, "drawn_identities.toml")
 
 LOOKS: Mapping[str, Mapping[str, Look]] = MappingProxyType(
     {dimension: {name: _look(entry) for name, entry in looks.items()} for dimension, looks in _TABLES["looks"].items()}

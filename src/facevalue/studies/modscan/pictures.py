@@ -13,6 +13,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.protocol.released_tables import fold
+from facevalue.protocol.settings import own_manifest
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
@@ -21,7 +22,7 @@ from facevalue.stimuli.fairface import read_fairface
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.individuals import FileIndividuals, SourceIndividuals
 from facevalue.stimuli.joined_pairs import JOINED
-from facevalue.stimuli.manifest import SUFFIXES, read_manifest
+from facevalue.stimuli.manifest import SUFFIXES
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.pair_source import PairSource
 from facevalue.stimuli.portraits import AGES, Identity, svg
@@ -75,20 +76,6 @@ def read_pictures(
     return Pictures(manifest, faces, pairs, scenes, (*lost, *short, *lacking))
 
 
-def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options with folders and files spelled out, so that the study can be built again from anywhere."""
-    out = dict(options)
-    for name in ("utkface", "composed"):
-        if out[name] and not out["root"]:  # that of a stored run is given
-            out["root"] = str(Path(str(out[name])).resolve())
-    if not out["root"] and (out["manifest"] or out["fairface"]):
-        out["root"] = str(Path(str(out["manifest"] or out["fairface"])).parent.resolve())
-    for name in ("scenes", "people_check", "real_world"):
-        if out[name]:
-            out[name] = str(Path(str(out[name])).resolve())
-    return out
-
-
 def pair_source(options: Mapping[str, OptionValue], faces: pl.DataFrame) -> Source:
     """What shows pairs of faces, composed when they are looked at or before."""
     if not options["root"]:
@@ -130,7 +117,7 @@ def _faces(options: Mapping[str, OptionValue], chosen: Selection) -> tuple[pl.Da
     if options["fairface"]:
         return read_fairface(Path(str(options["fairface"]))), ()
     if options["manifest"]:
-        frame = read_manifest(Path(str(options["manifest"])), root=root, columns=COLUMNS)
+        frame = own_manifest(options, COLUMNS)
         known = {race.lower(): race for race in RACES}
         race = pl.col("race").map_elements(lambda name: known.get(name.lower(), name), pl.String)
         bare = frame.select(pl.any_horizontal(pl.col("age", "gender", "race").is_null())).to_series()

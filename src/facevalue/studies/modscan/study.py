@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from facevalue.protocol.settings import seeds
+from facevalue.protocol.settings import located, seeds
 from facevalue.protocol.study import Study
 from facevalue.studies.modscan import parsing
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
-from facevalue.studies.modscan.pictures import TONE, Pictures, located, pair_source, read_pictures, scene_source
+from facevalue.studies.modscan.pictures import TONE, Pictures, pair_source, read_pictures, scene_source
 from facevalue.studies.modscan.prompts import PromptBuilder
 from facevalue.studies.modscan.real_world import read_real
 from facevalue.studies.modscan.settings import sampling, selection
@@ -35,6 +35,7 @@ NOTE = (
 )
 LEAD = ("gaps from chance",)
 """Families that the page's answer is about: by modality and attribute, in brackets."""
+_PATHS = ("scenes", "people_check", "real_world")
 _UNSHOWN = (
     "These are the paper's pictures, of which only the number is known: leave out --paper to run what is at hand."
 )
@@ -46,7 +47,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     `options`: a value for each of `SETTINGS`. `manifest`: a stored manifest to use instead of reading or listing
     pictures anew.
     """
-    options = located(options)
+    options = located(options, ("utkface", "composed"), ("manifest", "fairface"), _PATHS)
     chosen = selection(options)
     if chosen.paper:
         nothing = pl.DataFrame(schema=dict.fromkeys(_FORM, pl.String()))

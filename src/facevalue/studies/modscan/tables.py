@@ -1,14 +1,15 @@
 """Tables of the protocol: what is asked about, in whose words, and the words that answers are told by."""
 
-import tomllib
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from functools import cache, partial
 
 import polars as pl
 
 from facevalue.errors import DataError
+from facevalue.given import shipped
+
+read = partial(shipped, __package__, "tables")
+"""The tables of a file that comes with the study."""
 
 KINDS = ("occupation", "descriptor", "persona")
 """Kinds of scenarios, in the order of Table 1."""
@@ -56,12 +57,6 @@ class Instance:
         if attribute == "gender":
             return f"{said} a {listed}."
         return f"{said} {listed}{' person' * (wording == 'paper')}."
-
-
-@cache
-def read(name: str) -> dict[str, Any]:
-    """A table of the package."""
-    return tomllib.loads(files(__package__).joinpath("tables", name).read_text(encoding="utf-8"))
 
 
 @cache

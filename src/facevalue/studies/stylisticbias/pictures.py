@@ -14,7 +14,6 @@ from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
 from facevalue.stimuli.faults import Faults
-from facevalue.stimuli.manifest import read_manifest
 from facevalue.studies.stylisticbias.folders import (
     ATTRIBUTES,
     PEOPLE,
@@ -59,8 +58,7 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     """The manifest that the settings ask for, and what of the pictures at hand its grid leaves out."""
     attributes, chosen = settings.names(options, "attributes"), settings.names(options, "variations")
     if options["manifest"]:
-        root = Path(str(options["root"])) if options["root"] else None
-        frame = read_manifest(Path(str(options["manifest"])), root=root, columns=COLUMNS)
+        frame = settings.own_manifest(options, COLUMNS)
         where = Path(str(options["manifest"])).name
     elif options["folders"]:
         frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
@@ -111,14 +109,6 @@ def _fate(
     if gender is not None:
         return of.get(gender, "none")
     return "kept" if "kept" in of.values() else next(iter(of.values()))
-
-
-def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options with the image folder spelled out, so that the study can be built again from anywhere."""
-    if options["root"] or not (options["manifest"] or options["folders"]):
-        return dict(options)
-    folder = Path(str(options["folders"])) if options["folders"] else Path(str(options["manifest"])).parent
-    return {**options, "root": str(folder.resolve())}
 
 
 def _portraits(options: Mapping[str, OptionValue], attributes: list[str], chosen: list[str]) -> pl.DataFrame:

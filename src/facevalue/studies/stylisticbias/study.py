@@ -22,7 +22,7 @@ from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.stylisticbias.pictures import located, pictures
+from facevalue.studies.stylisticbias.pictures import pictures
 from facevalue.studies.stylisticbias.tables import (
     JUDGMENT,
     Scenario,
@@ -116,7 +116,7 @@ a plan asks for enough faces.
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build the study."""
-    options = located(options)
+    options = settings.located(options, ("folders",), ("manifest",))
     frame, left_out = pictures(options) if manifest is None else (manifest, ())
     asked = _scenarios(settings.names(options, "scenarios"))
     seeds = settings.seeds(options)

@@ -1,10 +1,13 @@
 """Tables of the paper as data: variation grid (Table 10, C.1), scenarios (Table 1) and prompts."""
 
-import tomllib
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Literal
+
+from facevalue.given import shipped
+
+read = partial(shipped, __package__)
+"""The tables of a file that comes with the study."""
 
 Fate = Literal["kept", "plausibility", "curation"]
 GENDERS = ("male", "female")
@@ -65,12 +68,6 @@ class Scenario:
     favourable: str
     unfavourable: str
     """Wording of the poles."""
-
-
-@cache
-def read(name: str) -> dict[str, Any]:
-    """The tables of a file that comes with the study."""
-    return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -1,10 +1,8 @@
 """Questions of sections 4.1-4.4 filled in, with their options; role questions (4.4) and the irrelevant control."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,7 +13,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_text, to_json
 from facevalue.prompts.articles import with_article
 from facevalue.studies.vignette.options import LEVELS, POSITIONS, Form, Offered
-from facevalue.studies.vignette.tables import activities, questions, times
+from facevalue.studies.vignette.tables import activities, questions, read, times
 from facevalue.types import Option, Question
 
 SYSTEM = "You are a helpful assistant. Follow the instructions and help the user with the task."
@@ -54,9 +52,8 @@ class Role:
 @cache
 def roles() -> Mapping[str, Role]:
     """Our own roles: six questions for each of the 75 activities, by its name."""
-    text = files(__package__).joinpath("tables", "roles.toml").read_text(encoding="utf-8")
     found = {}
-    for row in tomllib.loads(text)["role"]:
+    for row in read("roles.toml")["role"]:
         ability = ABILITY.format(a_role=with_article(row["role"]))
         questions = {"ability": ability, **{trait: row[trait] for trait in TRAITS[1:]}}
         found[row["activity"]] = Role(row["activity"], row["role"], MappingProxyType(questions))

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.protocol.settings import names, whole
+from facevalue.protocol.settings import names, own_manifest, whole
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_identities
 from facevalue.stimuli.base import Kind, Source
@@ -17,7 +17,6 @@ from facevalue.stimuli.drawn import default_cache
 from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
 from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.individuals import FileIndividuals
-from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
@@ -188,15 +187,6 @@ def source(pictures: Pictures, options: Mapping[str, OptionValue], shuffle: int)
     return PairSource(images, files, shuffle, size)
 
 
-def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options with the pictures' folder spelled out, so that the study can be built again from anywhere."""
-    if options["root"] or not any(options[name] for name in OWN):
-        return dict(options)
-    folder = Path(str(options["folder"] or "")) if options["folder"] else None
-    root = folder or Path(str(options["manifest"] or options["pata"])).parent
-    return {**options, "root": str(root.resolve())}
-
-
 def picture_name(gender: str, dimension: str, identity: str, activity: str | None, person: str | None = None) -> str:
     """Name of the picture of one person; portraits have no activity.
 
@@ -296,8 +286,7 @@ def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, 
 
 
 def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
-    root = Path(str(options["root"])) if options["root"] else None
-    frame = read_manifest(Path(str(options["manifest"])), root=root, columns=COLUMNS)
+    frame = own_manifest(options, COLUMNS)
     needed = ("identity",) if "identity_1" not in frame.columns else ("identity_1", "identity_2")
     faults = Faults()
     for name in (*needed, "gender", "dimension"):

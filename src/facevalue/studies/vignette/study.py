@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.protocol.settings import seeds, temperature, whole
+from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import IRRELEVANT, Layout, listed_layout, paradigms, product_layout
 from facevalue.studies.vignette.measures import LABELS, MEASURES, RENAMED
@@ -13,7 +13,7 @@ from facevalue.studies.vignette.options import Options, answer
 from facevalue.studies.vignette.power import precision
 from facevalue.studies.vignette.prompts import PromptBuilder, Role, irrelevant, paraphrased, read_roles, roles
 from facevalue.studies.vignette.settings import RELEASED, Selection
-from facevalue.studies.vignette.sources import casts, check_partners, everyone, located, read_pictures, source, words
+from facevalue.studies.vignette.sources import casts, check_partners, everyone, read_pictures, source, words
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
 
@@ -59,7 +59,7 @@ FOLLOWED = {
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build the study from a value for each of `SETTINGS`; a stored manifest is used as it is."""
-    options = located(options)
+    options = located(options, ("folder",), ("manifest", "pata"))
     pictures = read_pictures(options, manifest)
     chosen = pictures.chosen
     released, drop = options["prompts"] == RELEASED, options["overlaps"] == "drop"

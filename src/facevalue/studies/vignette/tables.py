@@ -4,15 +4,16 @@ Content note: the identities and terms are those of the published protocol. Some
 groups themselves prefer; they are here to be measured, not endorsed.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Any
 
 from facevalue.errors import UnknownNameError
+from facevalue.given import shipped
+
+read = partial(shipped, __package__, "tables")
+"""The tables of a file that comes with the study."""
 
 GENDERS = ("male", "female")
 PARADIGMS = ("factuality", "perception", "stereotype", "decision")
@@ -94,12 +95,6 @@ class Question:
     """Of Llama 3.2; None for forms that Table 11 does not list."""
     released: Mapping[str, str]
     """What the authors' code asks instead of wording 1, by contrast, where it differs."""
-
-
-@cache
-def read(name: str) -> dict[str, Any]:
-    """The tables of a file that comes with the study."""
-    return tomllib.loads(files(__package__).joinpath("tables", name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.settings import located
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli import drawn_species, drawn_workers
 from facevalue.stimuli.base import Kind, Source
@@ -97,17 +98,11 @@ def _images(options: Mapping[str, OptionValue], who: str, part: pl.DataFrame) ->
     return drawn_workers.worker_source()
 
 
-def located(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options with folders and files spelled out, so that the study can be built again from anywhere."""
-    out = dict(options)
-    if not out["root"] and out["folder"]:
-        out["root"] = str(Path(str(out["folder"])).resolve())
-    elif not out["root"] and out["manifest"]:
-        out["root"] = str(Path(str(out["manifest"])).parent.resolve())
+def spelled_out(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options with all paths spelled out."""
+    out = located(options, ("folder",), ("manifest",), ("stereotype_words",))
     if not out["species_root"] and out["species"] not in ("", DRAWN):
         out["species_root"] = str(Path(str(out["species"])).parent.resolve())
-    if out["stereotype_words"]:
-        out["stereotype_words"] = str(Path(str(out["stereotype_words"])).resolve())
     return out
 
 

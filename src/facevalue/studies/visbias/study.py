@@ -16,7 +16,7 @@ from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES, RENAMED
-from facevalue.studies.visbias.pictures import Pictures, located, published, read_pictures, source
+from facevalue.studies.visbias.pictures import Pictures, published, read_pictures, source, spelled_out
 from facevalue.studies.visbias.prompts import PromptBuilder
 from facevalue.studies.visbias.settings import Selection, sampling, selection
 from facevalue.studies.visbias.tables import attributes, choice_questions, genders, occupations, races
@@ -57,7 +57,7 @@ FOLLOWED = {
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build the study."""
-    options = located(options)
+    options = spelled_out(options)
     chosen = selection(options)
     if options["stereotype_words"] and manifest is None:
         theirs(str(options["stereotype_words"]))  # so that nothing is wrong with them once everything is paid for

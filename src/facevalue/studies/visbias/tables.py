@@ -5,17 +5,18 @@ without its words, they are ours, in the pattern of what is printed, and `source
 what the authors' code asks, verbatim.
 """
 
-import tomllib
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
+from functools import cache, partial
 from math import inf
-from typing import Any
 
 from facevalue.answers.categories import Categories, Range
 from facevalue.answers.yes_no import Claim
 from facevalue.errors import UnknownNameError
+from facevalue.given import shipped
 from facevalue.types import Option
+
+read = partial(shipped, __package__, "tables")
+"""The tables of a file that comes with the study."""
 
 WORDINGS = ("paper", "released")
 """Whose words: the paper's, with ours where it prints none, or those of the authors' released code."""
@@ -91,12 +92,6 @@ class Attribute:
 
 
 _FORMATS = {"paper": "format", "released": "released"}
-
-
-@cache
-def read(name: str) -> dict[str, Any]:
-    """The tables of a file that comes with the study."""
-    return tomllib.loads(files(__package__).joinpath("tables", name).read_text(encoding="utf-8"))
 
 
 def _levels(factor: str) -> tuple[Level, ...]:
