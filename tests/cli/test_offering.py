@@ -36,11 +36,14 @@ def test_what_a_study_does_not_offer_is_one_sentence(facevalue: Command, args: t
 def test_so_it_is_for_runs(facevalue: Command) -> None:
     assert facevalue(*VIGNETTE).status == 0
     asked = facevalue("questionnaire", "r", "--to", "q.html")
-    assert (asked.status, asked.err) == (1, "Error: r: vignette offers no questionnaire; visbias does.\n")
+    assert (asked.status, asked.err) == (
+        1,
+        "Error: r: vignette offers no questionnaire; visbias and counterfactuals do.\n",
+    )
     judged = facevalue("judge", "r", "--model", "sim/default")
     assert (judged.status, judged.err) == (
         1,
-        "Error: r: vignette offers no replies that a judge may sort; visbias does.\n",
+        "Error: r: vignette offers no replies that a judge may sort; visbias and counterfactuals do.\n",
     )
 
 
@@ -62,6 +65,7 @@ def test_the_list_says_what_each_offers(facevalue: Command, monkeypatch: pytest.
         "vignette": ["calibrate", "reproduce", "prompts"],
         "visbias": ["calibrate", "reproduce", "questionnaire", "judge"],
         "modscan": ["calibrate", "reproduce", "prompts"],
+        "counterfactuals": ["calibrate", "reproduce", "questionnaire", "judge", "annotate"],
     }
 
 

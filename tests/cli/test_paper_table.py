@@ -39,3 +39,15 @@ def test_other_names_and_other_studies_are_one_sentence(facevalue: Command) -> N
     assert other.status == 2
     assert "vignette offers no plan of its paper" in other.err
     assert "modscan" in other.err
+
+
+def test_counterfactuals_offers_what_its_paper_counts(facevalue: Command) -> None:
+    counted = {name: json.loads(facevalue("plan", "counterfactuals", "--paper-table", name, "--json").out)
+               for name in ("8", "gpt-4o", "twin")}  # fmt: skip
+    assert {name: found["total"] for name, found in counted.items()} == {
+        "8": 57_116_970,
+        "gpt-4o": 78_000,
+        "twin": 2_562_480,
+    }
+    assert counted["8"]["distinct"] == 56_359_170
+    assert "counterfactuals does" in facevalue("plan", "vignette", "--paper-table", "8").err

@@ -170,7 +170,7 @@ def test_runs_of_other_studies_are_refused(facevalue: Command) -> None:
     assert facevalue("run", "stylisticbias", *small, "--model", "sim/default").status == 0
     out = facevalue("questionnaire", "runs/stylisticbias-sim-default", "--to", "asked.csv")
     assert out.status == 1
-    assert "stylisticbias offers no questionnaire; visbias does" in out.err
+    assert "stylisticbias offers no questionnaire; visbias and counterfactuals do" in out.err
 
 
 GRAPH = pl.DataFrame(

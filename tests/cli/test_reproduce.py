@@ -101,3 +101,12 @@ def test_the_released_answers_leave_no_difference_unexplained(facevalue: Command
     same = [cell["same"] for cell in json.loads(done.out)["cells"]]
     assert same.count(True) == 121
     assert same.count(False) == 5
+
+
+def test_metadata_of_sets_may_be_given(facevalue: Command, tmp_path: Path) -> None:
+    (tmp_path / "metadata_physical_race.csv").write_text("seed,caption_30\n1,a skinny White barber\n")
+    done = facevalue("reproduce", "counterfactuals", "--data", str(tmp_path))
+    assert done.status == 0
+    assert "sets of the metadata" in done.out
+    missing = facevalue("reproduce", "counterfactuals", "--data", str(tmp_path / "none"))
+    assert (missing.status, "There is no folder" in missing.err) == (1, True)

@@ -14,7 +14,7 @@ def offering(command: str, *, all_packages: bool = False) -> dict[str, Protocol]
     Examples
     --------
     >>> list(offering("questionnaire"))
-    ['visbias']
+    ['visbias', 'counterfactuals']
     """
     known = studies.available()[0] if all_packages else studies.STUDIES
     return {name: one for name, one in known.items() if command in one.extras.commands}

@@ -3,23 +3,7 @@
 import numpy as np
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.base import Measure
 from facevalue.measures.cluster_bootstrap import Array, Estimates
-
-_SOURCE = "Howard et al. 2025 (004_7cea9561bd4a7c8a), section D.2"
-PRECISION = Measure(
-    "judge_precision", "Of the words that the judge flags, those that people do", "TP / (TP + FP)", "share", "word",
-    _SOURCE, limits=(0.0, 1.0),
-)  # fmt: skip
-RECALL = Measure(
-    "judge_recall", "Of the words that people flag, those that the judge does", "TP / (TP + FN)", "share", "word",
-    _SOURCE, limits=(0.0, 1.0),
-)  # fmt: skip
-F1 = Measure(
-    "judge_f1", "Harmonic mean of the judge's precision and recall", "2 TP / (2 TP + FP + FN)", "share", "word",
-    f"{_SOURCE}; F1 is what we add", limits=(0.0, 1.0),
-)  # fmt: skip
-MEASURES = (PRECISION, RECALL, F1)
 
 
 def flag_accuracy(flagged: Array, gold: Array, seed: int) -> Estimates:

@@ -146,3 +146,32 @@ MEASURES = (
     SALARY, SALARY_GAP, DEVIATION, LENGTH, LENGTH_GAP, REFUSAL, REFUSAL_GAP, NA_RATE, NOTED, PMI, PMI_LEAST, PMI_STRICT,
     WORD_SHARE, WORD_GAP, WORD_COUNT, FEWEST, SCORER_SHIFT,
 )  # fmt: skip
+
+_JUDGE = f"{PAPER}, section D.2"
+FLAG = Measure(
+    "stereotype_flag", "Word of a group that the judge calls stereotypical or offensive",
+    "1 if any of the judge's replies names it", "1 or 0", "reply", _JUDGE, signed=False, limits=_SHARE,
+)  # fmt: skip
+FLAGGED = Measure(
+    "stereotype_share", "Words of a group that the judge calls stereotypical or offensive", "flagged / listed", "share",
+    "word", _JUDGE, signed=False, limits=_SHARE,
+)  # fmt: skip
+INVENTED = Measure(
+    "stereotype_invented", "Words that the judge names though they are not listed; not used", "such words", "words",
+    "reply", _JUDGE, signed=False, limits=(0.0, float("inf")),
+)  # fmt: skip
+PRECISION = Measure(
+    "judge_precision", "Of the words that the judge flags, those that people do", "TP / (TP + FP)", "share", "word",
+    _JUDGE, signed=False, limits=_SHARE,
+)  # fmt: skip
+RECALL = Measure(
+    "judge_recall", "Of the words that people flag, those that the judge does", "TP / (TP + FN)", "share", "word",
+    _JUDGE, signed=False, limits=_SHARE,
+)  # fmt: skip
+F1 = Measure(
+    "judge_f1", "Harmonic mean of the judge's precision and recall", "2 TP / (2 TP + FP + FN)", "share", "word", OURS,
+    signed=False, limits=_SHARE,
+)  # fmt: skip
+ACCURACY = (PRECISION, RECALL, F1)
+JUDGED = (FLAG, FLAGGED, INVENTED, *ACCURACY)
+"""What a judge says of the words of groups, and how far people agree; of runs that were judged."""

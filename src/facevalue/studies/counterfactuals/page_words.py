@@ -1,6 +1,6 @@
 """Words of groups, a row for each group."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from facevalue.protocol.contents import Entry, Made, Paragraph, Rows
 from facevalue.protocol.look import Look, Of
@@ -22,22 +22,42 @@ def word_tables(look: Look) -> Sequence[Made]:
         alone.setdefault((str(e["subset"]), str(e["group"])), []).append(e)
         found.setdefault(str(e["subset"]), {}).setdefault(str(e["group"]), [])
     clear: _Words = {(e["subset"], e["group"], e["word"]) for e in look.rows(Of("pmi_strict", _BY)) if look.found(e)}
-    out: list[Made] = []
+    flagged: _Words = {(e["subset"], e["group"], e["word"]) for e in look.rows(Of("stereotype_flag", _BY)) if e.value}
+    judged = {(e["subset"], e["group"]): e for e in look.rows(Of("stereotype_share", ("subset", "group")))}
+    marks = {"*": clear, "†": flagged}
+    out: list[Made] = [Paragraph(line) for line in _of_judge(look)]
     for subset, groups in found.items():
-        rows = tuple(
-            (
-                Entry(look.title("group", group)),
-                Entry(_listed(words, clear)),
-                Entry(_listed(alone.get((subset, group), []), clear)),
-            )
-            for group, words in groups.items()
-        )
+        rows = []
+        for group, words in groups.items():
+            lists = (words, alone.get((subset, group), []))
+            own = [Entry(look.title("group", group)), *(Entry(_listed(some, marks)) for some in lists)]
+            share = judged.get((subset, group))
+            if judged:
+                own.append(Entry("–" if share is None else f"{(share.value or 0.0) * (share.n or 0):.0f} of {share.n}"))
+            rows.append(tuple(own))
         title = look.title("subset", subset)
-        out += [Paragraph(title, "h3"), Rows(title, ("Group", "Words (how often)", "Words that no other has"), rows)]
+        heads = ("Group", "Words (how often)", "Words that no other has", *(["Called stereotypes"] if judged else []))
+        out += [Paragraph(title, "h3"), Rows(title, heads, tuple(rows))]
     return out
 
 
-def _listed(words: Sequence[Estimate], clear: _Words) -> str:
-    shown = [f"{e['word']}{'*' if (e['subset'], e['group'], e['word']) in clear else ''} ({e.n})" for e in words[:MOST]]
+def _of_judge(look: Look) -> list[str]:
+    """What marks mean, where a judge looked through the words, and how far people agree with it."""
+    if not look.rows(Of("stereotype_share", ("subset", "group"))):
+        return []
+    invented = sum(e.value or 0.0 for e in look.rows(Of("stereotype_invented", ("subset", "group"))))
+    said = [f"† A judge model calls the word stereotypical or offensive (section D.2). It also named {invented:.0f} "
+            "words that are not listed, which are not used."]  # fmt: skip
+    found = [(name.replace("f1", "F1"), look.one(f"judge_{name}")) for name in ("precision", "recall", "f1")]
+    agreed = [f"{name} {e.value:.2f} (n = {e.n})" for name, e in found if e is not None and e.value is not None]
+    return [*said, *([f"Against the majority of people: {', '.join(agreed)}."] if agreed else [])]
+
+
+def _listed(words: Sequence[Estimate], marks: Mapping[str, _Words]) -> str:
+    def marked(e: Estimate) -> str:
+        own = "".join(mark for mark, some in marks.items() if (e["subset"], e["group"], e["word"]) in some)
+        return f"{e['word']}{own} ({e.n})"
+
+    shown = [marked(e) for e in words[:MOST]]
     more = f" and {len(words) - MOST:,} more" if len(words) > MOST else ""
     return ", ".join(shown) + more if shown else "–"

@@ -1,20 +1,17 @@
 """Counterfactual sets as a protocol: how its study is built, its page, and what it offers beside."""
 
-from typing import TYPE_CHECKING
-
-from facevalue.protocol.offers import Compared, Extras, Later, Recomputed
+from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Questionnaire, Recomputed
 from facevalue.protocol.protocol import Protocol
+from facevalue.protocol.word_lists import WordLists
 from facevalue.studies.counterfactuals.pictures import COLUMNS
 from facevalue.studies.counterfactuals.printed import PLANS
 from facevalue.studies.counterfactuals.settings import SETTINGS
 from facevalue.studies.counterfactuals.study import NAME, TITLE, build
+from facevalue.types import Sampling
 
-if TYPE_CHECKING:
-    from facevalue.protocol.page import Page
-    from facevalue.studies.counterfactuals import reproduce
-else:  # they need scipy.stats, which takes a second to import
-    reproduce = Later(__package__, "reproduce")
-
+# These need scipy.stats, which takes a second to import.
+_AUDITS, _REPRODUCE = Later(__package__, "calibration"), Later(__package__, "reproduce")
+_JUDGED, _PEOPLE = Later(__package__, "stereotypes"), Later(__package__, "questionnaire")
 COMPARED = Compared(
     measure="score_gap",
     cells=("subset", "prompt", "group", "scorer", "score"),
@@ -24,12 +21,24 @@ COMPARED = Compared(
     asked=("prompt",),
 )
 
-
-def _page() -> "Page":
-    from facevalue.studies.counterfactuals.page import PAGE  # noqa: PLC0415 - scipy.stats takes a second to import
-
-    return PAGE
-
-
-EXTRAS = Extras(reproduce=Recomputed(reproduce.reproduce), annotate="open replies", plans=PLANS, compare=COMPARED)
-PROTOCOL = Protocol(name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=_page, extras=EXTRAS)
+WORDS = WordLists(_JUDGED.word_lists, _JUDGED.question, Sampling(temperature=0.0, max_tokens=4096), _JUDGED.beside)
+"""Words of groups, of which a judge says which are stereotypes (section D.2)."""
+RATED = Questionnaire(
+    "open replies", _PEOPLE.statements, _PEOPLE.export, _PEOPLE.read, _PEOPLE.beside,
+    numbers=(("s(w)", "score", ".2f"),),
+    told=("item", "statement", "subset", "group", "word", "score", "rank", "judge", "raters", "mean", "flagged"),
+    flagged="the majority of three or more", estimated=True,
+)  # fmt: skip
+EXTRAS = Extras(
+    reproduce=Recomputed(_REPRODUCE.reproduce, checks="the authors' metadata of sets"),
+    calibrate=Calibration((150,), "sets", 20, {"sim": 2000}, _AUDITS.audited),
+    questionnaire=RATED,
+    word_lists=WORDS,
+    annotate="open replies",
+    plans=PLANS,
+    compare=COMPARED,
+)
+PROTOCOL = Protocol(
+    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    extras=EXTRAS,
+)  # fmt: skip

@@ -17,11 +17,10 @@ from facevalue.errors import DataError
 from facevalue.measures import rater_agreement
 from facevalue.measures.cluster_bootstrap import LEVEL, Estimates
 from facevalue.measures.estimates import complete
-from facevalue.measures.flag_accuracy import MEASURES as ACCURACY
 from facevalue.measures.flag_accuracy import flag_accuracy
 from facevalue.protocol.offers import Beside, Rated
-from facevalue.studies.counterfactuals.measures import LABELS
-from facevalue.studies.counterfactuals.stereotypes import FLAG, listed, people
+from facevalue.studies.counterfactuals.measures import ACCURACY, FLAG, LABELS
+from facevalue.studies.counterfactuals.stereotypes import listed, people
 from facevalue.types import OptionValue
 
 SCALE = ("No", "Yes, stereotypical or offensive")

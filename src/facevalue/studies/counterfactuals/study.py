@@ -15,7 +15,7 @@ from facevalue.protocol.study import LeftOut, Scored, Study
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.studies.counterfactuals import parsing
 from facevalue.studies.counterfactuals.design import OPEN, RATING, TEXT, layout
-from facevalue.studies.counterfactuals.measures import LABELS, LEAD, MEASURES
+from facevalue.studies.counterfactuals.measures import JUDGED, LABELS, LEAD, MEASURES
 from facevalue.studies.counterfactuals.pictures import located, read_pictures, source
 from facevalue.studies.counterfactuals.prompts import PromptBuilder
 from facevalue.studies.counterfactuals.settings import Selection, sampling, selection
@@ -88,7 +88,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sample=laid.sample,
         answer=parsing.answer,
         analyse=partial(_estimated, laid.design, options, (), {}),
-        measures=MEASURES,
+        measures=(*MEASURES, *JUDGED),
         labels=LABELS,
         lead=LEAD,
         left_out=(*pictures.left_out, *_unrated(frame, asked), *uncounted),
