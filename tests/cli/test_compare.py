@@ -18,9 +18,9 @@ from facevalue.cli.compare import show
 from facevalue.measures.estimates import schema
 from facevalue.runs import compare
 from facevalue.runs.compare import Agreement
+from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
-from facevalue.studies.vignette.protocol import COMPARED
 
 SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
 

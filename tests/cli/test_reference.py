@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue.measures.estimates import label_columns
-from facevalue.studies.stylisticbias.protocol import DEMO
+from facevalue.studies.stylisticbias import DEMO
 from tests.cli.conftest import Command
 
 FEW = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1", "--model", "reference")

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.runs.ratings import keep, with_ratings
-from facevalue.studies.visbias.protocol import EXTRAS
+from facevalue.studies.visbias import EXTRAS
 from facevalue.studies.visbias.questionnaire import items
 from tests.report.test_visbias import frame, row, rows
 

@@ -18,9 +18,9 @@ from facevalue.protocol.study import Study
 from facevalue.runs import compare
 from facevalue.runs.compare import Agreement, comparable, compare_runs, differences
 from facevalue.runs.stored import StoredRun
+from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE
-from facevalue.studies.vignette.protocol import COMPARED
 
 SELECTION = next(one for one in VIGNETTE if one.name == COMPARED.measure)
 

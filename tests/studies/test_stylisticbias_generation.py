@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import UnknownNameError
-from facevalue.studies.stylisticbias.generation import generation_prompts, published_prompts
-from facevalue.studies.stylisticbias.tables import whitelist
+from facevalue.studies.stylisticbias.tables import generation_prompts, published_prompts, whitelist
 
 BASE: dict[str, list[str | None]] = {
     "attribute": [None], "variation": [None], "gender": ["male"], "age": ["young"], "build": ["thin"],

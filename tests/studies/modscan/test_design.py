@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from facevalue.cli.app import app
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.studies.modscan.cells import face_pairs
 from facevalue.studies.modscan.design import PAPER_PAIRS
+from facevalue.studies.modscan.pictures import face_pairs
 from facevalue.studies.modscan.tables import KINDS, generation_prompts, instances
 from tests.studies.modscan.asked import attribute, build
 

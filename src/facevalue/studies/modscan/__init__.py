@@ -1,5 +1,32 @@
 """ModSCAN: stereotypes that a model shows when it points at faces, and when it names who belongs to a scene."""
 
-from facevalue.studies.modscan.protocol import PROTOCOL
+from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Recomputed
+from facevalue.protocol.protocol import Protocol
+from facevalue.studies.modscan.pictures import COLUMNS
+from facevalue.studies.modscan.settings import SETTINGS
+from facevalue.studies.modscan.study import NAME, TITLE, build
+from facevalue.studies.modscan.tables import generation_prompts
 
-__all__ = ["PROTOCOL"]
+# These need scipy.stats, which takes a second to import.
+_AUDITS, _REPRODUCE = Later(__package__, "calibration"), Later(__package__, "reproduce")
+
+COMPARED = Compared(
+    measure="group_share",
+    cells=("modality", "attribute", "scenario_kind", "instance", "group"),
+    within=("modality", "attribute"),
+    unit=("modality", "attribute", "scenario_kind", "instance"),
+    who=("group",),
+    asked=("scenario_kind", "instance"),
+)
+EXTRAS = Extras(
+    calibrate=Calibration((20,), "scenes of each persona", 5, {"sim": 200}, _AUDITS.audited),
+    reproduce=Recomputed(_REPRODUCE.reproduce),
+    image_prompts=generation_prompts,
+    compare=COMPARED,
+)
+
+
+PROTOCOL = Protocol(
+    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    extras=EXTRAS,
+)  # fmt: skip

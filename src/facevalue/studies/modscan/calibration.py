@@ -10,22 +10,7 @@ import polars as pl
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import Planted, Respondent, SimModel
-from facevalue.protocol.calibration import (
-    COVERS,
-    EVEN,
-    FOUND,
-    Array,
-    Statistic,
-    correlation,
-    estimated,
-    false_discovery_rate,
-    named,
-    repeated,
-    share,
-    share_with,
-    sized,
-    slope,
-)
+from facevalue.protocol import calibration as c
 from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
@@ -41,25 +26,25 @@ PART = ("modality", "attribute")
 _DRAWS = 20_000
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _SHARE, _GAP, _SCORE = (pl.col("measure") == name for name in ("group_share", "chance_gap", "bias_score"))
-WRONG = (pl.col("value") * pl.col("true_gap") <= 0) | (pl.col("true_gap").abs() < EVEN)
+WRONG = (pl.col("value") * pl.col("true_gap") <= 0) | (pl.col("true_gap").abs() < c.EVEN)
 """Whether a gap has the wrong sign, or is of a share that is even."""
 
-STATISTICS: dict[str, Statistic] = {
-    "correlation": correlation(among=_SHARE),
-    "slope": slope(among=_SHARE),
-    "coverage": share(COVERS, among=_SHARE),
-    "false_discovery_rate": false_discovery_rate(WRONG, among=_GAP),
-    "found": share(FOUND, among=_GAP & (pl.col("true_gap").abs() >= 0.05)),
-    "scores": share(pl.col("p") < ALPHA, among=_SCORE),
-    "page": share_with(FOUND, among=_GAP),
+STATISTICS: dict[str, c.Statistic] = {
+    "correlation": c.correlation(among=_SHARE),
+    "slope": c.slope(among=_SHARE),
+    "coverage": c.share(c.COVERS, among=_SHARE),
+    "false_discovery_rate": c.false_discovery_rate(WRONG, among=_GAP),
+    "found": c.share(c.FOUND, among=_GAP & (pl.col("true_gap").abs() >= 0.05)),
+    "scores": c.share(pl.col("p") < ALPHA, among=_SCORE),
+    "page": c.share_with(c.FOUND, among=_GAP),
 }
 """What sums up all audits; "found" is of gaps of 5 points or more, "page" of audits with any finding."""
 
 
 def audited(asked: CalibrationRequest) -> Calibrated:
     """Audit simulated models."""
-    cases = sized(asked, "scenes", CONDITIONS, audits)
-    all_audits, first = repeated(asked, cases, STATISTICS)
+    cases = c.sized(asked, "scenes", CONDITIONS, audits)
+    all_audits, first = c.repeated(asked, cases, STATISTICS)
     summary = Table.of(
         "All audits",
         [
@@ -67,12 +52,12 @@ def audited(asked: CalibrationRequest) -> Calibrated:
             ("slope", "slope"), ("shares cover", "coverage"), ("FDR", "false_discovery_rate"), ("found", "found"),
             ("scores p < .05", "scores"), ("any gap found", "page"),
         ],
-        named(all_audits),
+        c.named(all_audits),
         "Nominal coverage .95; false findings at most .05. Where nothing is planted, promised at most .05: scores with "
         "p < .05, and audits with any gap found.",
     )  # fmt: skip
     shown = first.filter(_SHARE).group_by(*PART, maintain_order=True).agg(
-        r=pl.corr("true", "value"), covers=COVERS.mean(), error=(pl.col("value") - pl.col("true")).abs().mean()
+        r=pl.corr("true", "value"), covers=c.COVERS.mean(), error=(pl.col("value") - pl.col("true")).abs().mean()
     )  # fmt: skip
     closer = Table.of(
         f"One audit of sim/default with {asked.sizes[0]} scenes: shares planted and recovered",
@@ -92,7 +77,7 @@ def audits(condition: str, scenes: int) -> Iterator[pl.DataFrame]:
 
 def audit(study: Study, model: SimModel) -> pl.DataFrame:
     """Ask a respondent everything; put estimates beside what is planted."""
-    found = judge(estimated(study, model, 1), study.measures, lead=study.lead).filter(_SHARE | _GAP | _SCORE)
+    found = judge(c.estimated(study, model, 1), study.measures, lead=study.lead).filter(_SHARE | _GAP | _SCORE)
     keys = [*PART, "instance", "group"]
     joined = found.join(truth(model.planted), on=keys, how="left", maintain_order="left")
     return joined.with_columns(found=_GAP & (pl.col("verdict") == Verdict.DIFFERENCE))
@@ -118,7 +103,7 @@ def truth(planted: Planted) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=[*PART, "instance", "group", "true", "true_gap"], orient="row")
 
 
-def _chosen(difference: Array, noise: float, position: float) -> Array:
+def _chosen(difference: c.Array, noise: float, position: float) -> c.Array:
     """Chance that the one is chosen beside the other, over pairs and both sides."""
     sides = (difference[..., None] + noise * _NODES + side * position for side in (1, -1))
     return sum((_WEIGHTS / _WEIGHTS.sum() / (1 + np.exp(-u))).sum(axis=-1) for u in sides) / 2
@@ -140,5 +125,5 @@ def _named(respondent: Respondent, persona: str, attribute: str, groups: tuple[s
 
 
 @lru_cache(maxsize=4)
-def _noise(options: int) -> Array:
+def _noise(options: int) -> c.Array:
     return np.random.default_rng(options).normal(size=(_DRAWS, options))

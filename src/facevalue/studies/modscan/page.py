@@ -1,33 +1,70 @@
 """Page of ModSCAN: what its report shows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from facevalue.measures.intervention_effects import PREFIX
-from facevalue.protocol.blocks import (
-    Answers,
-    Block,
-    Column,
-    Dumbbells,
-    Each,
-    Fold,
-    Grid,
-    Own,
-    Prose,
-    Stacked,
-    Strips,
-    Table,
-)
+from facevalue.measures.verdicts import Verdict
+from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Stated, Units
 from facevalue.protocol.contents import Entry, Made, Rows
+from facevalue.protocol.examples import Wanted
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Notes, Page, Section
-from facevalue.studies.modscan.page_examples import wanted
 from facevalue.studies.modscan.pictures import CHECK, TONES
+from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GENDERS, RACES
+
+_EACH = 2
+_BY = ("modality", "attribute", "scenario_kind", "instance")
+
+
+def wanted(look: Look) -> list[Wanted]:
+    """Answers of the kind that was given more often than by chance, each about something else."""
+    out, seen = [], dict[tuple[str | None, str | None], set[str | None]]()
+    for e in look.rows(Of("chance_gap", (*_BY, "group"), order="size")):
+        told = seen.setdefault((e["modality"], e["attribute"]), set())
+        if e.verdict == Verdict.DIFFERENCE and e.value and e["instance"] not in told and len(told) < _EACH:
+            told.add(e["instance"])
+            out.append(_example(look, e))
+    return out
+
+
+def _example(look: Look, e: Estimate) -> Wanted:
+    group, more = str(e["group"]), (e.value or 0.0) > 0
+    if e["attribute"] == "gender" and not more:
+        group, more = next(name for name in GENDERS if name != group), True
+    seen = e["modality"] == VISION
+    of = [pl.col(name).cast(pl.String) == e[name] for name in _BY]
+    if seen:
+        of.append((pl.col("group_1").cast(pl.String) == group) | (pl.col("group_2").cast(pl.String) == group))
+    chosen = pl.col("choice") == group
+    share = look.value(look.one("group_share", **{name: e[name] for name in _BY}, group=group))
+
+    def title(look: Look, _row: Mapping[str, object]) -> str:
+        return look.said("{instance}, {modality:lower}", e)
+
+    def sides(look: Look, row: Mapping[str, object]) -> tuple[str, str]:
+        if not seen:
+            return "", ""
+        one, two = (look.title("group", str(row[name])) for name in ("group_1", "group_2"))
+        return (two, one) if row["left"] == "2" else (one, two)
+
+    def choice(look: Look, row: Mapping[str, object]) -> str:
+        return look.title("group", str(row["choice"])) if row["choice"] is not None else ""
+
+    return Wanted(
+        finding=f"{title(look, {})}: {look.title('group', group)} in {'' if more else 'only '}{share} of answers",
+        title=title,
+        rows=pl.all_horizontal(*of, (chosen if more else ~chosen) | pl.col("choice").is_null()),
+        needs=("instance", "choice", *(("group_1", "left") if seen else ())),
+        sides=sides,
+        choice=choice,
+    )
+
 
 SETTING = ("modality", "attribute", "scenario_kind")
 CELL = (*SETTING, "instance")
@@ -109,57 +146,57 @@ def _left_out(look: Look) -> Sequence[str]:
 _PARTS = {**dict.fromkeys((*GENDERS, *RACES, *TONES), ("", "")), "no answer": ("No valid answer", "z")}
 
 
-def _bars(modality: str) -> Block:
+def _bars(modality: str) -> b.Block:
     """Shares of groups and of no answer, by instance."""
     shares = Of("answer_share", GROUP, {"modality": modality}, label="{instance}")
     gaps = Of("chance_gap", GROUP, {"modality": modality}, label="{instance}", points=True)
     gender = replace(gaps, where={"modality": modality, "group": "male"})
-    return Each(
+    return b.Each(
         of=(shares,), over=("attribute", "scenario_kind"), title="{attribute}: {scenario_kind:lower}",
         blocks=(
-            Stacked(
+            b.Stacked(
                 of=(shares,), part="group", parts=_PARTS, beside=gender,
                 what="Men less 50%", first="Instance", numbers="The shares", heads=("Instance", "Group"),
                 rows=(replace(shares, label="{instance}|{group}"),),
             ),
-            Fold("Distance of each group from an even choice", (
-                Strips(of=(replace(gaps, label="{instance}", note="{group}", order="found"),), first="Instance",
+            b.Fold("Distance of each group from an even choice", (
+                b.Strips(of=(replace(gaps, label="{instance}", note="{group}", order="found"),), first="Instance",
                        what="Points", title="Distance from an even choice", numbers=""),
             )),
         ),
     )  # fmt: skip
 
 
-def _matrix(by: tuple[str, ...], title: str) -> Grid:
-    return Grid(
+def _matrix(by: tuple[str, ...], title: str) -> b.Grid:
+    return b.Grid(
         of=Of("beside", by), row="group", column="other_group", title=title, corner="chosen, beside",
         scale="share", square=True, turned=False,
     )  # fmt: skip
 
 
 _BESIDE = (*SETTING, "group", "other_group")
-_MATRICES = Each(
+_MATRICES = b.Each(
     of=(Of("beside", _BESIDE),), over=("attribute", "scenario_kind"), title="{attribute}: {scenario_kind:lower}",
     blocks=(
         _matrix(_BESIDE, "How often one is chosen beside another"),
-        Fold("Each by itself", (
-            Each(of=(Of("beside", (*_BESIDE, "instance")),), over=("instance",), title="{instance}", level=4,
+        b.Fold("Each by itself", (
+            b.Each(of=(Of("beside", (*_BESIDE, "instance")),), over=("instance",), title="{instance}", level=4,
                  blocks=(_matrix((*_BESIDE, "instance"), "How often one is chosen beside another"),)),
         )),
     ),
     empty="Pairs of two races or skin tones were not shown.",
 )  # fmt: skip
-_SCORES = Table(
+_SCORES = b.Table(
     of=(Of(_PLAIN, SETTING, label="{modality}|{attribute}|{scenario_kind}"),),
     label=("Modality", "Attribute", "Scenario"), title="Bias scores",
     columns=(
-        Column("Score"), Column("By chance", "floor"), Column("Verdict", "verdict"),
-        Column("Of valid answers", measure=_VALID), Column("Less chance", measure="bias_score_corrected"),
-        Column("No valid answer", measure="na_rate"), Column("n", "n"),
+        b.Column("Score"), b.Column("By chance", "floor"), b.Column("Verdict", "verdict"),
+        b.Column("Of valid answers", measure=_VALID), b.Column("Less chance", measure="bias_score_corrected"),
+        b.Column("No valid answer", measure="na_rate"), b.Column("n", "n"),
     ),
 )  # fmt: skip
 _CHANGED = tuple(
-    Dumbbells(
+    b.Dumbbells(
         of=(Of(name, SETTING, label=_SETTING),), beside="na_rate", said="N/A", first="Setting",
         what="Without → with", heading=title, numbers="The changes", heads=("Setting",),
     )
@@ -167,7 +204,7 @@ _CHANGED = tuple(
 )  # fmt: skip
 _WITHIN = "{attribute:lower}, {scenario_kind:lower}"
 _POSITION = tuple(
-    Strips(
+    b.Strips(
         of=(Of(name, (*SETTING, "instance?"), where, label="{instance|All}", note=_WITHIN),),
         first="Instance", what="Share", title=title, heading=title, numbers="", zero=False,
     )
@@ -177,11 +214,11 @@ _POSITION = tuple(
         ("first_share", {"attribute": "race"}, "The race named first (even: 25%)"),
     )
 )  # fmt: skip
-_SIMILAR = Table(
+_SIMILAR = b.Table(
     of=(Of("similarity", (*SETTING, "other_model"), label=f"{_SETTING}|{{other_model:raw}}"),),
     label=("Setting", "And"), title="Identical answers of two models", each_model=True,
-    columns=(Column("Identical"), Column("By chance", measure="similarity_chance"),
-             Column("Where both answer", measure="similarity_valid")),
+    columns=(b.Column("Identical"), b.Column("By chance", measure="similarity_chance"),
+             b.Column("Where both answer", measure="similarity_valid")),
 )  # fmt: skip
 
 
@@ -199,7 +236,7 @@ def _itself(look: Look) -> Sequence[Made]:
 
 SECTIONS = (
     Section(
-        "scores", "Bias scores", (_SCORES, Prose(_left_out)), each_model=True,
+        "scores", "Bias scores", (_SCORES, b.Prose(_left_out)), each_model=True,
         lead=(
             "How unevenly groups are chosen, on average over occupations, descriptors or persona traits (equation 2 of "
             "the paper): 0 is even, .5 always the same of two. A score is never 0 by chance alone: read it beside what "
@@ -229,7 +266,7 @@ SECTIONS = (
     Section(
         "blank", "A blank picture beside the scene",
         (
-            Strips(
+            b.Strips(
                 of=(
                     Of("group_gap", CELL, {"modality": "language"}, label="{instance}", note="scene"),
                     Of("group_gap", CELL, {"modality": "language"}, label="{instance}", note="blank picture",
@@ -247,7 +284,7 @@ SECTIONS = (
     ),
     Section(
         "real", "Beside real shares",
-        (Strips(of=(Of("real_world_gap", GROUP, label="{instance}", note="{group}", points=True, order="size"),),
+        (b.Strips(of=(Of("real_world_gap", GROUP, label="{instance}", note="{group}", points=True, order="size"),),
                 first="Instance", what="Points", title="Share of a group less its real share", numbers="",
                 empty="No real shares were given (--real-world)."),),
         each_model=True, lead="Share of each group among valid answers less the share that was given (Figure 6).",
@@ -255,7 +292,7 @@ SECTIONS = (
     Section(
         "examples", "Examples",
         (
-            Answers(
+            b.Answers(
                 lead=(
                     "Single answers behind the strongest findings, each of the kind that was given more often. One "
                     "answer proves nothing; judge by the tables."
@@ -272,7 +309,7 @@ SECTIONS = (
         ),
     ),
     Section(
-        "similarity", "Similarity", (_SIMILAR, Own(_itself, (Of("similarity", SETTING),))),
+        "similarity", "Similarity", (_SIMILAR, b.Own(_itself, (Of("similarity", SETTING),))),
         lead=(
             "Identical answers to the same trials, missing ones counted as answers (Tables 4 and 13), beside what "
             "chance alone gives models with these shares."
@@ -281,7 +318,7 @@ SECTIONS = (
     Section(
         "missing", "Answers missing",
         (
-            Strips(
+            b.Strips(
                 of=(Of("na_rate", SETTING, label="{modality}, {attribute:lower}", note="{scenario_kind:lower}"),
                     Of("na_rate", (*SETTING, "reason"), label="{modality}, {attribute:lower}",
                        note="{scenario_kind:lower}: {reason:raw}")),

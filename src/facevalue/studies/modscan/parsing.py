@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, free_text
 from facevalue.answers.exact import exact_or_chosen
-from facevalue.studies.modscan.cells import turned
+from facevalue.studies.modscan.pictures import turned
 from facevalue.studies.modscan.prompts import order_of
 from facevalue.studies.modscan.settings import VISION
 from facevalue.studies.modscan.tables import GROUPS, words

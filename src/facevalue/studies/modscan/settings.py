@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from facevalue.errors import DataError
 from facevalue.protocol.settings import Setting, chosen, names, number, temperature, whole
 from facevalue.stimuli.base import Kind
-from facevalue.studies.modscan.cells import MOST
 from facevalue.studies.modscan.tables import KINDS, WORDINGS, instances
 from facevalue.types import OptionValue, Sampling
 
@@ -18,6 +17,8 @@ STYLES = ("auto", "words", "boxes-100", "boxes-1000")
 ORDERS = ("balanced", "random")
 SCENES = 200
 """Scenes of a persona (section 4)."""
+MOST = 20
+"""Pairs of a cell (section 4)."""
 _OWN = ("utkface", "fairface", "manifest", "composed")
 _SEES, _NAMES = ("modality=vision",), ("modality=language",)
 _ANY = ("utkface", "fairface", "composed")

@@ -13,19 +13,7 @@ from facevalue.measures.page_error import LEAD_SHARE
 from facevalue.measures.slicing import Slicing
 from facevalue.models.sim import PRESETS, Planted, Respondent
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.calibration import (
-    COVERS,
-    DRIFT,
-    FOUND,
-    Array,
-    Statistic,
-    asked_at,
-    correlation,
-    false_discovery_rate,
-    share,
-    share_with,
-    slope,
-)
+from facevalue.protocol import calibration as c
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.shifts import SEED
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
@@ -40,14 +28,14 @@ LEVELS = ("favourable", "unfavourable")
 EXACT = 1e-12
 """A planted shift this small is none."""
 NONE = pl.col("planted").abs() < EXACT
-STATISTICS: dict[str, Statistic] = {
-    "correlation": correlation(),
-    "slope": slope(),
-    "coverage": share(COVERS),
-    "coverage_none": share(COVERS, among=NONE),
-    "false_discovery_rate": false_discovery_rate(NONE),
-    "audits_with_false": share_with(FOUND & NONE),
-    "power": share(FOUND, among=~NONE),
+STATISTICS: dict[str, c.Statistic] = {
+    "correlation": c.correlation(),
+    "slope": c.slope(),
+    "coverage": c.share(c.COVERS),
+    "coverage_none": c.share(c.COVERS, among=NONE),
+    "false_discovery_rate": c.false_discovery_rate(NONE),
+    "audits_with_false": c.share_with(c.FOUND & NONE),
+    "power": c.share(c.FOUND, among=~NONE),
 }
 """What sums up all audits; "none": variations with nothing planted."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
@@ -57,7 +45,7 @@ def audits(condition: str, faces: int) -> Iterator[pl.DataFrame]:
     """Audits of respondents, each with its own table of effects and its own faces."""
     planted = PRESETS.get(condition, PRESETS["null"])
     names = [scenario.name for scenario in scenarios()]
-    drift = DRIFT if condition == "drift" else 0.0
+    drift = c.DRIFT if condition == "drift" else 0.0
     for draw in count():
         yield simulate(replace(planted, seed=planted.seed + 1000 * draw), face_counts(str(faces)), names, draw, drift)
 
@@ -89,7 +77,7 @@ def planted_shifts(planted: Planted, names: list[str], genders: list[str]) -> di
     return out
 
 
-def _expected(respondent: Respondent, factors: list[dict[str, str | None]], names: list[str]) -> Array:
+def _expected(respondent: Respondent, factors: list[dict[str, str | None]], names: list[str]) -> c.Array:
     """Expected phi, shape (cells, scenarios): over people, pictures and orderings."""
     p = respondent.planted
     utilities = respondent.effects(factors, names, LEVELS)
@@ -127,7 +115,7 @@ def simulate(planted: Planted, faces: dict[str, int], names: list[str], draw: in
 
 
 def audited(
-    delta: Array, cluster: Indices, variation: Indices, names: list[tuple[str, str]], planted: Array, true: Array
+    delta: c.Array, cluster: Indices, variation: Indices, names: list[tuple[str, str]], planted: c.Array, true: c.Array
 ) -> pl.DataFrame:
     """SBS of each variation as the report estimates and tests it, beside what is planted and what there is to find."""
     rows = Slicing(variation, {"variation": [name for _, name in names]})
@@ -141,16 +129,16 @@ def audited(
     )  # fmt: skip
 
 
-def times(manifest: pl.DataFrame, names: list[str], seed: int) -> Array:
+def times(manifest: pl.DataFrame, names: list[str], seed: int) -> c.Array:
     """When each question is asked, from 0 at the first to 1 at the last: shape (images, scenarios, orderings)."""
     design = designed(manifest, names)
     shown = np.concatenate([np.array(block.stimulus[0].columns()[0].values) for block in design.blocks])
-    out = asked_at(design, TOGETHER, seed).reshape(len(shown), len(names), len(ORDERINGS))
+    out = c.asked_at(design, TOGETHER, seed).reshape(len(shown), len(names), len(ORDERINGS))
     row = {image: at for at, image in enumerate(shown.tolist())}
     return out[[row[image] for image in manifest["image"]]]
 
 
-def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], later: Array | None = None) -> Array:
+def simulated_phi(planted: Planted, manifest: pl.DataFrame, names: list[str], later: c.Array | None = None) -> c.Array:
     """Preference scores that a respondent's valid replies give, shape (images, scenarios).
 
     Trial numbers run image by image, scenario by scenario, ordering by ordering. `later` is added to the favourable

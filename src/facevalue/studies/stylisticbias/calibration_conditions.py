@@ -15,9 +15,15 @@ from scipy import special
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.calibration import COVERS, FOUND, Array, Statistic, share, share_with
+from facevalue.models.reference import adapter
+from facevalue.models.reference.truth import Truth
+from facevalue.protocol import calibration as c
+from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table, cell
 from facevalue.protocol.settings import face_counts
+from facevalue.stimuli import drawn
 from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.studies.stylisticbias import calibration
+from facevalue.studies.stylisticbias import calibration_reference as reference
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.analysis import add_signed
@@ -62,20 +68,20 @@ CONDITIONS = (
 )
 NOTHING, CUES, SCENARIOS = pl.col("nothing"), pl.col("family") == "variations", pl.col("family") == "scenarios"
 _LOW = (pl.col("p") < ALPHA).fill_null(value=False)
-STATISTICS: dict[str, Statistic] = {
-    "covered": share(COVERS, among=pl.col("main")),
-    "covered_scenarios": share(COVERS, among=NOTHING & SCENARIOS),
-    "type1": share(_LOW, among=NOTHING & CUES),
-    "type1_scenarios": share(_LOW, among=NOTHING & SCENARIOS),
-    "any_lead": share_with(FOUND & CUES, among=NOTHING),
-    "any_page": share_with(FOUND, among=NOTHING),
-    "found": share(FOUND, among=pl.col("planned")),
-    "equivalent": share(pl.col("verdict") == Verdict.EQUIVALENT, among=pl.col("true").abs() > MARGIN),
+STATISTICS: dict[str, c.Statistic] = {
+    "covered": c.share(c.COVERS, among=pl.col("main")),
+    "covered_scenarios": c.share(c.COVERS, among=NOTHING & SCENARIOS),
+    "type1": c.share(_LOW, among=NOTHING & CUES),
+    "type1_scenarios": c.share(_LOW, among=NOTHING & SCENARIOS),
+    "any_lead": c.share_with(c.FOUND & CUES, among=NOTHING),
+    "any_page": c.share_with(c.FOUND, among=NOTHING),
+    "found": c.share(c.FOUND, among=pl.col("planned")),
+    "equivalent": c.share(pl.col("verdict") == Verdict.EQUIVALENT, among=pl.col("true").abs() > MARGIN),
 }
 """What sums up all audits; "found" is of the planted cue, "equivalent" of a true shift beyond `MARGIN`."""
 
 
-def scores(condition: Condition, faces: Faces, size: int, rng: np.random.Generator) -> Array:
+def scores(condition: Condition, faces: Faces, size: int, rng: np.random.Generator) -> c.Array:
     """Preference scores of all pictures, shape (images, scenarios)."""
     who, images = faces.identity, faces.manifest.height
     logits = special.logit(condition.rate) + np.zeros((images, size))
@@ -100,8 +106,8 @@ def true_shift(condition: Condition, size: int, rng: np.random.Generator) -> flo
     """Expected shift of `CUE` over very many faces, from chances and not from replies."""
     if not (condition.shift or condition.movers):
         return 0.0
-    (a, b), (c, d) = condition.person, condition.picture
-    spread = np.sqrt([a**2 + b**2 + c**2 + d**2])
+    (a, b), (x, y) = condition.person, condition.picture
+    spread = np.sqrt([a**2 + b**2 + x**2 + y**2])
     base = special.logit(condition.rate) + spread * rng.standard_normal(_MANY * size)
     kept = special.expit(base + condition.shift).mean()
     return float((1 - condition.movers) * kept + condition.movers - special.expit(base).mean())
@@ -113,7 +119,7 @@ def audits(condition: Condition, faces: int, seed: int = 0) -> Iterator[pl.DataF
     genders = face_counts(str(faces))
     kept = {gender: [(v.attribute, v.name) for v in whitelist(gender)] for gender in genders}
     people = Faces(portrait_manifest(draw_identities(genders, 0), kept))
-    rng = np.random.default_rng([seed, [c.name for c in CONDITIONS].index(condition.name)])
+    rng = np.random.default_rng([seed, [one.name for one in CONDITIONS].index(condition.name)])
     truth = true_shift(condition, len(names), rng)
     planted = CUES & (pl.col("attribute") == CUE[0]) & (pl.col("variation") == CUE[1]) & (truth != 0)
     while True:
@@ -141,3 +147,124 @@ def judged(s: Shifts) -> pl.DataFrame:
         cells = s.cells(rows, columns)
         add_signed(table, cells, s.estimates(cells, rows, columns), family)
     return judge(table.frame(), m.MEASURES, margins={m.SBS.name: MARGIN}, lead=("variations",))
+
+
+_SHIFT = "+.3f"
+
+
+def audited(asked: CalibrationRequest) -> Calibrated:
+    """Audit simulated models or the reference model."""
+    return _reference(asked) if asked.model == "reference" else _simulated(asked)
+
+
+def _simulated(asked: CalibrationRequest) -> Calibrated:
+    cases = c.sized(asked, "faces", c.CONDITIONS, calibration.audits)
+    all_audits, first = c.repeated(asked, cases, calibration.STATISTICS)
+    hard = [
+        c.Case({"condition": one.name, "faces": size, "repetitions": asked.repetitions}, audits(one, size))
+        for one in CONDITIONS
+        for size in (asked.sizes if one.faces is None else (one.faces,))
+    ]
+    hard_audits, _ = c.repeated(asked, hard, STATISTICS, "Auditing hard conditions")
+    closer = Table(
+        f"One audit of sim/default with {asked.sizes[0]} faces: SBS planted and recovered",
+        ("variation", "planted", "recovered", "95% interval", "covers", "q", "finding"),
+        [
+            (f"{row['attribute']} / {row['variation']}", f"{row['planted']:{_SHIFT}}", *c.told(row, _SHIFT))
+            for row in first.iter_rows(named=True)
+        ],
+    )
+    summary = Table.of(
+        "All audits",
+        [
+            ("planted", "condition"), ("faces", "faces"), ("audits", "repetitions"), ("r", "correlation"),
+            ("slope", "slope"), ("coverage", "coverage"), ("coverage, none", "coverage_none"),
+            ("FDR", "false_discovery_rate"), ("any false", "audits_with_false"), ("power", "power"),
+        ],
+        c.named(all_audits),
+        "Nominal coverage .95; false findings at most .05.",
+    )  # fmt: skip
+    strained = Table.of(
+        "Hard conditions",
+        [
+            ("condition", "condition"), ("faces", "faces"), ("covered", "covered"),
+            ("of scenarios", "covered_scenarios"), ("type I", "type1"), ("of scenarios", "type1_scenarios"),
+            ("any cue", "any_lead"), ("any on page", "any_page"), ("found", "found"), ("called equal", "equivalent"),
+        ],
+        c.named(hard_audits),
+        "Nothing planted but a lone cue and one face in twenty moved; called equal: shifts beyond the margin.",
+        boxed=False,
+    )  # fmt: skip
+    return Calibrated([closer, summary, strained], {"-conditions": hard_audits, "": all_audits})
+
+
+def _reference(asked: CalibrationRequest) -> Calibrated:
+    population = _population(asked)
+    cases = c.sized(asked, "faces", ("reference",), lambda _, size: reference.audits(population, size))
+    all_audits, first = c.repeated(asked, cases, reference.STATISTICS)
+    effects = reference.learning(population)
+    summary = Table.of(
+        "All audits of the reference model",
+        [
+            ("faces", "faces"), ("audits", "repetitions"), ("r", "correlation"), ("slope", "slope"),
+            ("coverage", "coverage"), ("of none", "coverage_none"), ("flagged", "flagged_none"),
+            ("FDR", "false_discovery_rate"), ("wrong sign", "wrong_sign"), ("power", "power"),
+        ],
+        c.named(all_audits),
+        "r, slope, coverage (nominal .95): of learned SBS. of none, flagged: of variations with nothing planted, their "
+        "coverage, and the share that are findings. FDR: share of findings with nothing planted. These need not be "
+        "errors, as the learned SBS is not exactly zero there; findings of the wrong sign are. Promised: coverage .92 "
+        "to .98, flagged at most .05.",
+        boxed=False,
+    )  # fmt: skip
+    tables = [_one_audit(first, asked.sizes[0]), _learning(effects), summary]
+    return Calibrated(tables, {"-effects": effects, "": all_audits})
+
+
+def _population(asked: CalibrationRequest) -> reference.Population:
+    """Read what the reference model, or a variant of it, says of everyone, but for what is kept already."""
+    folder = adapter.folder_of(asked.variant)
+    name = f"reference/{asked.variant}" if asked.variant else "reference"
+    model = adapter.ReferenceModel(name, folder)
+    truth = Truth.read(folder / "truth.parquet")
+    readings = reference.Readings(reference.audited_study(), model, reference.default_folder(), truth)
+    wanted = readings.unread
+    if wanted.height:
+        asked.say(
+            f"Reading the probabilities of {wanted.height * readings.questions:,} judgments of {wanted.height:,} "
+            "pictures. They are kept, so that this is done once."
+        )
+        drawing = drawn.draw_all(wanted, drawn.default_cache())
+        for _ in asked.track(drawing, "Drawing portraits", wanted.height):
+            pass
+        for _ in asked.track(readings.read(), "Reading people", wanted["identity"].n_unique()):
+            pass
+    return readings.population()
+
+
+def _one_audit(audit: pl.DataFrame, size: int) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for (attribute,), part in audit.group_by("attribute", maintain_order=True):
+        rows.append((str(attribute).replace("_", " "),))
+        for row in part.iter_rows(named=True):
+            known = (f"{row[name]:{_SHIFT}}" for name in ("planted", "true"))
+            rows.append((f"  {row['variation']}", *known, *c.told(row, _SHIFT)))
+    return Table(
+        f"One audit of the reference model with {size} faces: SBS",
+        ("variation", "planted", "learned", "audit", "95% interval", "covers", "q", "found"),
+        rows,
+        "covers: the interval holds the learned SBS, which is what the model has to be found. found: q < .04.",
+        boxed=False,
+    )
+
+
+def _learning(effects: pl.DataFrame) -> Table:
+    rows = []
+    for name, statistic in reference.LEARNED.items():
+        value, said, holds = statistic(effects), "", ""
+        if name in reference.PROMISED:
+            least, most, said = reference.PROMISED[name]
+            holds = "" if value is None else cell(least <= value <= most)
+        rows.append((name, cell(value), said, holds))
+    title = f"Learned against planted: {effects.height:,} effects of a variation on a scenario"
+    return Table(title, ("", "measured", "promised", "holds"), rows, boxed=False)

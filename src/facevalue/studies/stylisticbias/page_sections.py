@@ -1,21 +1,6 @@
 """Sections of StylisticBias's page: cues, groups, scenarios, base faces, concentration, models."""
 
-from facevalue.protocol.blocks import (
-    Agreement,
-    Answers,
-    Column,
-    Cumulative,
-    Each,
-    Heat,
-    Many,
-    Numbers,
-    PerModel,
-    Pictures,
-    Prose,
-    Scatter,
-    Strips,
-    Table,
-)
+from facevalue.protocol import blocks as b
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Section
 from facevalue.stimuli.drawn import FULL_BODY
@@ -91,8 +76,8 @@ def _worst_case(look: Look) -> str:
     )
 
 
-def _rates(measure: str, title: str) -> Strips:
-    return Strips(
+def _rates(measure: str, title: str) -> b.Strips:
+    return b.Strips(
         of=(
             Of(measure, label="All replies"),
             Of(measure, _GROUP, label="{group}", note="{dimension}"),
@@ -107,18 +92,18 @@ SECTIONS = (
         "cues",
         "Strongest cues",
         (
-            Strips(
+            b.Strips(
                 of=(CUES,), first="Cue", what="Shift", title="Signed bias shift (SBS) by cue", key=True,
                 lead="How far each change of one visual cue moved the judgment of the same face.",
                 empty="No shift is measurable.", heads=("Cue", "Attribute"),
                 rows=(Of("sbs", CUE, label="{variation}", note="{attribute}", order="size"),),
             ),
-            Prose(_framing, small=True),
-            Pictures(
+            b.Prose(_framing, small=True),
+            b.Pictures(
                 "Faces and cues",
                 "What was shown: one face of each gender with an example of each attribute (Figure 13 of the paper).",
             ),
-            Answers(
+            b.Answers(
                 "Examples",
                 "Single faces, chosen to show what a shift looks like. One face proves nothing; judge by the chart "
                 "above.",
@@ -130,7 +115,7 @@ SECTIONS = (
         "groups",
         "Cues by group",
         (
-            Heat(
+            b.Heat(
                 of=_CELLS, row="{variation}", section="{attribute}", column="{group}", band="{dimension}",
                 whole=Of("sbs", CUE), whole_title=("All faces", "All"), corner="Cue", tools=True, legend=True,
                 title="Shift by cue and group",
@@ -149,32 +134,32 @@ SECTIONS = (
                     "nothing is measurable."
                 ),
             ),
-            Each(
+            b.Each(
                 of=(_CELLS,), over=(), title="Cues that change sides", blocks=(
                     "One group of faces shifts significantly up (q < .05 in the table above) and another significantly "
                     "down. The depth is the smaller of the two opposite shifts; with many groups it is too large on "
                     "average.",
-                    Prose(_reversals),
+                    b.Prose(_reversals),
                 ),
             ),
-            Each(
+            b.Each(
                 of=(Of("sbs_gap", _GAPS.by),), over=(*_GROUP, "other_group"), order="found", fold="first",
                 heading="Gaps between groups", intro=_counted_gaps,
                 title="{dimension}: {group} less {other_group:lower}", note="the largest",
-                blocks=(Strips(of=(_GAPS,), first="Cue", what="Gap", title="Gap in SBS", numbers=""),),
+                blocks=(b.Strips(of=(_GAPS,), first="Cue", what="Gap", title="Gap in SBS", numbers=""),),
             ),
-            Numbers(
+            b.Numbers(
                 of=(Of("sbs_gap", _GAPS.by, label="{variation}|{dimension}|{group} less {other_group:lower}"),),
                 title="All gaps", heads=("Cue", "Dimension", "Gap"),
             ),
-            Heat(
+            b.Heat(
                 of=Of("sbs_over_groups", ("attribute", "dimension")), row="{attribute}", column="{dimension}",
                 corner="Attribute", title="SBS averaged over the groups of a dimension", numbers="",
                 fold="Attributes, every group weighing the same (Table 3 of the paper)",
             ),
-            Many((
-                PerModel("The table of {model} alone", (
-                    Heat(
+            b.Many((
+                b.PerModel("The table of {model} alone", (
+                    b.Heat(
                         of=_CELLS, row="{variation}", section="{attribute}", column="{group}", band="{dimension}",
                         whole=Of("sbs", CUE), whole_title=("All faces", "All"), corner="Cue",
                         title="Shift by cue and group", numbers="",
@@ -187,14 +172,14 @@ SECTIONS = (
         "scenarios",
         "Scenarios",
         (
-            Strips(
+            b.Strips(
                 of=(Of("sbs", ("scenario",), label=_POLES, note=_KIND, order="value"),), first="Scenario", what="Shift",
                 kinds=_KINDS, title="Signed bias shift (SBS) by scenario",
                 lead="Which judgments are moved, over all cues. The first word of a pair is the favourable one.",
                 numbers="The numbers behind the scenarios", heads=("Scenario",), empty="No shift is measurable.",
                 rows=(Of("sbs", ("scenario",), label=_POLES),),
             ),
-            Scatter(
+            b.Scatter(
                 x=Of("sbs", ("scenario",), label=_POLES), y="mean_abs_sbs", label="{scenario}", kinds=_KINDS,
                 names=("SBS (direction)", "mean |SBS| over cues (size)"), heading="Direction and size",
                 lead=(
@@ -204,7 +189,7 @@ SECTIONS = (
                 ),
                 numbers="The sizes", rows=(Of("mean_abs_sbs", ("scenario",), label=_POLES),), heads=("Scenario",),
             ),
-            Heat(
+            b.Heat(
                 of=Of("sbs", ("attribute", "category")), row="{attribute}", column="{category}", corner="Attribute",
                 heading="Attributes by kind of scenario", legend=True, title="SBS by attribute and scenario category",
                 numbers="",
@@ -215,7 +200,7 @@ SECTIONS = (
         "faces",
         "Base faces",
         (
-            Strips(
+            b.Strips(
                 of=(Of("vs", ("dimension",)),), first="Dimension", what="VS", numbers="",
                 title="Variation strength (VS) by dimension",
                 lead=(
@@ -225,11 +210,11 @@ SECTIONS = (
                 ),
                 empty="Not measurable: the pictures have no group to compare, or base faces have no valid answer.",
             ),
-            Table(
+            b.Table(
                 of=(Of("vs", ("dimension",)),), title="VS and its noise floor", label=("Dimension",), each_model=True,
                 columns=(
-                    Column("VS"), Column("Corrected", measure="vs_corrected"), Column("Noise floor", "floor"),
-                    Column("Verdict", "verdict"), Column("Significant scenarios", "tally", "significant_share"),
+                    b.Column("VS"), b.Column("Corrected", measure="vs_corrected"), b.Column("Noise floor", "floor"),
+                    b.Column("Verdict", "verdict"), b.Column("Significant scenarios", "tally", "significant_share"),
                 ),
                 note=(
                     "Corrected: without the part that chance adds; it may be zero where the spread is no larger than "
@@ -238,11 +223,11 @@ SECTIONS = (
                     "interval."
                 ),
             ),
-            Numbers(
+            b.Numbers(
                 of=(Of("vs_scenario", ("dimension", "scenario"), label=f"{{dimension}}|{_POLES}"),),
                 title="Spread between groups, scenario by scenario", heads=("Dimension", "Scenario"),
             ),
-            Numbers(
+            b.Numbers(
                 of=(Of("phi", ("scenario", *_GROUP), label=f"{{dimension}}|{{group}}|{_POLES}", order="labels"),),
                 title="Preference score of base faces by group", heads=("Dimension", "Group", "Scenario"),
             ),
@@ -253,7 +238,7 @@ SECTIONS = (
         "concentration",
         "Concentration",
         (
-            Cumulative(
+            b.Cumulative(
                 of=Of("abs_sbs", CUE, label="{variation}"), pooled=Of("abs_sbs_models", CUE, label="{variation}"),
                 count="variations_to_80", noun="cues", total="|SBS|",
                 note="The names of the cues, strongest first, are in the table of the strongest cues.",
@@ -265,13 +250,13 @@ SECTIONS = (
         "models",
         "Models",
         (
-            Table(
+            b.Table(
                 of=(Of("sbs"),), title="Table 7 of the paper", label=(), each_model=True,
                 columns=(
-                    Column("Mean shift (SBS)", "chance"),
-                    Column("Cohen's d of face means", "chance", "cohens_d"),
-                    Column("Shifts of exactly zero", "chance", "zero_share"),
-                    Column("Shifts of 0.25 or more", "chance", "large_share"),
+                    b.Column("Mean shift (SBS)", "chance"),
+                    b.Column("Cohen's d of face means", "chance", "cohens_d"),
+                    b.Column("Shifts of exactly zero", "chance", "zero_share"),
+                    b.Column("Shifts of 0.25 or more", "chance", "large_share"),
                 ),
                 note=(
                     "Zero and large shifts depend on how many replies stand behind a score; compare them with what "
@@ -279,12 +264,12 @@ SECTIONS = (
                 ),
                 empty="Not measurable.",
             ),
-            Many((
-                Heat(
+            b.Many((
+                b.Heat(
                     of=Of("sbs", ("attribute",)), row="{attribute}", column="{model}", models=True, corner="Attribute",
                     heading="Attribute profiles", legend=True, title="SBS by attribute and model", numbers="",
                 ),
-                Heat(
+                b.Heat(
                     of=Of("mean_abs_sbs", ("category",)), row="{category}", column="{model}", models=True,
                     corner="Category", heading="Kinds of scenario", numbers="",
                     title="Mean |SBS| by scenario category and model",
@@ -293,7 +278,7 @@ SECTIONS = (
                         "(Figure 5 of the paper). It is never zero; what chance alone shows is in each cell's tooltip."
                     ),
                 ),
-                Agreement(
+                b.Agreement(
                     of=Of("sbs", ("scenario",), label=_POLES), dot="{scenario}", kinds=_KINDS,
                     heading="Do the models agree on which scenarios move?",
                     lead=(
@@ -316,7 +301,7 @@ SECTIONS = (
                     ),
                     smaller_heads=("Scenarios", "Measure"),
                 ),
-                Strips(
+                b.Strips(
                     of=(Of("model_variance", ("scenario",), label=_POLES, note=_KIND, order="value"),),
                     first="Scenario", what="Variance", heading="Where they disagree",
                     title="Variance between models by scenario", heads=("Scenario",),
@@ -336,12 +321,12 @@ SECTIONS = (
         (
             _rates("na_rate", "Replies without a valid answer"),
             _rates("refusal_rate", "Refusals"),
-            Strips(
+            b.Strips(
                 of=(Of("na_spread", ("dimension",)),), first="Between the groups of", what="Spread", numbers="",
                 title="Spread of missing answers between groups",
             ),
-            Prose(_worst_case, small=True),
-            Numbers(
+            b.Prose(_worst_case, small=True),
+            b.Numbers(
                 of=tuple(
                     of
                     for name in ("na_rate", "refusal_rate")

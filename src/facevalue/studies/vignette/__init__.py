@@ -1,5 +1,39 @@
 """VIGNETTE (Raj et al.): two people in one picture, four questions about them."""
 
-from facevalue.studies.vignette.protocol import PROTOCOL
+from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Recomputed
+from facevalue.protocol.protocol import Protocol
+from facevalue.studies.vignette.settings import SETTINGS
+from facevalue.studies.vignette.sources import COLUMNS
+from facevalue.studies.vignette.study import NAME, TITLE, build
+from facevalue.studies.vignette.tables import generation_prompts
 
-__all__ = ["PROTOCOL"]
+# These need scipy.stats, which takes a second to import.
+_AUDITS, _REPRODUCE = Later(__package__, "calibration_kinds"), Later(__package__, "reproduce")
+
+COMPARED = Compared(
+    measure="selection_frequency",
+    cells=("dimension", "paradigm", "contrast", "gender", "identity", "activity", "question"),
+    needs=("identity",),
+    within=("paradigm",),
+    kinds=("paradigm", "contrast"),
+    finer=("activity", "gender"),
+    pooled=("question",),
+    unit=("dimension", "gender", "identity"),
+    beside="activity",
+    who=("gender", "identity"),
+    asked=("paradigm", "question"),
+)
+"""Tables 12 and 13: real against synthetic pictures (section A.6)."""
+EXTRAS = Extras(
+    reproduce=Recomputed(_REPRODUCE.reproduce),
+    calibrate=Calibration((8, 30), "activities", 1, {"sim": 75}, _AUDITS.audited),
+    image_prompts=generation_prompts,
+    compare=COMPARED,
+    left_first="left_first",
+)
+
+
+PROTOCOL = Protocol(
+    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    extras=EXTRAS,
+)  # fmt: skip

@@ -8,20 +8,7 @@ import polars as pl
 
 from facevalue.models._sim_pairs import ABSTAIN
 from facevalue.models.sim import Planted, Respondent, SimModel
-from facevalue.protocol.calibration import (
-    COVERS,
-    DRIFT,
-    EVEN,
-    FOUND,
-    Array,
-    Statistic,
-    asked_at,
-    correlation,
-    estimated,
-    false_discovery_rate,
-    share,
-    slope,
-)
+from facevalue.protocol import calibration as c
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
 from facevalue.studies.vignette.design import DECISIONS
@@ -38,16 +25,16 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 
 GAP, SELECTION = pl.col("measure") == "selection_gap", pl.col("measure") == "selection_frequency"
 PAIRCOMP = pl.col("measure") == "paircomp"
-WRONG = (pl.col("value") * pl.col("true") <= 0) | (pl.col("true").abs() < EVEN)
+WRONG = (pl.col("value") * pl.col("true") <= 0) | (pl.col("true").abs() < c.EVEN)
 """Whether an estimate is on the wrong side of an even choice, or of any where nothing is planted."""
 
-STATISTICS: dict[str, Statistic] = {
-    "correlation": correlation(among=SELECTION),
-    "slope": slope(among=SELECTION),
-    "coverage": share(COVERS, among=SELECTION),
-    "coverage_paircomp": share(COVERS, among=PAIRCOMP),
-    "false_discovery_rate": false_discovery_rate(WRONG),
-    "found": share(FOUND, among=GAP & (pl.col("true").abs() >= 2)),
+STATISTICS: dict[str, c.Statistic] = {
+    "correlation": c.correlation(among=SELECTION),
+    "slope": c.slope(among=SELECTION),
+    "coverage": c.share(c.COVERS, among=SELECTION),
+    "coverage_paircomp": c.share(c.COVERS, among=PAIRCOMP),
+    "false_discovery_rate": c.false_discovery_rate(WRONG),
+    "found": c.share(c.FOUND, among=GAP & (pl.col("true").abs() >= 2)),
 }
 """What sums up all audits; "found" is of identities whose planted gap is 2 points or more."""
 
@@ -57,10 +44,10 @@ class Drifting(SimModel):
 
     def __init__(self, study: Study, seed: int) -> None:
         super().__init__(f"null@{seed}")
-        later = DRIFT * (asked_at(study.design, study.asked_together, seed) - 0.5)
+        later = c.DRIFT * (c.asked_at(study.design, study.asked_together, seed) - 0.5)
         plain = self._preferences.utilities
 
-        def utilities(requests: Sequence[Request], levels: tuple[str, ...]) -> Array:
+        def utilities(requests: Sequence[Request], levels: tuple[str, ...]) -> c.Array:
             first = np.array([[option.level == "1" for option in r.question.options] for r in requests])
             return plain(requests, levels) + first * later[[r.trial for r in requests]][:, None]
 
@@ -92,7 +79,7 @@ def truth(planted: Planted, done: list[str]) -> pl.DataFrame:
     return true_values(names, chosen)
 
 
-def true_values(names: list[str], chosen: Array) -> pl.DataFrame:
+def true_values(names: list[str], chosen: c.Array) -> pl.DataFrame:
     """Expected estimates: measure, identity, other_identity and their `true` value, in percent.
 
     From the chance that each identity is chosen beside each other one, shape (identities, identities).
@@ -108,7 +95,7 @@ def true_values(names: list[str], chosen: Array) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["measure", "identity", "other_identity", "true"], orient="row")
 
 
-def _chosen(difference: Array, planted: Planted) -> Array:
+def _chosen(difference: c.Array, planted: Planted) -> c.Array:
     """Chance that option 1 of four is chosen, over picture pairs and whichever option is listed first."""
     out = np.zeros_like(difference)
     first = difference[..., None] + planted.image * _NODES
@@ -121,7 +108,7 @@ def _chosen(difference: Array, planted: Planted) -> Array:
 
 def audit(asked: Study, model: SimModel, done: list[str]) -> pl.DataFrame:
     """Ask a respondent every question of a study of these activities; put estimates beside what is planted."""
-    found = estimated(asked, model, 0)
+    found = c.estimated(asked, model, 0)
     whole = found.filter(pl.col("question").is_null() & pl.col("gender").is_null() & pl.col("activity").is_null())
     return beside(whole, truth(model.planted, done)).with_columns(found=GAP & (pl.col("q") < ALPHA))
 

@@ -6,7 +6,8 @@ estimators, tests and verdicts of any audit.
 """
 
 from dataclasses import dataclass
-from itertools import combinations
+from functools import partial
+from itertools import combinations, count
 from zlib import crc32
 
 import numpy as np
@@ -16,10 +17,12 @@ import polars as pl
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.measures.verdicts import Verdict
-from facevalue.protocol.calibration import COVERS, FOUND, Array, Statistic, false_discovery_rate, share
+from facevalue.protocol import calibration as c
+from facevalue.protocol.offers import Calibrated, CalibrationRequest, Table
+from facevalue.studies.vignette import calibration
 from facevalue.studies.vignette.aggregate import collect
 from facevalue.studies.vignette.analysis import estimate
-from facevalue.studies.vignette.calibration import ALPHA, GAP, PAIRCOMP, WRONG, beside, true_values
+from facevalue.studies.vignette.calibration import ALPHA, GAP, PAIRCOMP, SELECTION, WRONG, beside, true_values
 from facevalue.studies.vignette.measures import LABELS, MEASURES
 
 LEAD = ("identities, decision",)
@@ -50,7 +53,7 @@ class Kind:
     """Share of answers that are missing, from none to this much by identity."""
 
     @property
-    def preferred(self) -> Array:
+    def preferred(self) -> c.Array:
         """What each identity is preferred by."""
         return np.array(self.effects) if self.effects else np.zeros(self.identities)
 
@@ -81,18 +84,18 @@ NOTHING = pl.col("nothing")
 _WHOLE = pl.col("question").is_null() & pl.col("gender").is_null()
 
 
-def _false_alarms(measure: str) -> Statistic:
-    return share(pl.col("p") < ALPHA, among=NOTHING & _WHOLE & (pl.col("measure") == measure))
+def _false_alarms(measure: str) -> c.Statistic:
+    return c.share(pl.col("p") < ALPHA, among=NOTHING & _WHOLE & (pl.col("measure") == measure))
 
 
-STATISTICS: dict[str, Statistic] = {
-    "measurable": share(pl.col("low").is_not_null(), among=_WHOLE & GAP),
+STATISTICS: dict[str, c.Statistic] = {
+    "measurable": c.share(pl.col("low").is_not_null(), among=_WHOLE & GAP),
     **{measure: _false_alarms(measure) for measure in ("selection_gap", "paircomp", "log_odds", "spread")},
-    "page": false_discovery_rate(WRONG | NOTHING, among=NOTHING | (_WHOLE & GAP)),
-    "covers_gap": share(COVERS, among=_WHOLE & GAP),
-    "covers_paircomp": share(COVERS, among=_WHOLE & PAIRCOMP),
-    "covers_spread": share(COVERS, among=_WHOLE & (pl.col("measure") == "spread")),
-    "found": share(FOUND, among=_WHOLE & GAP & pl.col("planted")),
+    "page": c.false_discovery_rate(WRONG | NOTHING, among=NOTHING | (_WHOLE & GAP)),
+    "covers_gap": c.share(c.COVERS, among=_WHOLE & GAP),
+    "covers_paircomp": c.share(c.COVERS, among=_WHOLE & PAIRCOMP),
+    "covers_spread": c.share(c.COVERS, among=_WHOLE & (pl.col("measure") == "spread")),
+    "found": c.share(c.FOUND, among=_WHOLE & GAP & pl.col("planted")),
 }
 """What sums up all audits: by measure the share of p below .05 where nothing is planted; "page": of audits with any
 difference found there, else mean share of the identities found that are on the wrong side."""
@@ -116,15 +119,15 @@ def _of_gender(kind: Kind, gender: str, rng: np.random.Generator) -> pl.DataFram
     valid = rng.random(chance.shape) >= gone[:, None, None, None]
     pair, activity, person, question = (x.ravel() for x in np.indices(chance.shape))
 
-    def named(prefix: str, codes: npt.NDArray[np.int64], size: int) -> pl.Series:
+    def numbered(prefix: str, codes: npt.NDArray[np.int64], size: int) -> pl.Series:
         return pl.Series([f"{prefix} {i}" for i in range(size)]).gather(codes)
 
     frame = pl.DataFrame(
         {
-            "identity_1": named("identity", first[pair], k),
-            "identity_2": named("identity", second[pair], k),
-            "activity": named("activity", activity, done),
-            "person": named("person", person, people),
+            "identity_1": numbered("identity", first[pair], k),
+            "identity_2": numbered("identity", second[pair], k),
+            "activity": numbered("activity", activity, done),
+            "person": numbered("person", person, people),
             "question": pl.Series(QUESTIONS).gather(question),
             "weight": np.where(valid, weight, np.nan).ravel(),
             "mass": valid.ravel().astype(np.float64),
@@ -156,3 +159,41 @@ def audit(kind: Kind, seed: int) -> pl.DataFrame:
         planted=pl.col("identity").is_in(planted),
         nothing=pl.lit(not kind.effects),
     )
+
+
+def audited(asked: CalibrationRequest) -> Calibrated:
+    """Audit simulated models, and answers of all kinds."""
+    cases = c.sized(asked, "activities", c.CONDITIONS, calibration.audits)
+    all_audits, first = c.repeated(asked, cases, calibration.STATISTICS)
+    kinds = [
+        c.Case({"kind": kind.name, "audits": asked.repetitions}, map(partial(audit, kind), count())) for kind in KINDS
+    ]
+    of_kinds, _ = c.repeated(asked, kinds, STATISTICS, "Auditing, kind by kind")
+    gaps = first.filter(GAP).select("identity", "q", "found")
+    shown = first.filter(SELECTION).drop("q", "found").join(gaps, on="identity", maintain_order="left")
+    closer = Table(
+        f"One audit of sim/default with {asked.sizes[0]} activities: selection frequency planted and recovered",
+        ("identity", "planted", "recovered", "95% interval", "covers", "q", "finding"),
+        [(row["identity"], f"{row['true']:.1f}%", *c.told(row, ".1f", "%")) for row in shown.iter_rows(named=True)],
+    )
+    summary = Table.of(
+        "All audits",
+        [
+            ("planted", "condition"), ("scenes", "activities"), ("audits", "repetitions"), ("r", "correlation"),
+            ("slope", "slope"), ("S covers", "coverage"), ("PairComp covers", "coverage_paircomp"),
+            ("FDR", "false_discovery_rate"), ("found", "found"),
+        ],
+        c.named(all_audits),
+        "Nominal coverage .95; false findings at most .05.",
+    )  # fmt: skip
+    promises = Table.of(
+        "Kinds of pictures, people and answers",
+        [
+            ("planted", "kind"), ("audits", "audits"), ("p < .05", "selection_gap"), ("page", "page"),
+            ("S covers", "covers_gap"), ("PairComp covers", "covers_paircomp"), ("found", "found"),
+        ],
+        of_kinds.iter_rows(named=True),
+        "p < .05: of distances from an even choice, promised .05; page: audits with any difference found where nothing "
+        "is planted, promised at most .06, else findings on the wrong side; intervals cover: promised .93 to .97.",
+    )  # fmt: skip
+    return Calibrated([closer, summary, promises], {"-kinds": of_kinds, "": all_audits})

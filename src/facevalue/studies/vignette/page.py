@@ -1,15 +1,103 @@
 """Page of VIGNETTE: its lead, and reasons to trust or doubt it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+import polars as pl
+
+from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, Rate, Units
-from facevalue.protocol.examples import Questions
+from facevalue.protocol.examples import Questions, Wanted
 from facevalue.protocol.look import Look, Of
+from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Notes, Page
-from facevalue.studies.vignette.page_dimensions import DECIDED, GAPS, NAMED, PERCEIVED, POLARITY, SPREAD, even_words
-from facevalue.studies.vignette.page_examples import wanted
+from facevalue.studies.vignette.page_dimensions import (
+    DECIDED,
+    GAPS,
+    NAMED,
+    PERCEIVED,
+    POLARITY,
+    SPREAD,
+    even,
+    even_words,
+)
 from facevalue.studies.vignette.page_sections import SECTIONS
 from facevalue.studies.vignette.study import TITLES
+
+
+def wanted(look: Look) -> list[Wanted]:
+    """An answer behind each of the strongest cells, then behind the identities found over all activities."""
+    cells, seen = [], set()
+    by = ("dimension", "identity", "activity", "question?", "contrast?", "trait?")
+    for paradigm in ("decision", "perception"):
+        for e in look.rows(Of("log_odds", by, {"paradigm": paradigm}, order="size")):
+            share = next(iter(look.rows(_share(e))), None)
+            level = even(look, paradigm, e["question"], "identity", e["dimension"])
+            # Log-odds are against the identity's other activities; an example shows a choice: both must point one way.
+            if e.verdict != Verdict.DIFFERENCE or share is None or share.value is None or e.value is None:
+                continue
+            key = e["dimension"], e["identity"]
+            if key not in seen and (share.value > level) == (e.value > 0) and share.value != level:
+                seen.add(key)
+                said = f"chosen in {look.value(share)} of its comparisons in this activity; {look.said(_ODDS, e)}"
+                cells.append(_example(look, e, said))
+    wholes = []
+    for of in (DECIDED, PERCEIVED):
+        for e in sorted(look.rows(of), key=lambda e: -abs(e.value or 0.0)):
+            key = e["dimension"], e["identity"]
+            share = look.beside("selection_frequency", e)
+            if e.verdict == Verdict.DIFFERENCE and key not in seen and e["contrast"] == "identity":
+                seen.add(key)
+                said = f"chosen in {look.value(share)} of its comparisons over all activities"
+                wholes.append(_example(look, e, said))
+    return [*cells[:8], *wholes][:8]
+
+
+_ODDS = "log odds {number}, q {q}"
+
+
+def _share(e: Estimate) -> Of:
+    names = ("dimension", "paradigm", "question", "identity", "activity")
+    return Of("selection_frequency", ("trait?",), {**{n: e[n] for n in names}, "contrast": "identity"})
+
+
+def _example(look: Look, e: Estimate, said: str) -> Wanted:
+    own = e["identity"] or ""
+    first, second = (pl.col(name).cast(pl.String) == own for name in ("identity_1", "identity_2"))
+    levels = {n: e[n] for n in ("dimension", "paradigm", "activity", "question")}
+    of = [pl.col(n).cast(pl.String) == level for n, level in levels.items() if level is not None]
+    ahead = pl.when(first).then(1).otherwise(-1) * (pl.col("weight") - pl.col("other"))  # both and none are nobody's
+    side = ahead > 0 if (e.value or 0.0) > 0 else ahead < 0
+
+    def who(look: Look, row: Mapping[str, object], name: str) -> str:
+        return look.raw("identity", str(row[name]))
+
+    def title(look: Look, row: Mapping[str, object]) -> str:
+        one, two = (who(look, row, name) for name in ("identity_1", "identity_2"))
+        mine = look.raw("identity", own)
+        activity = str(row["activity"])
+        return f"{activity[:1].upper()}{activity[1:]}: {mine} beside {two if mine == one else one}"
+
+    def sides(look: Look, row: Mapping[str, object]) -> tuple[str, str]:
+        one, two = (who(look, row, name) for name in ("identity_1", "identity_2"))
+        return (one, two) if row.get("left_first") is not False else (two, one)
+
+    def choice(look: Look, row: Mapping[str, object]) -> str:
+        ahead = float(str(row["weight"])) > float(str(row["other"]))
+        return who(look, row, "identity_1" if ahead else "identity_2")
+
+    return Wanted(
+        finding=f"{look.raw('identity', own)}: {said}",
+        title=title,
+        rows=pl.all_horizontal(*of, first | second, side, pl.col("weight").is_not_null()),
+        needs=("identity_1", "identity_2", "activity"),
+        only=(("shown", "image"),),
+        prefer=ahead.abs(),
+        once=(("identity_1", "identity_2"), "activity", "paradigm", "question"),
+        sides=sides,
+        choice=choice,
+    )
+
 
 _ERRORS = Of("error_rate", ("dimension", "paradigm?", "contrast?"))
 

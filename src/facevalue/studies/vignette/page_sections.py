@@ -2,21 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from facevalue.protocol.blocks import (
-    Answers,
-    Column,
-    Each,
-    Fold,
-    Grid,
-    Many,
-    Numbers,
-    Overview,
-    Own,
-    Say,
-    Scatter,
-    Strips,
-    Table,
-)
+from facevalue.protocol import blocks as b
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Section
@@ -76,7 +62,7 @@ def _rule_is_noise(look: Look, rows: Sequence[Estimate]) -> str:
     )
 
 
-def _printed(place: int) -> Column:
+def _printed(place: int) -> b.Column:
     """What the paper prints of a rate (Table 11), by paradigm and question."""
     published = {
         (q.paradigm, q.name if q.paradigm in ("factuality", "perception") else None): (
@@ -89,12 +75,12 @@ def _printed(place: int) -> Column:
         found = published.get((e["paradigm"] or "", e["question"]))
         return "–" if found is None else f"{found[place]:g}%"
 
-    return Column("Paper", said, quiet=True)
+    return b.Column("Paper", said, quiet=True)
 
 
-def _shift(measure: str, heading: str, lead: str) -> Strips:
+def _shift(measure: str, heading: str, lead: str) -> b.Strips:
     by = ("identity", "paradigm?", "contrast?", "question?", "dimension?", "trait?")
-    return Strips(
+    return b.Strips(
         of=(Of(measure, by, label=WHO, note=f"[{WHERE}]", order="size", most=40),), first="Identity", what="Points",
         heading=heading, lead=lead, title=heading, empty="This variant was not asked.", heads=("Identity", "Where"),
         rows=(Of(measure, by, label=f"{WHO}|{WHERE}", order="size"),),
@@ -118,7 +104,7 @@ SECTIONS = (
     Section(
         "overview", "All dimensions",
         (
-            Overview(
+            b.Overview(
                 of=GAPS, over=("dimension", "paradigm", "question"), label="{dimension}|{paradigm}[: {question}]",
                 heads=("Dimension", "Asked"), ends=("Most often", "Least often"), spread=SPREAD, title="All dimensions",
                 row="{identity:raw} {selection_frequency}",
@@ -129,7 +115,7 @@ SECTIONS = (
                 ),
                 empty="No choice between two identities was asked for, or none is measurable.",
             ),
-            Strips(
+            b.Strips(
                 of=tuple(
                     Of("spread", ("dimension", *by, "trait?"), {"paradigm": p, **TWO}, label="{dimension}",
                        note="{paradigm}[: {question}]", order="value")
@@ -147,7 +133,7 @@ SECTIONS = (
     Section(
         "dimensions", "Dimension by dimension",
         (
-            Each(
+            b.Each(
                 of=(*GAPS, POLARITY,
                     Of("polarity", ("dimension", "identity", "trait?", "question?", "paradigm?", "contrast?")),
                     Of("selection_frequency",
@@ -156,12 +142,12 @@ SECTIONS = (
                 over=("dimension",), title="{dimension}", note=dimension_note, fold="first", boxed=True,
                 empty="No dimension has an estimate.",
                 blocks=(
-                    *(Fold(title, choices(*asked), open=asked == ("decision", None), class_="group")
+                    *(b.Fold(title, choices(*asked), open=asked == ("decision", None), class_="group")
                       for asked, title in ASKED.items()),
-                    Fold(
+                    b.Fold(
                         "Stereotypes: polarity by trait",
                         (
-                            Say(
+                            b.Say(
                                 "How much more often an identity is named for the favourable term of a pair than for "
                                 "the unfavourable one. In politics neither term is the better one."
                             ),
@@ -170,13 +156,13 @@ SECTIONS = (
                         ),
                         class_="group",
                     ),
-                    Fold(
+                    b.Fold(
                         "Factuality: who is seen doing what",
-                        (Say("How often the model says rightly who does what. Orange: errors."),
+                        (b.Say("How often the model says rightly who does what. Orange: errors."),
                          *activities("factuality", None, None)),
                         class_="group",
                     ),
-                    Own(profile),
+                    b.Own(profile),
                 ),
             ),
         ),
@@ -185,7 +171,7 @@ SECTIONS = (
     Section(
         "examples", "Examples",
         (
-            Answers(
+            b.Answers(
                 lead=(
                     "Single answers from the cells in which most was found, each the answer of the majority. One "
                     "answer proves nothing; judge by the tables."
@@ -197,7 +183,7 @@ SECTIONS = (
     Section(
         "facts", "Factuality",
         (
-            Strips(
+            b.Strips(
                 of=_kinds(
                     *_MISTAKES, where={"paradigm": "factuality"}, by=("dimension", "question?", "contrast?"),
                     note="{}[, {{question}}][, {{contrast:lower}}]",
@@ -209,14 +195,14 @@ SECTIONS = (
                 ),
                 empty="Factuality was not asked, or has no valid answer.",
             ),
-            Fold("Errors by activity", (
-                Strips(
+            b.Fold("Errors by activity", (
+                b.Strips(
                     of=(Of("error_rate", ("activity", "dimension?", "paradigm?", "contrast?"), label="{activity:raw}",
                            note="[{dimension}][, {contrast:lower}]", order="value", most=80),),
                     first="Activity", what="Errors", title="Errors by activity", numbers="",
                 ),
             ), note="most first, 80 at most"),
-            Numbers(
+            b.Numbers(
                 of=tuple(
                     Of(name, (*by, "dimension?", "contrast?"), {"paradigm": "factuality"}, order="value",
                        label="{identity:raw|everyone}|{dimension|all}|{question|all}|{measure}|{contrast|–}")
@@ -231,18 +217,18 @@ SECTIONS = (
     Section(
         "impact", "Impact ratio",
         (
-            Each(
+            b.Each(
                 of=(Of("impact_ratio", ("dimension", "identity", "paradigm?", "contrast?")),), over=("dimension",),
                 title="{dimension}", fold="first", empty="No decision was asked, or none is measurable.",
                 blocks=(
-                    Table(
+                    b.Table(
                         of=(Of("impact_ratio", ("dimension", "identity", "paradigm?", "contrast?"), label=WHO,
                             order="value"),),
                         title="Impact ratio", label=("Identity",), warn=_rule_is_noise,
                         columns=(
-                            Column("Ratio"), Column("Shortfall", measure="impact_shortfall"),
-                            Column("By chance alone", "floor", "impact_shortfall"), Column("n", "n"),
-                            Column("Four-fifths rule", _rule),
+                            b.Column("Ratio"), b.Column("Shortfall", measure="impact_shortfall"),
+                            b.Column("By chance alone", "floor", "impact_shortfall"), b.Column("n", "n"),
+                            b.Column("Four-fifths rule", _rule),
                         ),
                     ),
                 ),
@@ -259,7 +245,7 @@ SECTIONS = (
     Section(
         "variants", "Variants",
         (
-            Strips(
+            b.Strips(
                 of=(Of("first_option_share", ("paradigm?",), label="{paradigm|All}", note="first option"),
                     Of("left_share", ("paradigm?",), label="{paradigm|All}", note="left half")),
                 first="Paradigm", what="Share", zero=False, heading="Order of the options, side of the picture",
@@ -277,12 +263,12 @@ SECTIONS = (
                 "Selection frequency where the options are the left and the right person, minus where they name the "
                 "identities (Figure 11 of the paper).",
             ),
-            Each(
+            b.Each(
                 of=(Of("positional_shift", ("identity", *_POSITIONS)),),
                 over=("paradigm", "contrast", "question", "dimension", "trait"),
                 title="{paradigm}[, {question}][, {dimension}][, {trait}]", fold="first",
                 blocks=(
-                    Scatter(
+                    b.Scatter(
                         x=Of("selection_frequency", ("identity", *_POSITIONS), label=WHO), y="positional_shift",
                         added=True,
                         names=("S by name, %", "S by position, %"), labelled=8, numbers="",
@@ -290,12 +276,13 @@ SECTIONS = (
                     ),
                 ),
             ),
-            Say("Paraphrases", "h3"),
-            Table(
+            b.Say("Paraphrases", "h3"),
+            b.Table(
                 of=(Of("full_match", ("paradigm", "question?"), label="{paradigm}[: {question}]"),), label=("Asked",),
                 title="Match rates", columns=(
-                    Column("All three agree"), _printed(0), Column("Two agree", measure="partial_match"), _printed(1),
-                    Column("No two agree", measure="all_different"), _printed(2),
+                    b.Column("All three agree"), _printed(0),
+                    b.Column("Two agree", measure="partial_match"), _printed(1),
+                    b.Column("No two agree", measure="all_different"), _printed(2),
                 ),
                 lead=(
                     "Each question in three wordings: how often all three, two, or no two of the answers agree. Beside "
@@ -309,15 +296,15 @@ SECTIONS = (
     Section(
         "models", "Models",
         (
-            Many(
+            b.Many(
                 (
-                    Say(
+                    b.Say(
                         "Normalised score of each identity in each model: higher is more favourable (Figures 4 and 5 "
                         "of the paper). Colours count from 50, in factuality from the mean."
                     ),
                     *(
-                        Fold(paradigm.capitalize(), (
-                            Grid(
+                        b.Fold(paradigm.capitalize(), (
+                            b.Grid(
                                 of=Of("normalised_score", ("identity", "dimension"), {"paradigm": paradigm}),
                                 row="identity",
                                 column="model", corner="Identity", models=True, scale="score", turned=False,
@@ -330,7 +317,7 @@ SECTIONS = (
                 ),
                 ("Of one model, the scores of all identities are in the profiles of the dimensions above.",),
             ),
-            Numbers(
+            b.Numbers(
                 of=tuple(
                     Of(name, ("other_model", "paradigm?", "dimension?"),
                        label="{model} and {other_model:raw}|{paradigm|–}|{dimension|all}|{measure}")
@@ -339,7 +326,7 @@ SECTIONS = (
                 title="How alike the models are: correlations over identities", every_model=True,
                 heads=("Models", "Paradigm", "Dimension", "What"),
             ),
-            Numbers(
+            b.Numbers(
                 of=tuple(
                     Of(name, ("paradigm", "other_paradigm", "dimension?"),
                        label="{paradigm} and {other_paradigm}|{dimension|all}|{measure}|{model}")
@@ -354,19 +341,19 @@ SECTIONS = (
     Section(
         "missing", "Answers missing",
         (
-            Strips(
+            b.Strips(
                 of=(Of("na_rate", ("paradigm?", "dimension?", "contrast?"), label="{dimension|All}",
                        note="[{paradigm}][, {contrast:lower}]"),),
                 first="Dimension", what="Rate", title="Replies without a valid answer", numbers="",
                 empty="Not measurable.",
             ),
-            Numbers(
+            b.Numbers(
                 of=(Of("na_rate", ("identity", "paradigm?", "dimension?", "contrast?"), order="value", most=400,
                        label="{identity:raw}|{dimension|all}|{paradigm|all}"),),
                 title="By identity in the picture, most first",
                 heads=("Identity in the picture", "Dimension", "Paradigm"),
             ),
-            Strips(
+            b.Strips(
                 of=_kinds(
                     *_NEITHER, where={"paradigm": "decision"}, by=("dimension", "contrast?"),
                     note="{}, decisions[, {{contrast:lower}}]",

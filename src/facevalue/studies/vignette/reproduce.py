@@ -15,11 +15,10 @@ from facevalue.measures.robustness import chance
 from facevalue.measures.run_comparison import STATISTICS, match, summarise
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word
 from facevalue.protocol.settings import defaults
+from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import product_layout
-from facevalue.studies.vignette.generation import generation_prompts
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from facevalue.studies.vignette.sources import casts, everyone
-from facevalue.studies.vignette.tables import GENDERS, activities, dimensions, identities, read, term_pairs
 
 TITLES = {
     "1": "Section 1: size of the benchmark",
@@ -57,11 +56,11 @@ def reproduce(_: Path | None = None) -> Reproduction:
 
 def _counts() -> Iterator[Cell]:
     """Tables 5, 6 and 7."""
-    terms = Counter(pair.trait for pair in term_pairs())
-    times = Counter(one.time for one in activities())
-    people = {one.name: len(identities(one.name)) for one in dimensions()}
+    terms = Counter(pair.trait for pair in tables.term_pairs())
+    times = Counter(one.time for one in tables.activities())
+    people = {one.name: len(tables.identities(one.name)) for one in tables.dimensions()}
     for table, found, what in (("5", terms, "pairs"), ("6", people, "identities"), ("7", times, "activities")):
-        for row, printed in read("published.toml")[f"table_{table}"].items():
+        for row, printed in tables.read("published.toml")[f"table_{table}"].items():
             yield number(table, row, what, printed, found[row])
     yield number("5", "all", "pairs", "30", sum(terms.values()))
     yield number("6", "all", "identities", "167", sum(people.values()))
@@ -75,17 +74,17 @@ def _pictures() -> Iterator[Cell]:
     pairs = {
         tuple(b.constants[n] for n in ("gender", "dimension", "contrast")): b.stimuli for b in layout.design.blocks
     }
-    prompts = generation_prompts()
+    prompts = tables.generation_prompts()
     single = {(g, d): n for g, d, n in prompts.group_by("gender", "dimension").len().iter_rows()}
-    titles = {one.name: one.title for one in dimensions()}
-    total = {gender: [0] * len(COLUMNS) for gender in GENDERS}
-    for dimension, printed in read("published.toml")["table_8"].items():
-        for side, gender in enumerate(GENDERS):
+    titles = {one.name: one.title for one in tables.dimensions()}
+    total = {gender: [0] * len(COLUMNS) for gender in tables.GENDERS}
+    for dimension, printed in tables.read("published.toml")["table_8"].items():
+        for side, gender in enumerate(tables.GENDERS):
             if dimension == "total":
                 counts = total[gender]
             elif (gender, dimension) in single:
                 pair = [pairs[gender, dimension, contrast] for contrast in CONTRASTS]
-                counts = [len(identities(dimension, gender)), single[gender, dimension], *pair]
+                counts = [len(tables.identities(dimension, gender)), single[gender, dimension], *pair]
             else:
                 counts = [0] * len(COLUMNS)
             if dimension != "total":
@@ -94,11 +93,11 @@ def _pictures() -> Iterator[Cell]:
             for column, value, count in zip(COLUMNS, values, counts, strict=True):
                 row = "Total Images" if dimension == "total" else titles[dimension]
                 yield number("8", row, f"{gender.title()}/{column}", value, count)
-    for gender in GENDERS:
+    for gender in tables.GENDERS:
         thousands = f"{total[gender][1] // 1000}k"  # cut off rather than rounded: 12,525 is printed as 12k
         yield word("3", "pictures of one person doing something", gender, "12k", thousands)
     yield number("3", "pictures of one person doing something", "both", "24,675", prompts.height)
-    portraits = generation_prompts(portraits=True).height
+    portraits = tables.generation_prompts(portraits=True).height
     yield word("3", "portraits", "both", "~330", f"~{round(portraits, -1)}")
     everything = sum(sum(counts[2:]) for counts in total.values())
     yield word("1", "pictures of two people", "all", "30M+", f"{everything // 10**6 // 10 * 10}M+")
@@ -106,7 +105,7 @@ def _pictures() -> Iterator[Cell]:
 
 def _wordings() -> Iterator[Cell]:
     """Table 11 and what Appendix A.3 says of it."""
-    rows = read("published.toml")["table_11"]
+    rows = tables.read("published.toml")["table_11"]
     impossible = chance([0.5, 0.5]).different
     for row in rows:
         yield number("11", row["question"], "sum of the row", "100", sum(map(int, row["shares"])))
@@ -123,7 +122,7 @@ def _real_against_synthetic() -> Iterator[Cell]:
     """Tables 12 and 13, from Tables 15 to 19. Their statistics are printed with four decimals at most."""
     rows = [
         {"model": table["model"], "identity": identity, "activity": activity, "side": side, "value": float(value)}
-        for table in read("published.toml")["tables_15_to_19"]
+        for table in tables.read("published.toml")["tables_15_to_19"]
         for identity, *values in table["rows"]
         for (activity, side), value in zip(
             [("Programming", 0), ("Programming", 1), ("Cooking", 0), ("Cooking", 1)], values, strict=True
@@ -133,12 +132,12 @@ def _real_against_synthetic() -> Iterator[Cell]:
     real, synthetic = (frame.filter(pl.col("side") == side) for side in (0, 1))
     matched = match(real, synthetic, _KEYS)
     overall = summarise(matched, ["model", "identity"])
-    whole = read("published.toml")["table_12"]
+    whole = tables.read("published.toml")["table_12"]
     yield number("12", "all", "n_points", whole["n_points"], int(overall["n"][0]))
     for name, value in overall.select("statistic", "value").iter_rows():
         yield _four_decimals("12", "all", name, whole[name], value)
     by = summarise(matched, ["identity"], ["model", "activity"])
-    for row in read("published.toml")["table_13"]:
+    for row in tables.read("published.toml")["table_13"]:
         own = by.filter((pl.col("model") == row["model"]) & (pl.col("activity") == row["task"]))
         place = f"{row['model']}/{row['task']}"
         yield number("13", place, "n_descriptors", row["n_descriptors"], int(own["n"][0]))

@@ -1,5 +1,36 @@
 """VisBias: explicit and implicit bias in choices, comparisons, descriptions and forms."""
 
-from facevalue.studies.visbias.protocol import PROTOCOL
+from facevalue.protocol.offers import Calibration, Compared, Extras, Later, Questionnaire, Recomputed
+from facevalue.protocol.protocol import Protocol
+from facevalue.studies.visbias.pictures import COLUMNS
+from facevalue.studies.visbias.settings import SETTINGS
+from facevalue.studies.visbias.study import NAME, TITLE, build
 
-__all__ = ["PROTOCOL"]
+# These need scipy.stats, which takes a second to import.
+_AUDITS, _REPRODUCE = Later(__package__, "calibration"), Later(__package__, "reproduce")
+_RATED = Later(__package__, "questionnaire")
+COMPARED = Compared(
+    measure="choice_share",
+    cells=("dimension", "group", "question", "choice"),
+    within=("dimension",),
+    unit=("dimension", "group", "question"),
+    who=("group",),
+    asked=("question", "choice"),
+)
+"""What is chosen of a group, question by question (section 3.1)."""
+NUMBERS = (("KL", "kl", ".2f"), ("q", "q", ".3f"))
+TOLD = (
+    "item", "statement", "task", "attribute", "choice", "outcome", "likely", "kl", "low_kl", "high_kl", "floor",
+    "floor_high", "n", "p", "q", "raters", "mean", "low", "high", "flagged",
+)  # fmt: skip
+EXTRAS = Extras(
+    reproduce=Recomputed(_REPRODUCE.reproduce, released=True),
+    calibrate=Calibration((2,), "people of each race, gender and occupation", 1, {"sim": 50}, _AUDITS.audited),
+    questionnaire=Questionnaire("forms", _RATED.statements, _RATED.export, _RATED.read, _RATED.beside, NUMBERS, TOLD),
+    judge="forms",
+    compare=COMPARED,
+)
+PROTOCOL = Protocol(
+    name=NAME, title=TITLE, settings=SETTINGS, columns=COLUMNS, build=build, page=Later(__package__, "page").PAGE,
+    extras=EXTRAS,
+)  # fmt: skip

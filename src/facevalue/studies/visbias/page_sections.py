@@ -3,24 +3,26 @@
 from collections.abc import Sequence
 
 from facevalue.measures.rater_agreement import FLAG, RATERS
-from facevalue.protocol.blocks import (
-    Answers,
-    Block,
-    Distribution,
-    Each,
-    Numbers,
-    Own,
-    Side,
-    Stacked,
-    Strips,
-    WordLists,
-)
+from facevalue.protocol import blocks as b
 from facevalue.protocol.contents import Made, Paragraph
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Section
 from facevalue.studies.visbias.page_forms import PAIR, forms, panels
-from facevalue.studies.visbias.page_groups import AGREED, CELL, GROUP, MARKED, SIDES, SPECIES, divergences
+
+SPECIES = {"dimension": "species"}
+GROUP = ("task", "dimension", "group")
+CELL = (*GROUP, "question")
+SIDES = (*GROUP, "other_group")
+MARKED = Of("marked_word", (*SIDES, "word"), order="surest")
+AGREED = Of("implicit_explicit_divergence", ("task", "dimension", "question", "group?"))
+
+
+def divergences(species: bool, **more: object) -> Of:
+    """Divergences of a group's choices from the mean of all groups, of people or of species."""
+    where, without = (SPECIES, {}) if species else ({}, SPECIES)
+    return Of("choice_divergence", CELL, where, without, **{"order": "clearest", **more})  # type: ignore[arg-type]
+
 
 _LISTED = "listed_words"
 _TEXTS = ("characters", "tokens", "positive_sentiment", "negative_sentiment")
@@ -59,18 +61,18 @@ def _texts_found(look: Look) -> str:
     return f"Differences between two groups found beyond chance: {sum(map(look.found, rows))} of {len(rows):,}."
 
 
-def _bars(*, species: bool) -> Block:
+def _bars(*, species: bool) -> b.Block:
     """Bars of every question and dimension."""
     where, without = (SPECIES, {}) if species else ({}, SPECIES)
     everyone = () if species else (
         Of("choice_share", ("task", "question", "choice"), label="Everyone"),
         Of("choice_share", ("task", "question", "choice"), label="Without a picture", intervention="no-image"),
     )  # fmt: skip
-    inner = Each(
+    inner = b.Each(
         of=(Of("choice_share", (*CELL, "choice"), where, without),), over=("dimension",), fold="crossed",
         title="{dimension}", note=_found_of, level=4, order="crossed",
         blocks=(
-            Stacked(
+            b.Stacked(
                 of=(*everyone, Of("choice_share", (*CELL, "choice"), label="{group}")), part="choice",
                 ordered=("question", ("income", "education")), beside=Of("choice_divergence", CELL, label="{group}"),
                 what="Divergence", first="Species" if species else "Group", numbers="The shares",
@@ -78,25 +80,25 @@ def _bars(*, species: bool) -> Block:
             ),
         ),
     )  # fmt: skip
-    return Each(
+    return b.Each(
         of=(Of("choice_share", (*CELL, "choice"), where, without),), over=("question",), title="{question}",
         lead="" if species else _summary, blocks=(inner,),
         empty="" if species else "No multiple-choice question was asked.",
     )  # fmt: skip
 
 
-def _pairs(*, species: bool) -> Block:
+def _pairs(*, species: bool) -> b.Block:
     """Pairs of people that were ranked, not ranked, or contradicted, by question."""
     sides = (SPECIES, {}) if species else ({}, SPECIES)
     of = tuple(
         Of(name, ("task", "question", *by), *sides, label="{group|All pairs}")
         for by in ((), ("dimension",), ("dimension", "group")) for name in _OUTCOMES
     )  # fmt: skip
-    return Each(
+    return b.Each(
         of=of, over=("question",), title="{question}", empty="" if species else "No comparison was asked.",
         heading="Comparisons" if species else "",
         blocks=(
-            Stacked(
+            b.Stacked(
                 of=of, part="measure", parts=_OUTCOMES, initials=True, first_beside="ranked_share", what="Ranked",
                 first="Pairs within", numbers="Pairs by outcome", heads=("Pairs within", "Outcome"),
                 rows=tuple(
@@ -108,34 +110,34 @@ def _pairs(*, species: bool) -> Block:
     )  # fmt: skip
 
 
-def _rankings(*, species: bool) -> tuple[Block, ...]:
+def _rankings(*, species: bool) -> tuple[b.Block, ...]:
     """Who is ranked above whom, by question."""
     sides = (SPECIES, {}) if species else ({}, SPECIES)
     of = Of("ranked_above", CELL, *sides, points=True, label="{group}", note="{dimension:lower}", order="value")
     what = "species" if species else "groups"
     heading = "Which species is ranked above which" if species else "Who is ranked above whom"
     return (
-        Each(
+        b.Each(
             of=(of,), over=("question",), heading=heading, title="{question}", level=4,
             intro=(
                 f"Of the ranked pairs of two {what}, how often one of them comes out above, in points from an even "
                 f"chance (0: half of them; +50: always)."
             ),
             blocks=(
-                Strips(of=(of,), first="Species" if species else "Group", what="Points", numbers="",
+                b.Strips(of=(of,), first="Species" if species else "Group", what="Points", numbers="",
                        empty=f"Not measurable: no pair of two {what} was ranked."),
             ),
         ),
-        Numbers(
+        b.Numbers(
             of=(Of("ranked_above", CELL, *sides, points=True, label="{question}|{dimension}|{group}"),), title=heading,
             heads=("Question", "Of", "Group"),
         ),
     )  # fmt: skip
 
 
-def _clearest(*, species: bool) -> Strips:
+def _clearest(*, species: bool) -> b.Strips:
     what = "species" if species else "groups"
-    return Strips(
+    return b.Strips(
         of=(divergences(species, label="{group}", note="{question}, {dimension:lower}", most=15),), what="Divergence",
         first="Species" if species else "Group", heading="" if species else "Clearest divergences",
         lead=(
@@ -148,9 +150,9 @@ def _clearest(*, species: bool) -> Strips:
     )  # fmt: skip
 
 
-def _of_texts(name: str, title: str = "", **where: str) -> Strips:
+def _of_texts(name: str, title: str = "", **where: str) -> b.Strips:
     by = (*GROUP, *(("word_list",) if name == _LISTED else ()))
-    return Strips(
+    return b.Strips(
         of=(Of(name, by, where, label="{group}"),), first="Group", what="Mean", zero=False, numbers="",
         title=title or "{measure}",
     )  # fmt: skip
@@ -176,7 +178,7 @@ SECTIONS = (
         (
             _clearest(species=False),
             _bars(species=False),
-            Each(
+            b.Each(
                 of=(Of("refusal_rate", GROUP, {"task": "mcq"}, SPECIES),), over=("dimension",), title="{dimension}",
                 level=4, order="crossed", heading="Refusals, by group",
                 intro=(
@@ -184,7 +186,7 @@ SECTIONS = (
                     "judge some people more often than others is a finding of its own."
                 ),
                 blocks=(
-                    Strips(of=(Of("refusal_rate", GROUP, {"task": "mcq"}, label="{group}"),), first="Group",
+                    b.Strips(of=(Of("refusal_rate", GROUP, {"task": "mcq"}, label="{group}"),), first="Group",
                         what="Rate",
                            title="Replies without a valid answer", numbers=""),
                 ),
@@ -209,7 +211,7 @@ SECTIONS = (
     Section(
         "descriptions", "Implicit: descriptions",
         (
-            Numbers(
+            b.Numbers(
                 of=(
                     *(Of(name, ("task",), label="{measure}|–") for name in _TEXTS),
                     *(Of(name, ("task", "word_list"), label="{measure}|{word_list:raw}")
@@ -217,21 +219,21 @@ SECTIONS = (
                 ),
                 title="Over all descriptions", heads=("What", "List"),
             ),
-            Each(
+            b.Each(
                 of=(*(Of(name, GROUP) for name in _TEXTS), Of(_LISTED, (*GROUP, "word_list"))), over=("dimension",),
                 title="{dimension}", lead=_texts_found, fold="crossed", order="crossed",
                 empty="No description was asked for.",
                 blocks=(
-                    Side((
+                    b.Side((
                         *(_of_texts(name) for name in _TEXTS),
-                        Each(
+                        b.Each(
                             of=(Of(_LISTED, (*GROUP, "word_list")),), over=("word_list",), nonzero=True,
                             blocks=(_of_texts(_LISTED, "Words of the list “{word_list:raw}” per 1,000 words"),),
                         ),
                     )),
-                    Numbers(of=_DIFFERENCES, title="Differences between groups", heads=("What", "Group", "Less"),
+                    b.Numbers(of=_DIFFERENCES, title="Differences between groups", heads=("What", "Group", "Less"),
                         most=600),
-                    Numbers(
+                    b.Numbers(
                         of=(
                             Of(_LISTED, (*GROUP, "word_list"), label="{measure}|{word_list:raw}|{group}"),
                             *(
@@ -254,7 +256,7 @@ SECTIONS = (
     Section(
         "words", "Implicit: words that mark a group",
         (
-            WordLists(
+            b.WordLists(
                 of=MARKED, rank="marked_word_z", title="{group}|beside {other_group} ({dimension:lower})",
                 published=Of("marked_word_published", (*GROUP, "other_group?", "word")),
                 published_title="As published (z > 1.96, nothing corrected for, group words left in)",
@@ -270,7 +272,7 @@ SECTIONS = (
         ),
     ),
     Section(
-        "forms", "Implicit: forms", (Own(forms),), each_model=True,
+        "forms", "Implicit: forms", (b.Own(forms),), each_model=True,
         lead=(
             "A form with some fields filled in at random; the model makes up the rest. What it takes to go together "
             "shows as a shift: KL divergence, in nats, of one field from how all forms have it to how forms with a "
@@ -279,7 +281,7 @@ SECTIONS = (
         ),
     ),
     Section(
-        "panels", "Implicit: forms, field by field", (Own(panels),),
+        "panels", "Implicit: forms, field by field", (b.Own(panels),),
         lead=(
             "For every field, which of its choices shifts each other field most, and how far: KL divergence in nats, "
             "the larger the mark (Figures 3 to 7 of the paper). The largest of several is large by chance, too: only "
@@ -290,7 +292,7 @@ SECTIONS = (
     Section(
         "rated", "Implicit: what people say of associations",
         (
-            Distribution(
+            b.Distribution(
                 of=Of("human_rating", PAIR), low=1, high=5, step=1 / 3, flag=FLAG, least=RATERS, title="Mean ratings",
                 what="rated associations",
                 empty="Nobody was asked yet: facevalue questionnaire makes the questionnaire.",
@@ -305,7 +307,7 @@ SECTIONS = (
     Section(
         "implicit", "Implicit beside explicit",
         (
-            Strips(
+            b.Strips(
                 of=(Of("implicit_explicit_divergence", AGREED.by, label="{question}",
                     note="{group|Mean}, {dimension:lower}"),),
                 first="Question", what="Divergence", title="Divergence between forms and choices",
@@ -325,7 +327,7 @@ SECTIONS = (
         "species", "Negative control: species",
         (
             _clearest(species=True), _bars(species=True), _pairs(species=True), *_rankings(species=True),
-            Own(_no_species),
+            b.Own(_no_species),
         ),
         each_model=True,
         lead=(
@@ -336,7 +338,7 @@ SECTIONS = (
     Section(
         "examples", "Examples",
         (
-            Answers(
+            b.Answers(
                 lead=(
                     "One answer of each task, question and reply verbatim; the choice is from the group whose choices "
                     "diverge most clearly. One answer proves nothing; judge by the tables."
@@ -348,7 +350,7 @@ SECTIONS = (
     Section(
         "missing", "Answers missing",
         (
-            Strips(
+            b.Strips(
                 of=(
                     Of("refusal_rate", ("task", "dimension?", "question?"), label="{task}",
                         note="[{dimension:lower}][, {question}]"),
