@@ -1,6 +1,7 @@
 """Whole runs: simulated models with planted effects, scores, samples, interventions, questions in words, the page."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from facevalue.runs.compare import compare_runs
 from facevalue.runs.joined import estimate
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
+from facevalue.stimuli.social_counterfactuals import ATTRIBUTES
 from facevalue.types import Request, Response
+from tests.models.misbehaving import Exchange, Misbehaving
+from tests.stimuli.shards import png, write_shard
 
 KEYWORDS = {"prompt": ["characteristics"], "sets": 6}
 
@@ -150,3 +154,49 @@ def test_the_widest_sets_are_those_with_the_largest_range(tmp_path: Path) -> Non
     rows = sections["sets"]["blocks"][-1]["blocks"]
     assert all(row["captions"][0].startswith("Old male") for row in rows)
     assert all(row["replies"][0].startswith("stupid") for row in rows)
+
+
+def test_a_server_is_asked_with_pictures_or_with_words_in_their_place(tmp_path: Path) -> None:
+    def behave(exchange: Exchange) -> None:
+        text = str(exchange.body["messages"])
+        exchange.say("7 out of 10" if "Rating" in text else "$15 an hour" if "Salary" in text else "calm, kind")
+
+    server = Misbehaving()
+    server.otherwise = behave
+    asked = {"prompt": ["personality", "hiring", "salary"], "subset": ["skin-tone-gender"], "sets": 2}
+    with server.served():
+        seen = fv.run(fv.study("counterfactuals", **asked), server.spec, tmp_path / "seen", progress=False)
+        with_pictures = len([body for body in server.bodies if "data:image" in str(body)])
+        fv.run(fv.study("counterfactuals", **asked, shown="text"), server.spec, tmp_path / "told", progress=False)
+    found = seen.estimates()
+    assert set(found.filter(measure="rating")["value"]) == {7.0}
+    assert set(found.filter(measure="salary")["value"]) == {30_000.0}
+    assert found.filter(measure="noted_share", reason="hourly")["value"].min() == 1
+    assert with_pictures >= 20 * (3 + 2)
+    told = [str(body) for body in server.bodies if "You are looking at a picture of a" in str(body)]
+    assert len(told) == 20 * (3 + 2)
+    assert not any("data:image" in body for body in told)
+    assert {body["max_tokens"] for body in server.bodies if "Rating" in str(body)} == {512}
+
+
+def test_social_counterfactuals_are_run_from_shards(tmp_path: Path) -> None:
+    rows = [
+        {"image": png(10 * at + n), "caption": f"A photo of a {race} {gender} nurse", "counterfactual_set": f"{at}",
+         "a1": race, "a2": gender, "a1_type": "race", "a2_type": "gender", "a1a2": f"{race} {gender}"}
+        for at in range(3)
+        for n, (race, gender) in enumerate(product(ATTRIBUTES["race"], ATTRIBUTES["gender"]))
+    ]  # fmt: skip
+    write_shard(tmp_path / "data" / "train-0.parquet", rows[:-1])  # the last set lacks a group
+    run = ran(tmp_path / "run", social=str(tmp_path / "data"), prompt=["characteristics", "hiring"])
+    assert [block.stimuli for block in run.study.design.blocks] == [35, 35]
+    assert any("1 of 3 sets of race-gender" in one.what for one in run.study.left_out)
+    found = measured(run)
+    assert found.filter(measure="max_score")["clusters"].max() == 2
+    assert found.filter(measure="rating", group="Black male")["n"].to_list() == [3]
+
+
+def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> None:
+    run = ran(tmp_path / "run", "reference", prompt=["personality", "hiring"], sets=2)
+    found = measured(run)
+    assert found.filter(measure="word_share")["value"].is_not_null().any()
+    assert found.filter(measure="rating")["value"].is_not_null().any()
