@@ -11,7 +11,7 @@ import pytest
 from facevalue.answers.listed_words import Flagged, named, together
 from facevalue.errors import DataError
 from facevalue.protocol.word_lists import WordList
-from facevalue.studies.counterfactuals import questionnaire, stereotypes
+from facevalue.studies.counterfactuals import stereotypes
 from tests.studies.counterfactuals.answered import answered, designed, manifest, measured
 
 INSULTS = ("greedy", "stupid", "gross")
@@ -90,8 +90,8 @@ ANSWERS = ({"greedy": 2, "stupid": 2, "gross": 1}, {"greedy": 2, "stupid": 2, "g
 
 def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.DataFrame, tmp_path: Path) -> None:
     judged = _judged(found, _said("stupid, gross", "[]", "stupid"))
-    words = questionnaire.statements([judged], {})
-    rated = questionnaire.read(words, _rated(tmp_path, words, ANSWERS))
+    words = stereotypes.statements([judged], {})
+    rated = stereotypes.read(words, _rated(tmp_path, words, ANSWERS))
     verdicts = {word: (raters, flagged) for word, raters, flagged in
                 rated.pairs.select("word", "raters", "flagged").iter_rows()}  # fmt: skip
     assert verdicts == {"greedy": (3, True), "stupid": (3, True), "gross": (2, None)}
@@ -100,40 +100,42 @@ def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.
     assert said.startswith("The judge against the majority: precision 1.00")
     assert "recall 0.50" in said
     assert "F1 0.67" in said
-    beside = questionnaire.beside(judged, rated.ratings, Path("run"))
+    beside = stereotypes.beside_ratings(judged, rated.ratings, Path("run"))
     assert beside.said == []
     values = dict(beside.rows.select("measure", "value").iter_rows())
     assert values == {"judge_precision": 1.0, "judge_recall": 0.5, "judge_f1": pytest.approx(2 / 3)}
 
 
 def test_without_a_judge_people_are_counted_all_the_same(found: pl.DataFrame, tmp_path: Path) -> None:
-    words = questionnaire.statements([found], {})
-    rated = questionnaire.read(words, _rated(tmp_path, words, ANSWERS))
+    words = stereotypes.statements([found], {})
+    rated = stereotypes.read(words, _rated(tmp_path, words, ANSWERS))
     assert list(rated.said) == []
-    beside = questionnaire.beside(found, rated.ratings, Path("run"))
+    beside = stereotypes.beside_ratings(found, rated.ratings, Path("run"))
     assert beside.rows["value"].null_count() == 3
     fewer = found.filter(pl.col("word").ne_missing("greedy"))
-    assert "1 rated words that run does not list" in questionnaire.beside(fewer, rated.ratings, Path("run")).said[0]
+    assert (
+        "1 rated words that run does not list" in stereotypes.beside_ratings(fewer, rated.ratings, Path("run")).said[0]
+    )
 
 
 def test_ratings_that_are_none_are_errors(found: pl.DataFrame, tmp_path: Path) -> None:
-    words = questionnaire.statements([found], {})
+    words = stereotypes.statements([found], {})
     with pytest.raises(DataError, match=r"a 4: a word is 1 \(no\) or 2"):
-        questionnaire.read(words, _rated(tmp_path, words, [{"greedy": 4}]))
+        stereotypes.read(words, _rated(tmp_path, words, [{"greedy": 4}]))
     with pytest.raises(DataError, match="there is nothing to rate"):
-        questionnaire.statements([found.clear()], {})
+        stereotypes.statements([found.clear()], {})
     with pytest.raises(DataError, match="--most says how many"):
-        questionnaire.export(words, tmp_path / "q.csv", 1.0, None)
+        stereotypes.export(words, tmp_path / "q.csv", 1.0, None)
 
 
 def test_questionnaires_ask_about_so_many_words_of_each_group(found: pl.DataFrame, tmp_path: Path) -> None:
-    words = questionnaire.statements([found], {})
-    (said,) = questionnaire.export(words, tmp_path / "q.html", None, 2)
+    words = stereotypes.statements([found], {})
+    (said,) = stereotypes.export(words, tmp_path / "q.html", None, 2)
     page = (tmp_path / "q.html").read_text(encoding="utf-8")
     assert page.count("<fieldset") == 2 == int(said.split()[0])
     assert "“greedy”, of images of obese males" in page
     assert page.count('value="2"') == 2
     assert 'value="3"' not in page
-    questionnaire.export(words, tmp_path / "q.csv", None, None)
+    stereotypes.export(words, tmp_path / "q.csv", None, None)
     with (tmp_path / "q.csv").open(encoding="utf-8-sig", newline="") as file:
         assert len(list(csv.DictReader(file))) == 3

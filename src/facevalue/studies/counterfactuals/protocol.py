@@ -11,7 +11,7 @@ from facevalue.types import Sampling
 
 # These need scipy.stats, which takes a second to import.
 _AUDITS, _REPRODUCE = Later(__package__, "calibration"), Later(__package__, "reproduce")
-_JUDGED, _PEOPLE = Later(__package__, "stereotypes"), Later(__package__, "questionnaire")
+_WORDS = Later(__package__, "stereotypes")
 COMPARED = Compared(
     measure="score_gap",
     cells=("subset", "prompt", "group", "scorer", "score"),
@@ -21,10 +21,10 @@ COMPARED = Compared(
     asked=("prompt",),
 )
 
-WORDS = WordLists(_JUDGED.word_lists, _JUDGED.question, Sampling(temperature=0.0, max_tokens=4096), _JUDGED.beside)
+WORDS = WordLists(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)
 """Words of groups, of which a judge says which are stereotypes (section D.2)."""
 RATED = Questionnaire(
-    "open replies", _PEOPLE.statements, _PEOPLE.export, _PEOPLE.read, _PEOPLE.beside,
+    "open replies", _WORDS.statements, _WORDS.export, _WORDS.read, _WORDS.beside_ratings,
     numbers=(("s(w)", "score", ".2f"),),
     told=("item", "statement", "subset", "group", "word", "score", "rank", "judge", "raters", "mean", "flagged"),
     flagged="the majority of three or more", estimated=True,

@@ -3,8 +3,7 @@
 docs/reproduce.md says what differs. Replies and scores are not recomputed.
 """
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import product
@@ -16,6 +15,7 @@ import polars as pl
 from scipy import stats
 
 from facevalue.errors import DataError
+from facevalue.given import shipped
 from facevalue.protocol.released_tables import damaged, require
 from facevalue.protocol.reproduction import Cell, Reproduction, number, word
 from facevalue.stimuli.social_counterfactuals import METADATA, SUBSETS, parse_caption
@@ -30,7 +30,6 @@ from facevalue.studies.counterfactuals.printed import (
     table_8,
     twin,
 )
-from facevalue.studies.counterfactuals.reproduce_ratings import printed_table, rating_cells
 
 TITLES = {
     "5": "Table 5: images",
@@ -43,7 +42,6 @@ TITLES = {
     "14": "Table 14 and section 4.1: refusals of GPT-4o",
     "27": "Table 27: competence words of GPT-4o",
     "28": "Table 28: competence words of InstructBLIP",
-    "4.3": "Section 4.3: competence words, beside the counts of Table 28",
     "29": "Table 29: ratings, physical-gender",
     "30": "Table 30: ratings, race-gender",
     "31": "Table 31: ratings, physical-race",
@@ -54,7 +52,12 @@ GROUPS = sum(images for _, images in SETS.values())
 """Of the three kinds of sets together: one for each image of a set."""
 _COLUMNS = ("Mean", "90%")
 _ALREADY = "both models are less the same Vicuna-7b (Table 16)"
-_NO_COLOUR = "the scan has lost the colours that mark it"
+RATED = ("Hiring", "Performance", "Warmth", "Competence")
+SALARY = "Salary"
+_COLOURS = "the scan has lost the colours"
+_NONE = "no salaries: InstructBLIP's replies had to be excluded"
+_HALF = 0.005  # of the last digit of a rating
+Values = Mapping[str, float]
 
 
 def reproduce(folder: Path | None = None) -> Reproduction:
@@ -66,7 +69,7 @@ def reproduce(folder: Path | None = None) -> Reproduction:
         The folder has none of the files, or one of them cannot be read.
     """
     cells = [*_counts(), *_said_of_counts(), *_language_models(), *_correlations(), *_mitigations(), *_refusals()]
-    cells += [*_competence(), *rating_cells()]
+    cells += [*_competence(), *_ratings()]
     notices = [
         "Tables 1, 2, 6, 7, 9 to 13, 15 to 17 and 20 to 26, and all figures, are left out: nothing printed says what "
         "they should be, and scores and replies are not among what is recomputed. Of Tables 1 and 19 only "
@@ -83,9 +86,8 @@ def reproduce(folder: Path | None = None) -> Reproduction:
     return Reproduction(tuple(sorted(cells, key=lambda c: order.index(c.table))), TITLES, tuple(notices))
 
 
-@cache
 def _published() -> Mapping[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("tables", "published.toml").read_text("utf-8"))
+    return shipped(__package__, "tables", "published.toml")
 
 
 def _claim(
@@ -204,7 +206,7 @@ def _competence() -> Iterator[Cell]:
     for table, model, most in (("27", "GPT-4o", "tattooed male"), ("28", "InstructBLIP", "obese male")):
         fewest: dict[str, list[str]] = {}
         largest = 0
-        for row in printed_table("competence.csv").filter(table=table).iter_rows(named=True):
+        for row in _table_of("competence.csv").filter(table=table).iter_rows(named=True):
             own = {group: str(value) for group, value in row.items() if group not in ("table", "occupation")}
             twice = [group for group, value in own.items() if " " in value]
             if twice:
@@ -215,26 +217,13 @@ def _competence() -> Iterator[Cell]:
             largest = max(largest, *counts.values())
             fewest[row["occupation"]] = [group for group, count in counts.items() if count == min(counts.values())]
             found = ", ".join(fewest[row["occupation"]])
-            yield Cell(table, row["occupation"], "fewest words", None, found, None, _NO_COLOUR)
+            yield Cell(table, row["occupation"], "fewest words", None, found, None, _COLOURS)
         has = sum(most in groups for groups in fewest.values())
         said = "across most occupations" if table == "27" else "fewest"
         yield _claim(table, f"{most} fewest or tied", model, said, f"{has} of {len(fewest)}", has > len(fewest) / 2)
     yield word("28", "caption", "groups", "race-gender", "physical-gender", "its columns are physical-gender groups")
     unit = "no unit is stated, and a reply of five keywords has no so many words"
     yield _claim("28", "largest count", "words", "mean count", f"{largest} in five keywords", False, unit)
-    yield from _in_section(fewest)
-
-
-def _in_section(fewest: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
-    """Section 4.3, of frequencies, beside Table 28's counts: not the same, so that nothing is refuted."""
-    beside = "the section is about frequencies (Figure 12, not legible), Table 28 has counts"
-    for what, said in (
-        ("obese", "half of all occupations"),
-        ("old", "fewest words across all models"),
-        ("tattooed male", "fewer words than other groups"),
-    ):
-        has = sum(any(group.startswith(what) for group in groups) for groups in fewest.values())
-        yield Cell("4.3", f"{what} fewest or tied", "InstructBLIP", said, f"{has} of {len(fewest)}", None, beside)
 
 
 def _metadata(folder: Path) -> dict[str, pl.DataFrame]:
@@ -276,7 +265,7 @@ def _of_metadata(found: Mapping[str, pl.DataFrame]) -> Iterator[Cell]:
         return
     counts = found["physical-gender"]["occupation"].drop_nulls().value_counts()
     enough = counts.filter(pl.col("count") >= LEAST)["occupation"]
-    named = printed_table("competence.csv").filter(table="28")["occupation"].str.to_lowercase()
+    named = _table_of("competence.csv").filter(table="28")["occupation"].str.to_lowercase()
     yield number("28", f"occupations with {LEAST} sets or more", "physical-gender", str(named.len()), enough.len(),
                  note="the metadata gives others")  # fmt: skip
     images = counts.filter(pl.col("count") * SETS["physical-gender"][1] >= LEAST).height
@@ -288,3 +277,149 @@ def _of_metadata(found: Mapping[str, pl.DataFrame]) -> Iterator[Cell]:
     same = "the occupations of Table 28" if not others else f"others: {', '.join(others)}"
     yield word("28", f"occupations with {LEAST} sets or more", "names", "the occupations of Table 28", same,
                "the metadata gives others")  # fmt: skip
+
+
+def _table_of(name: str) -> pl.DataFrame:
+    """A table as the scan shows it, all text; what it has lost is empty."""
+    return pl.read_csv(files(__package__).joinpath("tables", name).read_bytes(), infer_schema=False)
+
+
+@cache
+def _table(table: str) -> Mapping[tuple[str, str], Values]:
+    """Legible numbers of each group, by model and prompt."""
+    frame = _table_of("ratings.csv").filter(table=table)
+    return {
+        (model, prompt): {
+            row["group"]: float(row[prompt])
+            for row in frame.filter(model=model).iter_rows(named=True)
+            if row[prompt] not in ("", "NaN", None)
+        }
+        for model in MODELS
+        for prompt in (*RATED, SALARY)
+    }
+
+
+def _ratings() -> Iterator[Cell]:
+    """Every cell of Tables 29 to 31."""
+    for table in ("29", "30", "31"):
+        yield from _summaries(table)
+    yield from _physical_gender()
+    yield from _race_gender()
+    yield from _physical_race()
+
+
+def _summaries(table: str) -> Iterator[Cell]:
+    """Means and SDs over groups, and groups beyond one SD: what the colours marked."""
+    groups = _table_of("ratings.csv").filter(table=table)["group"].unique(maintain_order=True)
+    for (model, prompt), values in _table(table).items():
+        if not values:
+            yield Cell(table, "mean of groups", f"{model}/{prompt}", "NaN", None, None, _NONE)
+            continue
+        lost = [group for group in groups if group not in values]
+        note = f"; without {', '.join(lost)}, lost in the scan" if lost else ""
+        numbers = np.array(list(values.values()))
+        mean, sd, other = numbers.mean(), numbers.std(ddof=1), numbers.std()
+        digits = 1 if prompt == SALARY else 4
+        for what, found in (("mean", mean), ("SD", sd)):
+            why = f"not printed{note}"
+            yield Cell(table, f"{what} of groups", f"{model}/{prompt}", None, round(float(found), digits), None, why)
+        for what, sign in (("lower", -1), ("higher", 1)):
+            beyond, wider = (
+                [group for group, value in values.items() if sign * (value - mean) > one] for one in (sd, other)
+            )
+            more = [group for group in wider if group not in beyond]
+            also = f"; divided by n, not n - 1, also {', '.join(more)}" if more else ""
+            found = ", ".join(beyond) or "none"
+            yield Cell(table, f"one SD {what}", f"{model}/{prompt}", None, found, None, f"{_COLOURS}{note}{also}")
+
+
+def _above(values: Values, chosen: Callable[[str], bool]) -> tuple[int, int]:
+    """Groups that lie above the mean of all, and how many there are."""
+    own = [value for group, value in values.items() if chosen(group)]
+    mean = sum(values.values()) / max(len(values), 1)
+    return sum(value > mean for value in own), len(own)
+
+
+def _physical_gender() -> Iterator[Cell]:
+    table = _table("29")
+    for model, prompt in product(MODELS, RATED):
+        values = table[model, prompt]
+        mean = float(np.mean(list(values.values())))
+        for group in ("obese female", "obese male"):
+            found = f"{values[group]:.2f}, the mean {mean:.3f}"
+            below = values[group] < mean
+            if abs(values[group] - mean) <= 2 * _HALF * (1 - 1 / len(values)):
+                found += ", by no more than rounding"
+            why = f"{model} rates competence of obese men above the mean"
+            yield _claim("29", f"{group}, {prompt}", model, "lower than the average", found, below, why)
+    for model in ("BakLLaVA", "LLaVA-13b", "LLaVA-Gemma"):
+        lowest = sorted(table[model, SALARY], key=table[model, SALARY].__getitem__)[:2]
+        young = all(group.startswith("young") for group in lowest)
+        said = "lower than other groups"
+        yield _claim("29", "salaries of the young", model, said, f"lowest: {', '.join(lowest)}", young)
+    for model in MODELS:
+        values = table[model, "Performance"]
+        gender = max(abs(values[f"{kind} female"] - values[f"{kind} male"]) for kind in ("skinny", "obese"))
+        body = min(values[f"skinny {one}"] - values[f"obese {one}"] for one in ("female", "male"))
+        said = "little evidence for gender bias, a clear discrepancy across body types"
+        found = f"women and men at most {gender:.2f} apart, skinny and obese at least {body:.2f}"
+        why = '"little" is no number; Figure 3 is not legible'
+        yield _claim("29", "performance, skinny and obese (section 4.4)", model, said, found, None, why)
+
+
+def _race_gender() -> Iterator[Cell]:
+    table = _table("30")
+    for prompt in (*RATED, SALARY):
+        values = table["BakLLaVA", prompt]
+        ranked = sorted(values, key=values.__getitem__, reverse=True)
+        for race, said in (("Black", "amongst the highest"), ("White", "lowest")):
+            places = sorted(ranked.index(f"{race} {gender}") + 1 for gender in ("female", "male"))
+            so = places == [len(ranked) - 1, len(ranked)] if race == "White" else places[-1] <= 5
+            why = 'it says "on all prompts": of the ratings that is so, but salaries are the highest of all'
+            found = f"places {places[0]} and {places[1]} of {len(ranked)}"
+            yield _claim("30", f"{race} men and women, {prompt}", "BakLLaVA", said, found, so, why)
+    for model in ("LLaVA-7b", "LLaVA-13b", "LLaVA-Gemma"):
+        high = [prompt for prompt in (*RATED, SALARY) if _far_above(table[model, prompt], "Black female")]
+        said, found = "highly on multiple prompts", ", ".join(high)
+        yield _claim("30", "Black women beyond one SD", model, said, found, len(high) > 1)
+    for model in MODELS:
+        values = table[model, SALARY]
+        own, mean = values.get("Indian female", np.nan), sum(values.values()) / max(len(values), 1)
+        found = f"{own:,.2f}, the mean {mean:,.2f}" if values else "-"
+        holds = own < mean if values else None
+        yield _claim("30", "salary of Indian women", model, "below average", found, holds, _NONE)
+
+
+def _far_above(values: Values, group: str) -> bool:
+    numbers = np.array(list(values.values()))
+    return bool(values[group] - numbers.mean() > numbers.std(ddof=1))
+
+
+def _physical_race() -> Iterator[Cell]:
+    table = _table("31")
+
+    def counted(prompt: str, kind: str) -> tuple[int, int]:
+        both = [_above(table[model, prompt], lambda group: group.startswith(kind)) for model in MODELS]
+        return sum(above for above, _ in both), sum(of for _, of in both)
+
+    def most(row: str, column: str, said: str, has: int, of: int, where: str) -> Cell:
+        return _claim("31", row, column, said, f"{has} of {of} {where}", has > of / 2)
+
+    for prompt in RATED:
+        above, of = counted(prompt, "obese")
+        yield most("obese, all models", prompt, "bias against them", of - above, of, "below the mean")
+        above, of = counted(prompt, "young")
+        yield most("young, all models", prompt, "rated highly", above, of, "above the mean")
+    above, of = counted(SALARY, "young")
+    yield most("young, all models", SALARY, "lower", of - above, of, "below the mean")
+    for model in ("BakLLaVA", "LLaVA-13b", "LLaVA-Gemma"):
+        above, of = _above(table[model, SALARY], lambda group: group.startswith("obese"))
+        yield most("obese, salary", model, "more positive outputs", above, of, "above the mean")
+    for group, models in (
+        ("old Asian", ("InstructBLIP", "LLaVA-7b", "LLaVA-Gemma")),
+        ("old Indian", ("BakLLaVA", "InstructBLIP", "LLaVA-7b", "LLaVA-13b")),
+    ):
+        for model in models:
+            counts = [_above(table[model, prompt], group.__eq__) for prompt in RATED]
+            above, of = (sum(one) for one in zip(*counts, strict=True))
+            yield most(group, model, "age-related bias", of - above, of, "ratings below the mean")
