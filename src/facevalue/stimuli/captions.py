@@ -78,13 +78,7 @@ class Caption:
         return _layout(self._paragraphs, wide, high)
 
     def below(self, plain: Stimulus) -> Stimulus:
-        """Return the same stimulus with the caption below each of its pictures; they are opened when it is looked at.
-
-        Raises
-        ------
-        DataError
-            It shows nothing.
-        """
+        """Return the same stimulus with the caption below each of its pictures, which are opened when looked at."""
         if plain.digest in (TEXT, NOTHING):
             raise DataError("A caption stands below a picture, and none is shown: ask only about what has a picture.")
         digest = hashlib.blake2b(f"{self._digest}\n{plain.digest}".encode(), digest_size=16).hexdigest()

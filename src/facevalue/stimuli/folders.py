@@ -1,6 +1,7 @@
 """Files below a folder, in an order that any machine gives."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from facevalue.errors import DataError
 
 MAX_FILES = 1_000_000
 """Most files below a folder."""
+_DIGITS = re.compile(r"(\d+)")
 
 
 def files_below(
@@ -34,3 +36,8 @@ def files_below(
             if seen > most:
                 raise DataError(f"{root}: more than {most:,} {what}.")
             yield name if below == "." else f"{below}/{name}"
+
+
+def natural(path: str) -> list[tuple[int, str]]:
+    """What sorts 2 before 10."""
+    return [(int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in _DIGITS.split(path)]

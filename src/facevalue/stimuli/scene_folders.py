@@ -7,7 +7,6 @@ check is a table with a row per picture, and knows it by its content: a picture 
 import csv
 import io
 import os
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.given import read_text
-from facevalue.stimuli.folders import files_below
+from facevalue.stimuli.folders import files_below, natural
 from facevalue.stimuli.images import ImageFiles
 from facevalue.stimuli.manifest import SUFFIXES
 
@@ -25,7 +24,6 @@ MAX_BYTES = 64 * 2**20
 """Largest check."""
 
 _SHOWN = 5
-_DIGITS = re.compile(r"(\d+)")
 
 
 class Checked(NamedTuple):
@@ -61,7 +59,7 @@ def read_scenes(root: Path) -> pl.DataFrame:
         raise DataError(
             f"{root}: no picture in {', '.join(empty[:_SHOWN])}{more}. Put some there, or remove the folder."
         )
-    rows.sort(key=lambda row: (row[1], _natural(row[0])))
+    rows.sort(key=lambda row: (row[1], natural(row[0])))
     path = pl.Series("path", [row[0] for row in rows])
     nothing = pl.Series("set", [None] * len(rows), pl.String)
     return pl.DataFrame(
@@ -96,8 +94,3 @@ def without_people(table: pl.DataFrame, root: Path, check: Path) -> Checked:
     if lost := sorted(set(table["scene"]) - set(clear["scene"])):
         raise DataError(f"{check.name}: no picture without people is left of {', '.join(lost)}.")
     return Checked(clear, table.height - clear.height, rows[0]["detector"], rows[0]["threshold"])
-
-
-def _natural(path: str) -> list[tuple[int, str]]:
-    """What sorts 2 before 10."""
-    return [(int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in _DIGITS.split(path)]

@@ -73,15 +73,7 @@ def register(protocol: Protocol) -> Protocol:
 
 
 def protocol(name: str) -> Protocol:
-    """Look a protocol up by its short name, or read it from a file.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none; the nearest names are suggested.
-    DataError
-        The file is no study.
-    """
+    """Look a protocol up by its short name, or read it from a file."""
     if name not in STUDIES and own.is_path(name):
         found = own.read(Path(name), published)
         if found.text and found.name in STUDIES:

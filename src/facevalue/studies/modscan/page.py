@@ -161,7 +161,7 @@ def _bars(modality: str) -> b.Block:
             ),
             b.Fold("Distance of each group from an even choice", (
                 b.Strips(of=(replace(gaps, label="{instance}", note="{group}", order="found"),), first="Instance",
-                       what="Points", title="Distance from an even choice", numbers=""),
+                         what="Points", title="Distance from an even choice", numbers=""),
             )),
         ),
     )  # fmt: skip
@@ -181,7 +181,7 @@ _MATRICES = b.Each(
         _matrix(_BESIDE, "How often one is chosen beside another"),
         b.Fold("Each by itself", (
             b.Each(of=(Of("beside", (*_BESIDE, "instance")),), over=("instance",), title="{instance}", level=4,
-                 blocks=(_matrix((*_BESIDE, "instance"), "How often one is chosen beside another"),)),
+                   blocks=(_matrix((*_BESIDE, "instance"), "How often one is chosen beside another"),)),
         )),
     ),
     empty="Pairs of two races or skin tones were not shown.",
@@ -285,8 +285,8 @@ SECTIONS = (
     Section(
         "real", "Beside real shares",
         (b.Strips(of=(Of("real_world_gap", GROUP, label="{instance}", note="{group}", points=True, order="size"),),
-                first="Instance", what="Points", title="Share of a group less its real share", numbers="",
-                empty="No real shares were given (--real-world)."),),
+                  first="Instance", what="Points", title="Share of a group less its real share", numbers="",
+                  empty="No real shares were given (--real-world)."),),
         each_model=True, lead="Share of each group among valid answers less the share that was given (Figure 6).",
     ),
     Section(

@@ -19,15 +19,7 @@ def real_shares(file: str) -> dict[tuple[str, str], tuple[float, str]]:
 
 
 def read_real(file: str, groups: Collection[str] = ()) -> pl.DataFrame:
-    """Read a CSV file of real shares: `instance`, `group`, `share` (of 1), `source`; of these groups, if any are given.
-
-    Raises
-    ------
-    DataError
-        A share is no number from 0 to 1, or those of an instance sum to more or less than 1.
-    UnknownNameError
-        An instance, group or column that there isn't.
-    """
+    """Read a CSV file of real shares: `instance`, `group`, `share` (of 1), `source`; all groups by default."""
     path = Path(file)
     frame = read_columns(path, COLUMNS).with_columns(pl.all().str.strip_chars())
     known = [one.name for one in instances()]

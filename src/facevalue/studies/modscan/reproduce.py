@@ -107,9 +107,8 @@ def _scores() -> Iterator[Cell]:
     for column, values, printed in zip(names, columns, table["average"], strict=False):
         mean = float(np.mean([float(value) for value in values]))
         averages.append(mean)
-        yield number(
-            "6", "Average", column, printed, mean, note="the mean of the printed column is another", slack=5e-5
-        )
+        said = "the mean of the printed column is another"
+        yield number("6", "Average", column, printed, mean, note=said, slack=5e-5)
     ensemble = float(np.mean([float(value) for value in table["ensemble"]]))
     yield number("6", "Average", "Ensemble", table["average"][-1], ensemble, slack=5e-5)
     llava, _, minigpt, filtered, *_ = (float(printed) for printed in table["average"])
@@ -124,9 +123,7 @@ def _scores() -> Iterator[Cell]:
     for model in models:
         for at, setting in enumerate(read("published.toml")["settings"]):
             score, valid = (float(value) for value in table[model][2 * at : 2 * at + 2])
-            yield number(
-                "6", setting, f"{model}/valid share", None, score / valid, note="follows from both scores", digits=4
-            )
+            yield number("6", setting, f"{model}/valid share", None, score / valid, note=_FOLLOWS, digits=4)
 
 
 def _corpus() -> Iterator[Cell]:
@@ -155,9 +152,8 @@ def _changed() -> Iterator[Cell]:
                     yield number(part["table"], setting, f"{column}/change of valid", "-0.791", -0.0791, note=note)
                 score, valid = before[0] + float(change), before[1] + float(change_valid)
                 yield number(part["table"], setting, f"{column}/-", None, score, note="plain + change", digits=4)
-                yield number(
-                    part["table"], setting, f"{column}/N/A Filtered", None, valid, note="plain + change", digits=4
-                )
+                named = f"{column}/N/A Filtered"
+                yield number(part["table"], setting, named, None, valid, note="plain + change", digits=4)
                 yield _share(part["table"], setting, column, score, valid)
 
 
@@ -169,9 +165,7 @@ def _share(table: str, setting: str, column: str, score: float, valid: float) ->
             f"a score of {score:.4f} and one of {valid:.4f} among valid answers cannot both be: inconsistent as printed"
         )
         return word(table, setting, f"{column}/valid share", "at most 1", f"{share:.3f}", note)
-    return number(
-        table, setting, f"{column}/valid share", None, min(share, 1.0), note="follows from both scores", digits=3
-    )
+    return number(table, setting, f"{column}/valid share", None, min(share, 1.0), note=_FOLLOWS, digits=3)
 
 
 def _roles() -> Iterator[Cell]:

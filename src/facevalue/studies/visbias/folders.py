@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.folders import natural
 from facevalue.stimuli.manifest import SUFFIXES
 
 MAX_FILES = 200_000
@@ -23,7 +24,6 @@ Spellings = Mapping[str, Sequence[str]]
 """Levels of a factor, each with the names that folders may have for it. The level itself always is one."""
 
 _APART = re.compile(r"[\s_\-]+")
-_DIGITS = re.compile(r"(\d+)")
 
 
 def read_visbias_folders(folder: Path, occupations: Spellings, races: Spellings, genders: Spellings) -> pl.DataFrame:
@@ -68,7 +68,7 @@ def read_visbias_folders(folder: Path, occupations: Spellings, races: Spellings,
     places = [{level: at for at, level in enumerate(levels)} for levels in (occupations, races, genders)]
 
     def place(row: tuple[str, str, str, str]) -> tuple[object, ...]:
-        return *(at[level] for at, level in zip(places, row, strict=False)), _natural(row[3])
+        return *(at[level] for at, level in zip(places, row, strict=False)), natural(row[3])
 
     data = [(rows[row], rows[row], rows[row], None, *row[:3]) for row in sorted(rows, key=place)]
     columns = ("image", "path", "identity", "set", *FACTORS)
@@ -107,11 +107,6 @@ def groups(
 
 def _folded(name: str) -> str:
     return _APART.sub("", name).casefold()
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Return what sorts 2 before 10."""
-    return [(int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
 
 
 def _entries(folder: Path) -> Iterator[Path]:

@@ -125,7 +125,7 @@ def _rankings(*, species: bool) -> tuple[b.Block, ...]:
             ),
             blocks=(
                 b.Strips(of=(of,), first="Species" if species else "Group", what="Points", numbers="",
-                       empty=f"Not measurable: no pair of two {what} was ranked."),
+                         empty=f"Not measurable: no pair of two {what} was ranked."),
             ),
         ),
         b.Numbers(
