@@ -11,20 +11,13 @@ from rich.text import Text
 from facevalue.measures.base import Measure
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex
 from facevalue.protocol.page import Findings, Page
+from facevalue.report import formatting
 from facevalue.report.answer import KINDS, Replies, answered, kinds, unanswered
 from facevalue.report.blocks.view import View
 from facevalue.report.built import reading
 from facevalue.report.cards import warnings
 from facevalue.report.changes import change_lines
 from facevalue.report.findings import leading, row, rows_of
-from facevalue.report.formatting import (
-    DASH,
-    NOT_MEASURABLE,
-    Titles,
-    interval,
-    is_signed,
-    number,
-)
 from facevalue.report.headline import Outcome
 from facevalue.report.judged import declared_families, margin_lines
 from facevalue.report.ranked import Ranked, Ranking
@@ -52,7 +45,7 @@ def summary(
     """
     page = page or page_of(str(estimates["study"][0]) if estimates.height else "")
     numbers = EstimateIndex(estimates, reading=reading(page))
-    view = View(numbers, Titles(page.titles), measures, conditions=page.conditions)
+    view = View(numbers, formatting.Titles(page.titles), measures, conditions=page.conditions)
     known = {m.name: m for m in measures}
     models = [*numbers.models, *([POOLED] if numbers.pooled else [])]
     if none := unanswered(replies):  # all else would say "not measurable" of everything
@@ -117,14 +110,14 @@ def _wholes(numbers: EstimateIndex, known: dict[str, Measure], models: Sequence[
 
 def _cell(e: Estimate | None, measure: Measure | None) -> Text:
     if e is None:
-        return Text(DASH, style="dim")
+        return Text(formatting.DASH, style="dim")
     if e.value is None:
-        return Text(NOT_MEASURABLE, style="yellow")
-    signed = is_signed(measure)
-    text = Text(number(e.value, e.unit, signed=signed))
-    text.append(" " + (interval(e, signed=signed) or "(no interval)"), style="dim")
+        return Text(formatting.NOT_MEASURABLE, style="yellow")
+    signed = formatting.is_signed(measure)
+    text = Text(formatting.number(e.value, e.unit, signed=signed))
+    text.append(" " + (formatting.interval(e, signed=signed) or "(no interval)"), style="dim")
     if e.floor is not None:
-        text.append(f" by chance {number(e.floor, e.unit)}", style="dim")
+        text.append(f" by chance {formatting.number(e.floor, e.unit)}", style="dim")
     return text
 
 

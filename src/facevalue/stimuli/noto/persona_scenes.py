@@ -11,24 +11,11 @@ from types import MappingProxyType
 import numpy as np
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.noto import persona_drawings as d
 from facevalue.stimuli.noto.artwork import document
 from facevalue.stimuli.noto.backdrops import FOREGROUNDS, disc, path, rect, stroke
 from facevalue.stimuli.noto.persona_belongings import dilapidated_car, fence, hedge, hut, luxury_car, villa, weeds
 from facevalue.stimuli.noto.persona_canvas import Canvas, Drawing, between, pick, some
-from facevalue.stimuli.noto.persona_drawings import (
-    dumpster,
-    game_screen,
-    kettlebell,
-    made_bed,
-    mixing_desk,
-    painting,
-    speaker,
-    trash_can,
-    treadmill,
-    unmade_bed,
-    weight_bench,
-    weights,
-)
 from facevalue.stimuli.noto.scenes import SIZE
 
 ART = ("artist-palette", "paintbrush", "crayon")
@@ -79,9 +66,9 @@ def _art_lover(c: Canvas) -> None:
         middle, wood = left + size / 2, pick(c.rng, ("#8a633c", "#a67c4e", "#5a4430"))
         c.paint(stroke(f"M{middle:g} 20L{middle - 120:g} 470M{middle:g} 20L{middle + 120:g} 470", wood, 14))
         c.paint(rect(left + 10, 352, size - 20, 16, wood, 4))
-    c.put(painting, left, c.near(26, 10), size, between(c.rng, -1, 1))
+    c.put(d.painting, left, c.near(26, 10), size, between(c.rng, -1, 1))
     if c.rng.random() < 0.6:
-        c.put(painting, -14 if left > 110 else 410, c.near(110, 30), 112)
+        c.put(d.painting, -14 if left > 110 else 410, c.near(110, 30), 112)
     for k, name in enumerate(some(c.rng, ART, int(c.rng.integers(1, 4)))):
         c.put(name, c.near(110 + 130 * k, 30), c.near(376, 12), c.near(104, 16))
 
@@ -128,7 +115,7 @@ def _geek(c: Canvas) -> None:
         if c.rng.random() < 0.7:
             c.paint(stroke(f"M{20 + 400 * k} 60H{90 + 400 * k}", c.tint((0.55, 0.7), (0.8, 1)), 6))
     c.paint(FOREGROUNDS["desk"])
-    c.put(game_screen, c.near(96, 30), c.near(56, 14), c.near(326, 18))
+    c.put(d.game_screen, c.near(96, 30), c.near(56, 14), c.near(326, 18))
     c.put("keyboard", c.near(170, 20), c.near(364, 8), c.near(150, 12))
     c.put("computer-mouse", c.near(336, 14), c.near(392, 8), 66)
     things = some(c.rng, GAMING, 4)
@@ -160,12 +147,12 @@ def _music_lover(c: Canvas) -> None:
     c.room((0.35, 0.6), 370)
     foam = c.tint((0.25, 0.4), (0.1, 0.3))
     c.paint(*(rect(x, y, 40, 40, foam, 4) for x in range(10, 500, 50) for y in (14, 64)))
-    c.put(speaker, -4, c.near(196, 8), c.near(128, 8))
-    c.put(speaker, 388, c.near(196, 8), c.near(128, 8))
+    c.put(d.speaker, -4, c.near(196, 8), c.near(128, 8))
+    c.put(d.speaker, 388, c.near(196, 8), c.near(128, 8))
     things = some(c.rng, INSTRUMENTS, 6)
     for k, name in enumerate(things[:3]):
         c.put(name, c.near(96 + 108 * k, 8), c.near(150, 14), c.near(124, 10))
-    c.put(mixing_desk, c.near(146, 20), c.near(196, 6), c.near(210, 10))
+    c.put(d.mixing_desk, c.near(146, 20), c.near(196, 6), c.near(210, 10))
     c.put(pick(c.rng, STUDIO), c.near(206, 30), c.near(372, 8), c.near(100, 10))
     for k, (name, x) in enumerate(zip(things[3:], (10, 326, 110), strict=True)):
         c.put(name, c.near(x, 8), c.near(330 + 22 * (k == 2), 8), c.near(160 - 40 * (k == 2), 8))
@@ -175,11 +162,11 @@ def _slob(c: Canvas) -> None:
     c.room((0.62, 0.76), 300)
     for _ in range(4):
         c.paint(disc(between(c.rng, 20, 490), between(c.rng, 20, 260), c.near(26, 14), c.near(18, 8), "#6b5a3a44"))
-    c.put(painting, c.near(60, 30), c.near(40, 14), c.near(110, 14), pick(c.rng, (-1, 1)) * c.near(20, 7))
+    c.put(d.painting, c.near(60, 30), c.near(40, 14), c.near(110, 14), pick(c.rng, (-1, 1)) * c.near(20, 7))
     c.put("spider-web", 420, 0, c.near(92, 10))
     c.paint(rect(360, 96, 130, 8, "#7a5636"))
     c.put("package", c.near(372, 8), 20, 80, c.near(14, 8))
-    c.put(unmade_bed, c.near(6, 8), c.near(136, 8), c.near(250, 14))
+    c.put(d.unmade_bed, c.near(6, 8), c.near(136, 8), c.near(250, 14))
     c.put("wastebasket", c.near(352, 14), c.near(186, 8), c.near(140, 10), pick(c.rng, (-1, 1)) * c.near(30, 8))
     for _ in range(2):
         c.put("splatter", between(c.rng, 10, 400), between(c.rng, 330, 420), c.near(80, 16))
@@ -194,13 +181,13 @@ def _neat(c: Canvas) -> None:
     c.paint(path("M60 360L20 512H150L170 360Z", "#ffffff44"), path("M210 360L196 512H260L250 360Z", "#ffffff44"))
     c.paint(rect(24, 50, 116, 150, "#ffffff", 4), rect(34, 60, 96, 130, "#cfe8f7"), rect(79, 60, 6, 130, "#ffffff"))
     c.paint(rect(34, 122, 96, 6, "#ffffff"))
-    c.put(painting, c.near(206, 10), c.near(30, 10), c.near(120, 10))
+    c.put(d.painting, c.near(206, 10), c.near(30, 10), c.near(120, 10))
     for y in (112, 186):
         c.shelf(372, y, 124, 48)
     rug = c.tint((0.6, 0.8), (0.3, 0.5))
     c.paint(disc(256, 450, 190, 40, rug), disc(256, 450, 170, 32, "#ffffff44"))
     if c.rng.random() < 0.5:
-        c.put(made_bed, c.near(110, 16), c.near(176, 6), c.near(250, 12))
+        c.put(d.made_bed, c.near(110, 16), c.near(176, 6), c.near(250, 12))
     else:
         c.put("couch-and-lamp", c.near(130, 16), c.near(176, 8), c.near(230, 12))
     c.put("potted-plant", c.near(392, 8), c.near(252, 6), c.near(120, 8))
@@ -219,8 +206,8 @@ def _freegan(c: Canvas) -> None:
         c.paint(stroke(f"M0 {40 * j + 20}H512", "#00000022", 3))
         c.paint(*(rect(x + 32 * (j % 2), 40 * j - 20, 3, 40, "#00000022") for x in range(0, SIZE, 64)))
     c.paint(FOREGROUNDS["paving"])
-    bin_, middle, top, size, wide = pick(c.rng, ((dumpster, 250, 96, 380, 360), (trash_can, 255, 110, 330, 210)))
-    left, rim = c.near(middle - size / 2, 16), top + size * (50 / 128 if bin_ is dumpster else 36 / 128)
+    bin_, middle, top, size, wide = pick(c.rng, ((d.dumpster, 250, 96, 380, 360), (d.trash_can, 255, 110, 330, 210)))
+    left, rim = c.near(middle - size / 2, 16), top + size * (50 / 128 if bin_ is d.dumpster else 36 / 128)
     start = left + (size - wide) / 2
     for k, name in enumerate(some(c.rng, LEFTOVERS, 8)):
         step = (wide - 96) / 3
@@ -234,12 +221,12 @@ def _freegan(c: Canvas) -> None:
 def _active(c: Canvas) -> None:
     c.wash("gym")
     c.paint(FOREGROUNDS[pick(c.rng, ("floor", "boards"))])
-    machines: Sequence[Drawing] = some(c.rng, (treadmill, weights, weight_bench), 3)
+    machines: Sequence[Drawing] = some(c.rng, (d.treadmill, d.weights, d.weight_bench), 3)
     c.put(machines[0], c.near(10, 8), c.near(134, 8), c.near(260, 12))
     c.put(machines[1], c.near(268, 8), c.near(146, 8), c.near(232, 12))
     c.put("barbell", c.near(120, 30), c.near(270, 12), c.near(270, 20))
     for x in some(c.rng, (30, 120), int(c.rng.integers(1, 3))):
-        c.put(kettlebell, c.near(x, 10), c.near(386, 10), c.near(92, 10))
+        c.put(d.kettlebell, c.near(x, 10), c.near(386, 10), c.near(92, 10))
     for k, name in enumerate(some(c.rng, SPORT, 2)):
         c.put(name, c.near(250 + 120 * k, 14), c.near(390, 12), c.near(104, 10))
 

@@ -2,32 +2,23 @@
 
 from functools import lru_cache
 
-from facevalue.stimuli.portraits import body, cosmetics, face, marks, worn
+from facevalue.stimuli.portraits import body, cosmetics, face, levels, marks, worn
 from facevalue.stimuli.portraits.anatomy import head as measures
 from facevalue.stimuli.portraits.hair import Hair
 from facevalue.stimuli.portraits.hair import base as base_hair_cut
 from facevalue.stimuli.portraits.hair_styles import HAIR
-from facevalue.stimuli.portraits.levels import (
-    ATTRIBUTES,
-    Framing,
-    Identity,
-    attribute,
-    check_applies,
-    check_change,
-    check_framing,
-)
 from facevalue.stimuli.portraits.outfits import outfit
 from facevalue.stimuli.portraits.palette import hair_colour
 from facevalue.stimuli.portraits.shapes import Nodes, Shape, document
 
-VIEWS: dict[Framing, tuple[float, float, float, float]] = {
+VIEWS: dict[levels.Framing, tuple[float, float, float, float]] = {
     "portrait": (-256, 0, 512, 512),
     "full-body": (-830, 10, 1660, 1660),
 }
-MARGIN: dict[Framing, float] = {"portrait": 2.5, "full-body": 9.5}
+MARGIN: dict[levels.Framing, float] = {"portrait": 2.5, "full-body": 9.5}
 
 
-def _hair(identity: Identity, change: tuple[str, str] | None) -> Hair:
+def _hair(identity: levels.Identity, change: tuple[str, str] | None) -> Hair:
     colour = hair_colour(identity, change[1] if change and change[0] == "hair_color" else None)
     cut = HAIR.get(change, base_hair_cut) if change else base_hair_cut
     return cut(identity, colour)
@@ -38,7 +29,7 @@ def _value(change: tuple[str, str] | None, name: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _own(identity: Identity) -> dict[str, Nodes]:
+def _own(identity: levels.Identity) -> dict[str, Nodes]:
     """Return the layers that belong to the person and that no attribute changes."""
     return {
         "body": body.hands(identity) + body.neck(identity),
@@ -54,7 +45,7 @@ def _own(identity: Identity) -> dict[str, Nodes]:
 _clothes = lru_cache(maxsize=256)(outfit)
 
 
-def layers(identity: Identity, change: tuple[str, str] | None) -> dict[str, Nodes]:
+def layers(identity: levels.Identity, change: tuple[str, str] | None) -> dict[str, Nodes]:
     """Return the picture's layers, back to front.
 
     A layer's key starts with the attribute that owns it ("hair/back"), or with "self" if none does.
@@ -91,7 +82,7 @@ def layers(identity: Identity, change: tuple[str, str] | None) -> dict[str, Node
     }
 
 
-def _beard(identity: Identity, value: str | None) -> Nodes:
+def _beard(identity: levels.Identity, value: str | None) -> Nodes:
     return cosmetics.facial_hair(identity, value) if value else cosmetics.base_shadow(identity)
 
 
@@ -114,36 +105,36 @@ OWNED: dict[str, tuple[str, ...]] = {
 BEHIND_HEAD = ("clothes/back", "hair/back", "clothes/front")
 
 
-def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> Framing:
+def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> levels.Framing:
     """Return the framing asked for, or the one that fits the change."""
     if framing is not None:
-        return check_framing(framing)
-    return ATTRIBUTES[change[0]].framing if change and change[0] in ATTRIBUTES else "portrait"
+        return levels.check_framing(framing)
+    return levels.ATTRIBUTES[change[0]].framing if change and change[0] in levels.ATTRIBUTES else "portrait"
 
 
-def svg(identity: Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> str:
+def svg(identity: levels.Identity, change: tuple[str, str] | None = None, framing: str | None = None) -> str:
     """Return a portrait as an SVG document: plain shapes and gradients, no text, no script, no link to the outside.
 
     `identity`: who is drawn. `change`: an attribute and the value it takes ("hair_length", "long"); None for the base
     picture. `framing`: "portrait" (head and shoulders) or "full-body"; None for the changed attribute's own framing.
     """
     if change is not None:
-        check_change(identity, change)
+        levels.check_change(identity, change)
     view = VIEWS[resolve_framing(change, framing)]
     nodes = [node for layer in layers(identity, change).values() for node in layer]
     return document(nodes, view, "#ffffff")
 
 
-def mask_svg(identity: Identity, attribute_name: str, framing: str | None = None) -> str:
+def mask_svg(identity: levels.Identity, attribute_name: str, framing: str | None = None) -> str:
     """Return, white on black, where an attribute may change the picture.
 
     The mask is the geometry of every layer the attribute owns, in the base and under each of its values,
     painted white with a margin for antialiasing (``MARGIN``, in drawing units, on every side), less what the
     face covers. A pixel belongs to the mask if it is not black. Errors as of `svg`.
     """
-    found = attribute(attribute_name)
-    check_applies(identity, found)
-    frame = check_framing(framing) if framing is not None else found.framing
+    found = levels.attribute(attribute_name)
+    levels.check_applies(identity, found)
+    frame = levels.check_framing(framing) if framing is not None else found.framing
     pictures = [layers(identity, None)]
     if attribute_name != "hair_color":
         pictures += [layers(identity, (attribute_name, value)) for value in found.values]

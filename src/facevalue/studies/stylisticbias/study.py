@@ -20,18 +20,10 @@ from facevalue.protocol.study import Precision, Spread, Study
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawn import CONTROL, PortraitSource, default_cache
 from facevalue.stimuli.images import FileSource
+from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES, RENAMED
 from facevalue.studies.stylisticbias.pictures import pictures
-from facevalue.studies.stylisticbias.tables import (
-    JUDGMENT,
-    Scenario,
-    attribute_titles,
-    categories,
-    grid,
-    scenarios,
-    whitelist,
-)
 from facevalue.types import Option, OptionValue, Question, Sampling
 
 NAME = "stylisticbias"
@@ -44,9 +36,9 @@ NOTE = (
     "the people shown or of anyone."
 )
 TITLES = {
-    "attribute": attribute_titles(),
-    "variation": {f"{v.attribute}/{v.name}": v.title for v in grid()},
-    "category": categories(),
+    "attribute": tables.attribute_titles(),
+    "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},
+    "category": tables.categories(),
 }
 LEVELS = ("favourable", "unfavourable")
 TOGETHER = ("identity",)
@@ -96,7 +88,7 @@ SETTINGS = (
 SPREAD = Spread(
     mean=0.042,
     within=0.216,
-    items=len(scenarios()),
+    items=len(tables.scenarios()),
     growth=0.265,
     source=(
         "simulated respondents, 12 replies per picture and scenario, SD of faces 1 and of pictures 0.4 on the logit "
@@ -160,12 +152,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
 
 
-def _scenarios(names: list[str]) -> tuple[Scenario, ...]:
-    known = {scenario.name: scenario for scenario in scenarios()}
+def _scenarios(names: list[str]) -> tuple[tables.Scenario, ...]:
+    known = {scenario.name: scenario for scenario in tables.scenarios()}
     for name in names:
         if name not in known:
             raise UnknownNameError("scenario", name, known)
-    return tuple(s for s in scenarios() if not names or s.name in names)
+    return tuple(s for s in tables.scenarios() if not names or s.name in names)
 
 
 def designed(manifest: pl.DataFrame, names: list[str]) -> Design:
@@ -192,13 +184,13 @@ def _source(options: Mapping[str, OptionValue], manifest: pl.DataFrame) -> Sourc
     return PortraitSource(manifest, default_cache())
 
 
-def _questions(asked: tuple[Scenario, ...], wording: str) -> list[Question]:
+def _questions(asked: tuple[tables.Scenario, ...], wording: str) -> list[Question]:
     """Every question, scenarios outermost."""
     out = []
     for scenario in asked:
         for ordering in ORDERINGS:
             options = ordering.options((scenario.favourable, scenario.unfavourable), LEVELS)
-            prompt = JUDGMENT.format(options=phrase(options, quote="'" if wording == "released" else ""))
+            prompt = tables.JUDGMENT.format(options=phrase(options, quote="'" if wording == "released" else ""))
             out.append(Question(prompt, options, None, {"scenario": scenario.name, "ordering": ordering.name}))
     return out
 
@@ -250,7 +242,7 @@ def _precision(design: Design, faces: Faces, names: list[str], orderings: list[s
 
     return Precision(
         what="the shift (SBS) of one variation",
-        tests=len(rows) or len(whitelist(None)),
+        tests=len(rows) or len(tables.whitelist(None)),
         clusters=len(faces.identities),
         items=len(names),
         cluster="faces",

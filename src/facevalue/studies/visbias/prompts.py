@@ -7,17 +7,9 @@ from functools import lru_cache
 import polars as pl
 
 from facevalue.stimuli.forms import Form, text_form
+from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import SWAPPED
 from facevalue.studies.visbias.settings import Selection
-from facevalue.studies.visbias.tables import (
-    Attribute,
-    choice_questions,
-    comparison_prompt,
-    comparisons,
-    description_prompt,
-    form_prompt,
-    text_form_prompt,
-)
 from facevalue.types import Option, Question, Sampling
 
 YES_NO = (Option("", "yes", "yes"), Option("", "no", "no"))
@@ -40,15 +32,15 @@ class PromptBuilder:
         chosen: Selection,
         sampling: Mapping[str, Sampling],
         forms: Sequence[Form],
-        attributes: Sequence[Attribute],
+        attributes: Sequence[tables.Attribute],
     ) -> None:
         self._composite = chosen.composite
         self._prompts = chosen.prompts
         self._sampling = dict(sampling)
         self._forms = forms
         self._fields = json.dumps({a.title: a.categories.names for a in attributes})
-        self._choices = {question.name: question for question in choice_questions(chosen.prompts)}
-        self._comparisons = {question.name: question for question in comparisons(chosen.prompts)}
+        self._choices = {question.name: question for question in tables.choice_questions(chosen.prompts)}
+        self._comparisons = {question.name: question for question in tables.comparisons(chosen.prompts)}
         self._question = lru_cache(maxsize=65_536)(self._made)
 
     def questions(self, frame: pl.DataFrame) -> list[Question]:
@@ -68,16 +60,16 @@ class PromptBuilder:
         if task == "yesno":
             comparison = self._comparisons[name]
             text, about = (comparison.swapped, "2") if asked["order"] == SWAPPED else (comparison.plain, "1")
-            prompt = comparison_prompt(text, self._prompts)
+            prompt = tables.comparison_prompt(text, self._prompts)
             said = f"{SIDES} {prompt}" if self._composite else prompt
             return self._asked(said, YES_NO, factors | {"scenario": name, "asked_about": about})
         if task == "description":
             draw = int(asked["draw"] or 0)
-            return self._asked(description_prompt(self._prompts), (), factors | {"scenario": task}, draw)
+            return self._asked(tables.description_prompt(self._prompts), (), factors | {"scenario": task}, draw)
         count = len(self._forms[0].order)
-        prompt = form_prompt(count, self._prompts)
+        prompt = tables.form_prompt(count, self._prompts)
         if task == "text-form":
-            prompt = text_form_prompt(text_form(self._forms[int(asked["form"] or 0)]), count, self._prompts)
+            prompt = tables.text_form_prompt(text_form(self._forms[int(asked["form"] or 0)]), count, self._prompts)
         return self._asked(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
 
     def _asked(
