@@ -9,21 +9,10 @@ from facevalue.protocol import blocks
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import POOLED, Estimate
 from facevalue.protocol.page import Findings, Page
+from facevalue.report import findings
 from facevalue.report.blocks import intervals
 from facevalue.report.blocks.content import Cell, Content, Facts, Head, Strips, Table
 from facevalue.report.blocks.view import View, beyond
-from facevalue.report.findings import (
-    PROOF,
-    by_kind,
-    headline,
-    leading,
-    missed,
-    of_these,
-    row,
-    rows_of,
-    sized,
-    strongest,
-)
 from facevalue.report.formatting import DASH, NOT_MEASURABLE
 from facevalue.report.headline import Headline, Outcome, detectable, upper
 
@@ -48,13 +37,13 @@ def answered(page: Page, view: View) -> Headline:
     """The answer of a page: that of its model, or what was found for how many of its models, each by its name."""
     models = view.numbers.plain
     if len(models) < 2:
-        return headline(page, view)
-    own = {model: headline(page, view.at(model)) for model in models}
+        return findings.headline(page, view)
+    own = {model: findings.headline(page, view.at(model)) for model in models}
     compared = {model: counted for model in models if (counted := _counted(page, view.at(model)))}
     if not compared:
         outcome = min((one.verdict for one in own.values()), key=_ORDER.index)
         if outcome is Outcome.NOT_MEASURABLE:
-            return headline(page, view)
+            return findings.headline(page, view)
         return Headline(outcome, " ".join(one.sentence for one in own.values()))
     found = [model for model in compared if own[model].verdict is Outcome.FOUND]
     texts = {model: compared[model][1] if model in compared else NOT_MEASURABLE for model in models}
@@ -92,14 +81,14 @@ def unanswered(replies: Sequence[Replies]) -> Headline | None:
 
 def _counted(page: Page, view: View) -> tuple[int, str] | None:
     """How many differences were found for a model, and that in words; None where nothing was compared."""
-    leads = leading(page, view)
-    rows = [e for lead in leads for e in view.known(rows_of(lead, view))]
+    leads = findings.leading(page, view)
+    rows = [e for lead in leads for e in view.known(findings.rows_of(lead, view))]
     if not rows:
         return None
     found = sum(map(view.numbers.moved, rows))
     if len(leads) == 1 and page.lead:
         said = leads[0].found[found != 1]
-        return found, f"{found or 'none'} of {of_these(leads[0], rows)} {said}"
+        return found, f"{found or 'none'} of {findings.of_these(leads[0], rows)} {said}"
     return found, f"{found or 'none'} of {len(rows):,} comparisons found a difference"
 
 
@@ -108,12 +97,12 @@ def _silent(page: Page, view: View, models: Sequence[str]) -> str:
     parts = []
     for model in models[:MOST]:
         own = view.at(model)
-        leads = leading(page, own)
-        rows = [e for lead in leads for e in own.known(rows_of(lead, own))]
+        leads = findings.leading(page, own)
+        rows = [e for lead in leads for e in own.known(findings.rows_of(lead, own))]
         least = detectable(rows) if len({e.measure for e in rows}) == 1 else None
         if least is not None:
-            parts.append(f"for {model}, {missed(leads[0], least, rows[0].unit)} could have been missed")
-    return f"{PROOF} where none was found{': ' if parts else ''}{'; '.join(parts)}."
+            parts.append(f"for {model}, {findings.missed(leads[0], least, rows[0].unit)} could have been missed")
+    return f"{findings.PROOF} where none was found{': ' if parts else ''}{'; '.join(parts)}."
 
 
 def shown(page: Page, view: View) -> list[Content]:
@@ -124,7 +113,7 @@ def shown(page: Page, view: View) -> list[Content]:
     sizes = 0
     for model in models:
         own = view.at(model)
-        rows = [(own, lead, e) for lead in leading(page, own) for e in own.known(rows_of(lead, own))]
+        rows = [(own, lead, e) for lead in findings.leading(page, own) for e in own.known(findings.rows_of(lead, own))]
         sizes += len(rows)
         if page.together or not page.lead:
             found = [one for one in rows if own.numbers.moved(one[2])]
@@ -142,10 +131,13 @@ def shown(page: Page, view: View) -> list[Content]:
     title = "Strongest findings" if surely == len(picked) else "Found ones first, then the largest others"
     title = title if surely else "Farthest from none; no difference was found"
     title += f": {len(picked)} of {sizes:,} comparisons" if sizes > len(picked) else ""
-    labels = [f"{e.model}: {row(lead, own, e)}" if many else upper(row(lead, own, e)) for own, lead, e in picked]
+    labels = [
+        f"{e.model}: {findings.row(lead, own, e)}" if many else upper(findings.row(lead, own, e))
+        for own, lead, e in picked
+    ]
     if len({(e.unit, own.signed(e.measure)) for own, _, e in picked}) == 1:
         return [*contents, *_chart(view, picked, labels, title)]
-    texts = ((e.model, strongest(lead, own, e)) for own, lead, e in picked)
+    texts = ((e.model, findings.strongest(lead, own, e)) for own, lead, e in picked)
     return [*contents, Facts(tuple(dict.fromkeys(f"{who}: {text}" if many else upper(text) for who, text in texts)))]
 
 
@@ -180,13 +172,13 @@ def kinds(page: Page, view: View) -> list[tuple[str, str, str]]:
     many = len(view.numbers.plain) > 1
     out = []
     for model in (view.numbers.plain or [view.model]) if page.together else ():
-        for lead, known, found in by_kind(page, view.at(model)):
+        for lead, known, found in findings.by_kind(page, view.at(model)):
             unit = min(e.unit for e in known)  # lengths are in characters and in tokens: one of them will do
             least = detectable([e for e in known if e.unit == unit])
             if least == inf:  # unless some were found: then not all would be missed
                 said = DASH if found else "not even the largest"
             else:
-                said = DASH if least is None else sized(lead, least, unit)
+                said = DASH if least is None else findings.sized(lead, least, unit)
             name = f"{model}: {lead.noun[1]}" if many else upper(lead.noun[1])
             out.append((name, f"{len(found) or 'none'} of {len(known):,}", said))
     return out

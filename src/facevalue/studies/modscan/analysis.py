@@ -8,19 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures import cluster_bootstrap as cb
 from facevalue.measures.base import Measure
-from facevalue.measures.cluster_bootstrap import (
-    Array,
-    Estimates,
-    Floor,
-    joined,
-    no_floor,
-    only_values,
-    ratio,
-    single,
-    standard_error,
-    t_test,
-)
 from facevalue.measures.estimates import NOT_MEASURABLE, EstimateTable
 from facevalue.measures.group_bias import Choices, Score, agreement_by_chance, bias_scores
 from facevalue.measures.proportions import effective_size, score_p, wilson
@@ -60,18 +49,18 @@ class Rows:
 
     def __init__(self) -> None:
         self._parts: dict[
-            Measure, list[tuple[dict[str, Sequence[str | None]], Estimates, Array, Floor, list[str | None]]]
+            Measure, list[tuple[dict[str, Sequence[str | None]], cb.Estimates, cb.Array, cb.Floor, list[str | None]]]
         ]
         self._parts = {}
 
     def add(
-        self, measure: Measure, labels: Mapping[str, str | Sequence[str | None] | None], found: Estimates, *,
-        p: Array | None = None, floor: Floor | None = None, family: str | None = None,
+        self, measure: Measure, labels: Mapping[str, str | Sequence[str | None] | None], found: cb.Estimates, *,
+        p: cb.Array | None = None, floor: cb.Floor | None = None, family: str | None = None,
     ) -> None:  # fmt: skip
         """Add estimates; a label that is one level, or None, is that of all of them."""
         size = found.value.size
         told = {n: [level] * size if level is None or isinstance(level, str) else level for n, level in labels.items()}
-        floor = floor or no_floor(size)
+        floor = floor or cb.no_floor(size)
         p = floor.p if p is None else p
         self._parts.setdefault(measure, []).append((told, found, p, floor, [family] * size))
 
@@ -80,11 +69,11 @@ class Rows:
         for measure, parts in self._parts.items():
             names = dict.fromkeys(name for told, *_ in parts for name in told)
             labels = {n: [x for told, e, *_ in parts for x in told.get(n, [None] * e.value.size)] for n in names}
-            found = joined([e for _, e, *_ in parts])
+            found = cb.joined([e for _, e, *_ in parts])
             p = np.concatenate([p for _, _, p, *_ in parts])
             floors = (np.concatenate([getattr(floor, n) for *_, floor, _ in parts]) for n in ("mean", "high", "p"))
             families = [x for *_, family in parts for x in family]
-            table.add(measure, labels, found, p=p, floor=Floor(*floors), family=families)  # type: ignore[arg-type]
+            table.add(measure, labels, found, p=p, floor=cb.Floor(*floors), family=families)  # type: ignore[arg-type]
         return table.frame()
 
 
@@ -125,23 +114,25 @@ def _enter_score(
 ) -> None:  # fmt: skip
     left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
     n = round(float(choices.valid.sum()))
-    made = single(score.value, score.low, score.high, score.se, n, score.clusters, f"{JACKKNIFE}{left_out}")
+    made = cb.single(score.value, score.low, score.high, score.se, n, score.clusters, f"{JACKKNIFE}{left_out}")
     floor = None if measure is m.SCORE_CORRECTED else score.floor
     table.add(measure, labels, made, floor=floor, family=family)
 
 
-def _shares(chosen: Array, shown: Array) -> tuple[Estimates, Array]:
+def _shares(chosen: cb.Array, shown: cb.Array) -> tuple[cb.Estimates, cb.Array]:
     """Shares of columns with Wilson's intervals over clusters, and their effective sizes."""
     total, clusters = shown.sum(axis=0), (shown > 0).sum(axis=0)
-    share, se = ratio(chosen.sum(axis=0), total), standard_error(chosen, shown)
-    size = np.full(share.shape, np.nan) if only_values() else effective_size(share, se, clusters)
-    low, high = (size, size) if only_values() else wilson(share, size, clusters - 1)
+    share, se = cb.ratio(chosen.sum(axis=0), total), cb.standard_error(chosen, shown)
+    size = np.full(share.shape, np.nan) if cb.only_values() else effective_size(share, se, clusters)
+    low, high = (size, size) if cb.only_values() else wilson(share, size, clusters - 1)
     why = f"{NOT_MEASURABLE}: no valid answer"
     how = np.where(total > 0, WILSON, why).astype(object)
-    return Estimates(share, low, high, np.rint(total).astype(np.int64), clusters, how, se), size
+    return cb.Estimates(share, low, high, np.rint(total).astype(np.int64), clusters, how, se), size
 
 
-def _less(found: Estimates, size: Array, null: Array, at: npt.NDArray[np.int64]) -> tuple[Estimates, Array]:
+def _less(
+    found: cb.Estimates, size: cb.Array, null: cb.Array, at: npt.NDArray[np.int64]
+) -> tuple[cb.Estimates, cb.Array]:
     """Shares less what they are compared with, and p of no difference; of some of them."""
     own = found.at(at)
     p = score_p(own.value, size[at], own.clusters - 1, null)
@@ -184,10 +175,10 @@ def _add_shares(
     if part.attribute == "gender" and set(groups) == {"male", "female"}:
         less = choices.chosen[:, :, groups.index("male")] - choices.chosen[:, :, groups.index("female")]
         total, used = choices.asked.sum(axis=0), (choices.asked > 0).sum(axis=0)
-        value, se = 100 * ratio(less.sum(axis=0), total), 100 * standard_error(less, choices.asked)
-        low, high, _ = t_test(value, se, used)
+        value, se = 100 * cb.ratio(less.sum(axis=0), total), 100 * cb.standard_error(less, choices.asked)
+        low, high, _ = cb.t_test(value, se, used)
         how = np.full(count, "t over clusters", dtype=object)
-        found = Estimates(value, low, high, np.rint(total).astype(np.int64), used, how, se)
+        found = cb.Estimates(value, low, high, np.rint(total).astype(np.int64), used, how, se)
         table.add(m.GROUP_GAP, {**part.labels, "instance": list(part.instances)}, found)
 
 
@@ -224,7 +215,7 @@ def _add_beside(table: Rows, part: Part, own: Answers) -> None:
         table.add(m.BESIDE, labels, _percent(_shares(*(x.sum(axis=1, keepdims=True) for x in sums))[0]))
 
 
-def _percent(found: Estimates) -> Estimates:
+def _percent(found: cb.Estimates) -> cb.Estimates:
     assert found.se is not None
     times = {name: 100 * getattr(found, name) for name in ("value", "low", "high", "se")}
     return replace(found, **times)
@@ -263,5 +254,5 @@ def _add_similarity(
     by = [agreement_by_chance(one[own], other[own], len(part.groups)) * own.sum()
           for at in range(len(part.instances)) for own in [asked & (part.instance == at)] if own.any()]  # fmt: skip
     how, none = "no interval: follows from the shares of both", float("nan")
-    chance = single(sum(by) / asked.sum(), none, none, none, int(asked.sum()), part.clusters, how)
+    chance = cb.single(sum(by) / asked.sum(), none, none, none, int(asked.sum()), part.clusters, how)
     table.add(m.SIMILARITY_CHANCE, about, chance)

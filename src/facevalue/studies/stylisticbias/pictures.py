@@ -14,17 +14,7 @@ from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn import CONTROL, FULL_BODY, draw_identities, portrait_manifest
 from facevalue.stimuli.faults import Faults
-from facevalue.studies.stylisticbias.folders import (
-    ATTRIBUTES,
-    PEOPLE,
-    VARIATIONS,
-    attribute_of,
-    known_attribute,
-    known_gender,
-    known_variation,
-    read_stylisticbias_folders,
-    spellings,
-)
+from facevalue.studies.stylisticbias import folders
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
 
@@ -34,17 +24,17 @@ COLUMNS = (
         "attribute",
         "what was changed, such as eyewear; empty for the base picture",
         needed=True,
-        levels=lambda: ATTRIBUTES,
-        told=lambda row: attribute_of(row.get("variation", "")),
+        levels=lambda: folders.ATTRIBUTES,
+        told=lambda row: folders.attribute_of(row.get("variation", "")),
     ),
     Column(
         "variation",
         "to what, such as sunglasses; empty for the base picture",
         needed=True,
         role="cue",
-        levels=lambda: VARIATIONS,
+        levels=lambda: folders.VARIATIONS,
     ),
-    *(Column(name, f"{name} as perceived", levels=partial(spellings, name)) for name in PEOPLE),
+    *(Column(name, f"{name} as perceived", levels=partial(folders.spellings, name)) for name in folders.PEOPLE),
 )
 """What is read of a manifest."""
 _WHY = {
@@ -61,7 +51,9 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
         frame = settings.own_manifest(options, COLUMNS)
         where = Path(str(options["manifest"])).name
     elif options["folders"]:
-        frame = read_stylisticbias_folders(Path(str(options["folders"]))).rename({"value": "variation"}, strict=False)
+        frame = folders.read_stylisticbias_folders(Path(str(options["folders"]))).rename(
+            {"value": "variation"}, strict=False
+        )
         where = str(options["folders"])
     else:
         return _portraits(options, attributes, chosen), ()
@@ -78,7 +70,7 @@ def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     genders = {}
     if "gender" in frame.columns:
         said = frame.select("identity", "gender").drop_nulls().unique("identity", keep="first")
-        genders = {who: known_gender(text) for who, text in said.iter_rows()}
+        genders = {who: folders.known_gender(text) for who, text in said.iter_rows()}
     fates = {(v.attribute, v.name): v.fate for v in grid()}
     keep, lost = [], dict[tuple[str, str], list[str]]()
     for who, attribute, variation in frame.select("identity", "attribute", "variation").iter_rows():
@@ -102,7 +94,7 @@ def _kept(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
 def _fate(
     fates: Mapping[tuple[str, str], Mapping[str, str]], attribute: str | None, variation: str | None, gender: str | None
 ) -> str:
-    found = None if attribute is None or variation is None else known_variation(attribute, variation)
+    found = None if attribute is None or variation is None else folders.known_variation(attribute, variation)
     if found is None:
         return "kept"
     of = fates[found]
@@ -148,7 +140,7 @@ def _selected(frame: pl.DataFrame, attributes: list[str], chosen: list[str]) -> 
 def _controlled(frame: pl.DataFrame, wanted: bool) -> pl.DataFrame:
     """With a full-body picture in plain clothes of everyone who is shown in a fashion style, or without any."""
     control = (pl.col("attribute") == CONTROL[0]).fill_null(value=False)
-    names = [name for name in frame["attribute"].drop_nulls().unique() if known_attribute(name) in FULL_BODY]
+    names = [name for name in frame["attribute"].drop_nulls().unique() if folders.known_attribute(name) in FULL_BODY]
     dressed = frame.filter(pl.col("attribute").is_in(names))["identity"].unique()
     controls = frame.filter(control)
     if not wanted or not controls.height:

@@ -6,21 +6,7 @@ from facevalue.protocol import blocks as b
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Section
-from facevalue.studies.vignette.page_dimensions import (
-    ASKED,
-    GAPS,
-    PARADIGMS,
-    POLARITY,
-    SPREAD,
-    TWO,
-    WHERE,
-    WHO,
-    activities,
-    choices,
-    dimension_note,
-    polarity,
-    profile,
-)
+from facevalue.studies.vignette import page_dimensions as d
 from facevalue.studies.vignette.tables import questions
 
 _FOUR_FIFTHS = 0.8
@@ -81,9 +67,9 @@ def _printed(place: int) -> b.Column:
 def _shift(measure: str, heading: str, lead: str) -> b.Strips:
     by = ("identity", "paradigm?", "contrast?", "question?", "dimension?", "trait?")
     return b.Strips(
-        of=(Of(measure, by, label=WHO, note=f"[{WHERE}]", order="size", most=40),), first="Identity", what="Points",
+        of=(Of(measure, by, label=d.WHO, note=f"[{d.WHERE}]", order="size", most=40),), first="Identity", what="Points",
         heading=heading, lead=lead, title=heading, empty="This variant was not asked.", heads=("Identity", "Where"),
-        rows=(Of(measure, by, label=f"{WHO}|{WHERE}", order="size"),),
+        rows=(Of(measure, by, label=f"{d.WHO}|{d.WHERE}", order="size"),),
     )  # fmt: skip
 
 
@@ -105,9 +91,9 @@ SECTIONS = (
         "overview", "All dimensions",
         (
             b.Overview(
-                of=GAPS, over=("dimension", "paradigm", "question"), label="{dimension}|{paradigm}[: {question}]",
-                heads=("Dimension", "Asked"), ends=("Most often", "Least often"), spread=SPREAD, title="All dimensions",
-                row="{identity:raw} {selection_frequency}",
+                of=d.GAPS, over=("dimension", "paradigm", "question"), label="{dimension}|{paradigm}[: {question}]",
+                heads=("Dimension", "Asked"), ends=("Most often", "Least often"), spread=d.SPREAD,
+                title="All dimensions", row="{identity:raw} {selection_frequency}",
                 lead=(
                     "Of each dimension: how many identities are chosen more or less often than evenly, which ones "
                     "most, and how far all of them are apart. A spread is never zero, even without any preference: "
@@ -117,7 +103,7 @@ SECTIONS = (
             ),
             b.Strips(
                 of=tuple(
-                    Of("spread", ("dimension", *by, "trait?"), {"paradigm": p, **TWO}, label="{dimension}",
+                    Of("spread", ("dimension", *by, "trait?"), {"paradigm": p, **d.TWO}, label="{dimension}",
                        note="{paradigm}[: {question}]", order="value")
                     for p, by in (("decision", ()), ("perception", ("question",)))
                 ),
@@ -134,16 +120,16 @@ SECTIONS = (
         "dimensions", "Dimension by dimension",
         (
             b.Each(
-                of=(*GAPS, POLARITY,
+                of=(*d.GAPS, d.POLARITY,
                     Of("polarity", ("dimension", "identity", "trait?", "question?", "paradigm?", "contrast?")),
                     Of("selection_frequency",
                         ("dimension", "identity", "activity?", "question?", "contrast?", "trait?"),
                        {"paradigm": "factuality"})),
-                over=("dimension",), title="{dimension}", note=dimension_note, fold="first", boxed=True,
+                over=("dimension",), title="{dimension}", note=d.dimension_note, fold="first", boxed=True,
                 empty="No dimension has an estimate.",
                 blocks=(
-                    *(b.Fold(title, choices(*asked), open=asked == ("decision", None), class_="group")
-                      for asked, title in ASKED.items()),
+                    *(b.Fold(title, d.choices(*asked), open=asked == ("decision", None), class_="group")
+                      for asked, title in d.ASKED.items()),
                     b.Fold(
                         "Stereotypes: polarity by trait",
                         (
@@ -151,18 +137,18 @@ SECTIONS = (
                                 "How much more often an identity is named for the favourable term of a pair than for "
                                 "the unfavourable one. In politics neither term is the better one."
                             ),
-                            polarity("trait", "trait"),
-                            polarity("question", "pair of terms"),
+                            d.polarity("trait", "trait"),
+                            d.polarity("question", "pair of terms"),
                         ),
                         class_="group",
                     ),
                     b.Fold(
                         "Factuality: who is seen doing what",
                         (b.Say("How often the model says rightly who does what. Orange: errors."),
-                         *activities("factuality", None, None)),
+                         *d.activities("factuality", None, None)),
                         class_="group",
                     ),
-                    b.Own(profile),
+                    b.Own(d.profile),
                 ),
             ),
         ),
@@ -222,7 +208,7 @@ SECTIONS = (
                 title="{dimension}", fold="first", empty="No decision was asked, or none is measurable.",
                 blocks=(
                     b.Table(
-                        of=(Of("impact_ratio", ("dimension", "identity", "paradigm?", "contrast?"), label=WHO,
+                        of=(Of("impact_ratio", ("dimension", "identity", "paradigm?", "contrast?"), label=d.WHO,
                             order="value"),),
                         title="Impact ratio", label=("Identity",), warn=_rule_is_noise,
                         columns=(
@@ -269,7 +255,7 @@ SECTIONS = (
                 title="{paradigm}[, {question}][, {dimension}][, {trait}]", fold="first",
                 blocks=(
                     b.Scatter(
-                        x=Of("selection_frequency", ("identity", *_POSITIONS), label=WHO), y="positional_shift",
+                        x=Of("selection_frequency", ("identity", *_POSITIONS), label=d.WHO), y="positional_shift",
                         added=True,
                         names=("S by name, %", "S by position, %"), labelled=8, numbers="",
                         beside=Of("positional_correlation", _POSITIONS),
@@ -312,7 +298,7 @@ SECTIONS = (
                                 title=f"Normalised score, identity by model: {paradigm}",
                             ),
                         ), open=paradigm == "factuality")
-                        for paradigm in PARADIGMS
+                        for paradigm in d.PARADIGMS
                     ),
                 ),
                 ("Of one model, the scores of all identities are in the profiles of the dimensions above.",),

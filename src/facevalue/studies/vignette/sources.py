@@ -21,18 +21,10 @@ from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
 from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
+from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import Cast
 from facevalue.studies.vignette.folders import CONTRASTS, Names, read_individuals, read_pairs
 from facevalue.studies.vignette.settings import OWN, RELEASED, Selection, selection
-from facevalue.studies.vignette.tables import (
-    GENDERS,
-    Identity,
-    activities,
-    dimensions,
-    identities,
-    released_word,
-    wording,
-)
 from facevalue.types import OptionValue
 
 RELEASED_SIZE = (672, 336)
@@ -48,21 +40,24 @@ _ELSE = "Give pictures of your own (--manifest, --folder), or ask without any (-
 
 def _identities() -> Mapping[str, Sequence[str]]:
     table: dict[str, dict[str, None]] = {}
-    for dimension in dimensions():
-        for one in identities(dimension.name):
-            spelled = (*(one.aliases), *(wording(one, gender) for gender in GENDERS if _is_shown(one, gender)))
+    for dimension in tables.dimensions():
+        for one in tables.identities(dimension.name):
+            spelled = (
+                *(one.aliases),
+                *(tables.wording(one, gender) for gender in tables.GENDERS if _is_shown(one, gender)),
+            )
             table.setdefault(one.name, {}).update(dict.fromkeys(spelled))
     return {name: tuple(spelled) for name, spelled in table.items()}
 
 
-def _is_shown(one: Identity, gender: str) -> bool:
+def _is_shown(one: tables.Identity, gender: str) -> bool:
     return bool(one.male if gender == "male" else one.female)
 
 
 def _dimension(row: Mapping[str, str]) -> str | None:
     """The only dimension that has all identities of a row."""
     who = {row[name] for name in ("identity", "identity_1", "identity_2") if row.get(name)}
-    found = [d.name for d in dimensions() if who and who <= {one.name for one in identities(d.name)}]
+    found = [d.name for d in tables.dimensions() if who and who <= {one.name for one in tables.identities(d.name)}]
     return found[0] if len(found) == 1 else None
 
 
@@ -87,7 +82,7 @@ COLUMNS = (
     Column(
         "activity",
         "what the person does; empty for portraits",
-        levels=lambda: {one.name: () for one in activities()},
+        levels=lambda: {one.name: () for one in tables.activities()},
         paired=True,
     ),
     Column(
@@ -98,7 +93,7 @@ COLUMNS = (
     Column(
         "dimension",
         "what identities differ in; identities of one are paired",
-        levels=lambda: {one.name: (one.axis,) for one in dimensions()},
+        levels=lambda: {one.name: (one.axis,) for one in tables.dimensions()},
         told=_dimension,
     ),
     Column("contrast", "what differs in a picture of two people: identity, activity, ... or portrait", told=_contrast),
@@ -213,15 +208,15 @@ def _named(row: Mapping[str, str | None]) -> tuple[str, str]:
 
 def everyone(chosen: Selection) -> pl.DataFrame:
     """The pictures of the paper (section 3): every identity with every activity, and portraits."""
-    done = [a.name for a in activities() if a.name in (chosen.activities or (a.name,))]
+    done = [a.name for a in tables.activities() if a.name in (chosen.activities or (a.name,))]
     return _crossed(list(_wanted(chosen)), done)
 
 
 def _wanted(chosen: Selection) -> Iterator[tuple[str, str, str]]:
     """Gender, dimension and name of the identities that were chosen."""
-    for gender in chosen.genders or GENDERS:
-        for dimension in dimensions():
-            for one in identities(dimension.name, gender):
+    for gender in chosen.genders or tables.GENDERS:
+        for dimension in tables.dimensions():
+            for one in tables.identities(dimension.name, gender):
                 of = dimension.name in (chosen.dimensions or (dimension.name,))
                 if of and one.name in (chosen.identities or (one.name,)):
                     yield gender, dimension.name, one.name
@@ -265,7 +260,7 @@ def _drawn(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, 
                 raise DataError(f"{name!r} is not drawn: {why} {_ELSE}")
     done: list[str] = []
     lost: dict[str, list[str]] = {}
-    for activity in activities():
+    for activity in tables.activities():
         why = NOT_DRAWN.get(activity.name)
         if activity.name not in (chosen.activities or (activity.name,)):
             continue
@@ -307,14 +302,14 @@ def _folder(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     spellings = {
         (gender, dimension.name): {
             spelling: one.name
-            for one in identities(dimension.name, gender)
-            for spelling in (wording(one, gender), *one.aliases)
+            for one in tables.identities(dimension.name, gender)
+            for spelling in (tables.wording(one, gender), *one.aliases)
         }
-        for gender in GENDERS
-        for dimension in dimensions()
+        for gender in tables.GENDERS
+        for dimension in tables.dimensions()
     }
-    axes = {dimension.axis: dimension.name for dimension in dimensions()}
-    known = Names(axes, spellings, {a.name: a.name for a in activities()})
+    axes = {dimension.axis: dimension.name for dimension in tables.dimensions()}
+    known = Names(axes, spellings, {a.name: a.name for a in tables.activities()})
     read = read_pairs if any((root / contrast).is_dir() for contrast in CONTRASTS) else read_individuals
     return read(root, known)
 
@@ -391,12 +386,12 @@ def words(frame: pl.DataFrame, released: bool = False) -> pl.DataFrame:
     Columns gender, dimension, identity, word. With `released`, names of Table 6 are as the authors' code has them from
     its file names (`released_word`).
     """
-    named_by = released_word if released else wording
+    named_by = tables.released_word if released else tables.wording
     table = {
         (gender, dimension.name, one.name): named_by(one, gender)
-        for gender in GENDERS
-        for dimension in dimensions()
-        for one in identities(dimension.name, gender)
+        for gender in tables.GENDERS
+        for dimension in tables.dimensions()
+        for one in tables.identities(dimension.name, gender)
     }
     noun: Mapping[str, str] = {"male": " man", "female": " woman"}
     given = pl.col("wording") if "wording" in frame.columns else pl.lit(None, pl.String)

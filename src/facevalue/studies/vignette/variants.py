@@ -22,16 +22,8 @@ from facevalue.measures.selection import to_array
 from facevalue.measures.table_entries import estimates, record
 from facevalue.measures.two_proportions import pooled_z
 from facevalue.studies.vignette import measures as m
+from facevalue.studies.vignette import profile
 from facevalue.studies.vignette.aggregate import Main, offers_four
-from facevalue.studies.vignette.profile import (
-    SEED,
-    by_identity,
-    comparing,
-    favourable_weight,
-    other_weight,
-    pair_columns,
-    with_units,
-)
 
 _TWO, _FOUR = (0.5, 0.5), (0.25,) * 4
 _SHARES = ("weight", "other", "swapped", "both", "none", "wrong_1", "wrong_2")
@@ -64,7 +56,7 @@ class Variants:
     def add(self, chunk: pl.DataFrame) -> None:
         """Take in a chunk of whole pairs."""
         self._four = self._four or offers_four(chunk)
-        frame = chunk.select(*pair_columns(chunk), *(name for name in _KEEP if name in chunk.columns))
+        frame = chunk.select(*profile.pair_columns(chunk), *(name for name in _KEEP if name in chunk.columns))
         frame = _sampled(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
         self._add_sides(self._main(frame))
         if "wording" in frame.columns:
@@ -86,7 +78,7 @@ class Variants:
         for name, first in (("first_option_share", "listed_first"), ("left_share", "left_first")):
             if first not in two.columns or (name == "left_share" and all_text):
                 continue
-            other = other_weight(two)
+            other = profile.other_weight(two)
             chosen = pl.when(pl.col(first)).then("weight").otherwise(other) * pl.col("mass")
             named = (pl.col("weight") + other) * pl.col("mass")  # both and none have no place among two
             parts.append(two.select("cluster", *_UNITS, "paradigm", pl.lit(name).alias("what"), n=named, s=chosen))
@@ -145,7 +137,7 @@ def _shares(parts: _Parts, by: Sequence[str], measures: Sequence[Measure]) -> li
 
 def _sampled(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows with the picture on either side, told apart by identity, or the person that all is about."""
-    found = with_units(frame)
+    found = profile.with_units(frame)
     person = pl.col("person") if "person" in frame.columns else pl.lit(None, pl.String)
     who = pl.coalesce(pl.col(name) for name in ("identity", "identity_1") if name in frame.columns)
     other = pl.coalesce(pl.col(name) for name in ("identity", "identity_2") if name in frame.columns)
@@ -174,7 +166,7 @@ def _floor(rows: pl.DataFrame, measure: Measure, people: tuple[float, ...]) -> F
 
 
 def _pair_and_prompt(frame: pl.DataFrame) -> list[str]:
-    return [*pair_columns(frame), "paradigm", "question", "about", "prompt", "repeat"]
+    return [*profile.pair_columns(frame), "paradigm", "question", "about", "prompt", "repeat"]
 
 
 def _scored(frame: pl.DataFrame) -> pl.DataFrame:
@@ -183,10 +175,10 @@ def _scored(frame: pl.DataFrame) -> pl.DataFrame:
     Decisions and factuality are put together over questions; terms too, turned round where their valence is low; each
     question of perception stands for itself. Terms alone count an answer "both" or "none" half for each of the two.
     """
-    kept = frame.filter(comparing() & pl.col("weight").is_not_null())
-    term, turned = pl.col("paradigm") == "stereotype", favourable_weight(kept)
+    kept = frame.filter(profile.comparing() & pl.col("weight").is_not_null())
+    term, turned = pl.col("paradigm") == "stereotype", profile.favourable_weight(kept)
     score = pl.when(term).then(turned).otherwise(pl.col("weight"))
-    against = pl.when(term).then(1 - turned).otherwise(other_weight(kept))
+    against = pl.when(term).then(1 - turned).otherwise(profile.other_weight(kept))
     return kept.with_columns(s=score, t=against, n="mass")
 
 
@@ -198,7 +190,9 @@ def _paired(base: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> pl.Data
     )
     both = both.with_columns(n=pl.col("n") * pl.col("n_other")).drop("n_other")
     first, second = (
-        by_identity(with_units(both.with_columns(s=pl.col(f"s{end}") * pl.col("n"), t=pl.col(f"t{end}") * pl.col("n"))))
+        profile.by_identity(
+            profile.with_units(both.with_columns(s=pl.col(f"s{end}") * pl.col("n"), t=pl.col(f"t{end}") * pl.col("n")))
+        )
         for end in ("", "_other")
     )
     return first.rename({"s": "s_base"}).with_columns(second["s"].alias("s_other"))
@@ -260,7 +254,7 @@ def _write_correlation(table: EstimateTable, sums: pl.DataFrame) -> None:
     base, other = (selection.cells(sums.filter(pl.col("what") == what), _CELL) for what in ("base", "other"))
     both = base.join(other, on=_CELL, nulls_equal=True, suffix="_other", maintain_order="left").sort(_CELL)
     for key, rows in both.group_by(_CELL[:-1], maintain_order=True):
-        found = correlations(to_array(rows["value"]), to_array(rows["value_other"]), SEED)
+        found = correlations(to_array(rows["value"]), to_array(rows["value_other"]), profile.SEED)
         labels = {name: [None if level is None else str(level)] for name, level in zip(_CELL, key, strict=False)}
         table.add(m.POSITIONAL_CORRELATION, labels, found.at(slice(0, 1)))
 
