@@ -113,18 +113,20 @@ class Texts:
             more = np.zeros((*self._counts[at].shape[:2], max(words, 2 * known) - known))
             self._counts[at] = np.concatenate([self._counts[at], more], axis=2)
         wide = self._counts[at].shape[2]
-        own = pl.DataFrame({"key": image * wide + said.word, "times": said.times.astype(np.int64)})
-        own = own.group_by("key").agg(pl.col("times").sum())
-        group = part.group[own["key"].to_numpy() // wide]
-        own = own.select("times", key=pl.Series(group) * wide + pl.col("key") % wide)
-        summed = own.group_by("key").agg(
-            tokens=pl.col("times").sum(), squares=(pl.col("times") ** 2).sum(), images=pl.len()
+        pairs = pl.DataFrame({"key": image * wide + said.word, "times": said.times.astype(np.int64)})
+        own = pairs.group_by("key").agg(pl.col("times").sum())
+        image, word = np.divmod(own["key"].to_numpy(), wide)
+        group = part.group[image]
+        summed = (
+            own.select("times", key=pl.Series(group * wide + word))
+            .group_by("key")
+            .agg(tokens=pl.col("times").sum(), squares=(pl.col("times") ** 2).sum(), images=pl.len())
         )
         flat = self._counts[at].reshape(len(_COUNTS), -1)
         flat[:, summed["key"].to_numpy()] += summed.select(_COUNTS).to_numpy().T
         sets = self._sets[at]
         if sets is not None:
-            sets.add(part.cluster[image], said.word, part.group[image])
+            sets.add(part.cluster[image], word, group)
 
     def _know(self) -> None:
         """Look up the words that are new on the lists."""
