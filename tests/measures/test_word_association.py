@@ -73,7 +73,7 @@ def test_without_sets_the_test_is_fishers() -> None:
     mask = np.array([1] * 8 + [2] * 2, np.uint64)
     found = presence(np.zeros(10, np.int64), mask, 1, np.array([20.0, 20.0]), in_sets=False)
     tables = ([[8, 12], [2, 18]], [[2, 18], [8, 12]])
-    expected = [scipy.stats.fisher_exact(table, "greater").pvalue for table in tables]
+    expected = [scipy.stats.fisher_exact(np.array(table), "greater").pvalue for table in tables]
     assert label_tests(found)[:, 0] == pytest.approx(expected)
 
 
