@@ -150,15 +150,16 @@ def test_groups_that_share_the_largest_score_share_the_credit() -> None:
 def test_the_group_of_the_largest_scores_is_found_and_no_other() -> None:
     scores = np.random.default_rng(2).random((200, 6, 3))
     scores[:, 2] += 0.3
-    share, p, least = tail_shares(scores, 0)
-    assert share.value[2] > 0.8
+    share, chance, least = tail_shares(scores, 0)
+    p = chance.p
+    assert share.value[2] > 0.8 > chance.high[2] > chance.mean[2] == pytest.approx(1 / 6)
     assert p[2] == least[2]
     assert (p[[0, 1, 3, 4, 5]] > least[2]).all()
 
 
 def test_labels_by_chance_give_few_findings() -> None:
     rng = np.random.default_rng(5)
-    found = np.concatenate([tail_shares(_rare(rng, (80, 5, 3)), 0)[1] for _ in range(40)])
+    found = np.concatenate([tail_shares(_rare(rng, (80, 5, 3)), 0)[1].p for _ in range(40)])
     assert (found[np.isfinite(found)] < 0.05).mean() < 0.09
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.measures import cluster_bootstrap
-from facevalue.measures.cluster_bootstrap import Array, Estimates, only_values
+from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, only_values
 from facevalue.measures.proportions import effective_size, wilson
 from facevalue.measures.resampled import MOST, by_shuffles
 from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
@@ -49,7 +49,7 @@ def tail_credits(scores: Array, quantile: float = TAIL) -> Array:
     return out
 
 
-def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estimates, Array, Array]:
+def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estimates, Floor, Array]:
     """Share of each group among the largest scores of sets in the tail, and whether labels by chance give the same.
 
     Parameters
@@ -59,8 +59,8 @@ def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estim
 
     Returns
     -------
-    Estimates of the groups' shares, which sum to 1, with Wilson's intervals over sets; two-sided p-values; and the
-    smallest that they could be. NaN without any range above the quantile.
+    Estimates of the groups' shares, which sum to 1, with Wilson's intervals over sets; what labels by chance give, with
+    two-sided p-values; and the smallest that these could be. NaN without any range above the quantile.
 
     Equation
     --------
@@ -87,13 +87,13 @@ def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estim
     n, clusters = np.full(groups, round(total)), np.full(groups, size)
     if not size:
         how = np.full(groups, "not measurable: no range lies above the others", dtype=object)
-        return Estimates(none, none, none, n, clusters, how, none), none, none
+        return Estimates(none, none, none, n, clusters, how, none), no_floor(groups), none
     share = there.sum(axis=0) / total
     se = cluster_bootstrap.standard_error(there, np.repeat(counts[:, None], groups, axis=1))
     low, high = wilson(share, effective_size(share, se, clusters), clusters - 1)
     found = Estimates(share, low, high, n, clusters, np.full(groups, WILSON, dtype=object), se)
     if only_values():
-        return found, none, none
+        return found, no_floor(groups), none
     rng = np.random.default_rng(seed)
     sets, places = np.nonzero(there)
     weights = there[sets, places] / total
@@ -105,7 +105,8 @@ def tail_shares(scores: Array, seed: int, quantile: float = TAIL) -> tuple[Estim
         return np.asarray(drawn.reshape(shuffles, groups) - 1 / groups)
 
     tests = by_shuffles(share - 1 / groups, dealt, signed=True, block=200)
-    return found, tests.p, np.full(groups, 1 / (1 + MOST))
+    chance = Floor(np.full(groups, 1 / groups), 1 / groups + tests.floor.high, tests.p)
+    return found, chance, np.full(groups, 1 / (1 + MOST))
 
 
 def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:

@@ -101,9 +101,9 @@ def _add_scores(table: EstimateTable, part: Part, scores: Array, about: dict[str
     whole = np.isfinite(in_sets).all(axis=1)
     some = np.isfinite(in_sets).any(axis=1)
     enter(table, m.LEFT_OUT, about, _shares((some & ~whole).sum(axis=1)[:, None], some.sum(axis=1)[:, None]))
-    share, p, least = tail_shares(in_sets, SEED)
+    share, chance, least = tail_shares(in_sets, SEED)
     told = m.family(m.TAILS, part.subset, label)
-    enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, p=p, p_least=least, family=told)
+    enter(table, m.TAIL_SHARE, {**about, "group": part.groups}, share, floor=chance, p_least=least, family=told)
 
 
 def _add_audit(table: EstimateTable, scorer: str, audit: pl.DataFrame) -> None:
