@@ -66,7 +66,7 @@ def test_replies_to_one_prompt_alone_are_scored_and_the_others_later(annotated: 
     assert "74 different texts; 73 of them" in annotated("annotate", str(RUN), "--prompt", "p0").out
     assert found("score: lexical/hostility")[2] == (pytest.approx(1 / 3),)
     wrong = annotated("annotate", str(RUN), "--prompt", "p3")
-    assert (wrong.status, wrong.err.startswith("Error: Unknown prompt of texts 'p3'.")) == (2, True)
+    assert (wrong.status, wrong.err.startswith("Error: Unknown prompt with open replies 'p3'.")) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.annotate.scorers import Scorer
 from facevalue.annotate.scoring import Outcome, score_texts
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.protocol.study import Study
+from facevalue.protocol.study import Scored, Study
 from facevalue.runs.progress import Meter, Progress, Snapshot
 from facevalue.runs.stored import StoredRun, answers, rebuilt
 
@@ -42,7 +42,7 @@ def annotate(
     if scored is None:
         raise DataError(f"{run.folder} ({plain.name}) has no replies that a scorer reads.")
     checked_name(name or scorer.called)
-    read = scored.read & (pl.col(PROMPT).cast(pl.String).is_in(_prompts(plain, prompts)) if prompts else True)
+    read = scored.read & (pl.col(PROMPT).cast(pl.String).is_in(_prompts(plain, scored, prompts)) if prompts else True)
 
     def texts() -> Iterator[pl.Series]:
         from facevalue.measures.scorer import audit_texts  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -79,9 +79,12 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _prompts(study: Study, prompts: Sequence[str]) -> list[str]:
-    known = {level for block in study.design.blocks for level in block.choices().get(PROMPT, ())}
+def _prompts(study: Study, scored: Scored, prompts: Sequence[str]) -> list[str]:
+    """Prompts, checked: the replies to them are read."""
+    firsts = [int(start) + at for start, block in zip(study.design.offsets, study.design.blocks, strict=False)
+              for at in range(block.prompts)]  # fmt: skip
+    known = study.design.trials(firsts).filter(scored.read)[PROMPT].cast(pl.String).unique(maintain_order=True)
     for prompt in prompts:
         if prompt not in known:
-            raise UnknownNameError(f"prompt of {study.name}", prompt, known)
+            raise UnknownNameError("prompt with open replies", prompt, known)
     return list(prompts)

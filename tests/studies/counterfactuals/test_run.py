@@ -25,7 +25,7 @@ from facevalue.types import Request, Response
 from tests.models.misbehaving import Exchange, Misbehaving
 from tests.stimuli.shards import png, write_shard
 
-KEYWORDS = {"prompt": ["characteristics"], "sets": 6}
+KEYWORDS: dict[str, Any] = {"prompt": ["characteristics"], "sets": 6}
 
 
 def ran(folder: Path, model: str = "sim/strong@3", *, scored: bool = True, **options: Any) -> StoredRun:
@@ -163,7 +163,7 @@ def test_a_server_is_asked_with_pictures_or_with_words_in_their_place(tmp_path: 
 
     server = Misbehaving()
     server.otherwise = behave
-    asked = {"prompt": ["personality", "hiring", "salary"], "subset": ["skin-tone-gender"], "sets": 2}
+    asked: dict[str, Any] = {"prompt": ["personality", "hiring", "salary"], "subset": ["skin-tone-gender"], "sets": 2}
     with server.served():
         seen = fv.run(fv.study("counterfactuals", **asked), server.spec, tmp_path / "seen", progress=False)
         with_pictures = len([body for body in server.bodies if "data:image" in str(body)])
@@ -180,7 +180,7 @@ def test_a_server_is_asked_with_pictures_or_with_words_in_their_place(tmp_path: 
 
 
 def test_social_counterfactuals_are_run_from_shards(tmp_path: Path) -> None:
-    rows = [
+    rows: list[Any] = [
         {"image": png(10 * at + n), "caption": f"A photo of a {race} {gender} nurse", "counterfactual_set": f"{at}",
          "a1": race, "a2": gender, "a1_type": "race", "a2_type": "gender", "a1a2": f"{race} {gender}"}
         for at in range(3)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from facevalue.annotate import dimension_lists
-from facevalue.design import Design
 from facevalue.errors import DataError
-from facevalue.protocol.settings import chosen, seeds, whole
+from facevalue.protocol.settings import chosen, seeds
 from facevalue.protocol.study import LeftOut, Scored, Study
 from facevalue.stimuli.pair_source import NoPicture
 from facevalue.studies.counterfactuals import parsing
@@ -67,11 +67,34 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         A name that doesn't exist.
     """
     options = located(options)
+    if options["words"]:
+        options["words"] = str(Path(str(options["words"])).resolve())
     asked = selection(options)
     uncounted = _uncounted(options) if manifest is None else ()
     pictures = read_pictures(options, manifest)
     frame = _narrowed(pictures.frame, asked)
     laid = layout(frame, asked)
+    words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
+
+    @cache  # a jackknife takes all measures again many times
+    def known(scores: "tuple[Scores, ...]") -> dict[str, Any]:
+        from facevalue.measures.scorer import audited  # noqa: PLC0415 - SciPy takes its time to import
+        from facevalue.studies.counterfactuals.analysis import Least  # noqa: PLC0415
+        from facevalue.studies.counterfactuals.parts import parts  # noqa: PLC0415
+        from facevalue.studies.counterfactuals.texts import word_lists  # noqa: PLC0415
+
+        return {
+            "parts": parts(laid.design),
+            "lists": word_lists(str(options["words"]), str(options["words_variant"])),
+            "least": Least(asked.min_frequency, asked.min_sets),
+            "audits": {one.name: audited(one, words) for one in scores},
+        }
+
+    def analyse(scores: "tuple[Scores, ...]", answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
+        from facevalue.studies.counterfactuals.analysis import estimated  # noqa: PLC0415
+
+        return estimated(answers, **known(scores))
+
     plain = Study(
         name=NAME,
         version=1,
@@ -87,7 +110,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ask=PromptBuilder(asked).questions,
         sample=laid.sample,
         answer=parsing.answer,
-        analyse=partial(_estimated, laid.design, options, (), {}),
+        analyse=partial(analyse, ()),
         measures=(*MEASURES, *JUDGED),
         labels=LABELS,
         lead=LEAD,
@@ -105,28 +128,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             read = parsing.answer(chunk)
             return pl.concat([read, columns(scores, read["text"])], how="horizontal")
 
-        return replace(plain, answer=answer, analyse=partial(_estimated, laid.design, options, tuple(scores), words))
+        return replace(plain, answer=answer, analyse=partial(analyse, tuple(scores)))
 
-    words = {group: _in_words(group) for group in frame["group"].unique(maintain_order=True)}
     return replace(plain, scored=Scored(pl.col("task") == OPEN, words, carrying) if asked.open_prompts else None)
-
-
-def _estimated(
-    design: Design,
-    options: Mapping[str, OptionValue],
-    scores: "Sequence[Scores]",
-    groups: Mapping[str, str],
-    answers: Mapping[str, Iterator[pl.DataFrame]],
-) -> pl.DataFrame:
-    from facevalue.measures.scorer import audited  # noqa: PLC0415 - SciPy takes its time to import
-    from facevalue.studies.counterfactuals.analysis import Least, estimated  # noqa: PLC0415
-    from facevalue.studies.counterfactuals.parts import parts  # noqa: PLC0415
-    from facevalue.studies.counterfactuals.texts import word_lists  # noqa: PLC0415
-
-    lists = word_lists(str(options["words"]), str(options["words_variant"]))
-    least = Least(whole(options, "min_frequency", 1), whole(options, "min_sets", 1))
-    audits = {one.name: audited(one, groups) for one in scores}
-    return estimated(answers, parts(design), lists, least, audits)
 
 
 def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
@@ -135,7 +139,9 @@ def _uncounted(options: Mapping[str, OptionValue]) -> tuple[LeftOut, ...]:
         return ()
     phrases = dimension_lists.read(str(options["words"]), str(options["words_variant"])).phrases
     some = ", ".join(phrases[:3]) + (" ..." if len(phrases) > 3 else "")
-    return (LeftOut(f"{len(phrases):,} entries of the word lists", f"Of several words: {some}."),) if phrases else ()
+    return (
+        (LeftOut(f"Of the word lists, phrases ({len(phrases):,})", f"Words are counted: {some}."),) if phrases else ()
+    )
 
 
 def _narrowed(frame: pl.DataFrame, asked: Selection) -> pl.DataFrame:
