@@ -27,17 +27,9 @@ from typing import Any
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.given import read_file, to_text, to_toml
+from facevalue.measures import multiple_testing as testing
 from facevalue.measures.estimates import TYPED
 from facevalue.measures.former_labels import COLUMNS, Renamed, present_names
-from facevalue.measures.multiple_testing import (
-    ALPHA,
-    MOST_ALPHA,
-    Family,
-    check_alpha,
-    check_distinct,
-    located,
-    selectable,
-)
 from facevalue.measures.verdicts import check_margin
 
 MAX_BYTES = 256 * 1024
@@ -48,7 +40,7 @@ MAX_BYTES = 256 * 1024
 class Preregistration:
     """What was declared before the run."""
 
-    families: tuple[Family, ...]
+    families: tuple[testing.Family, ...]
     """Confirmatory all."""
     margins: Mapping[str, float]
     """Largest difference that would not matter, by measure."""
@@ -125,10 +117,10 @@ Known: alpha, family, margin.
     """
     document = to_toml(data, name, MAX_BYTES)
     known = None if measures is None else tuple(measures)
-    columns = None if labels is None else selectable([*TYPED, *labels])
+    columns = None if labels is None else testing.selectable([*TYPED, *labels])
     try:
         _known_keys("key", document, ("alpha", "family", "margin"))
-        alpha = _level(document.get("alpha", ALPHA))
+        alpha = _level(document.get("alpha", testing.ALPHA))
         margins = _margins(document.get("margin", {}), known)
         tables = document.get("family", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
@@ -136,11 +128,11 @@ Known: alpha, family, margin.
         families = tuple(
             _family(table, number, alpha, known, columns, renamed or {}) for number, table in enumerate(tables, start=1)
         )
-        check_distinct(families)
+        testing.check_distinct(families)
         if not families and not margins:
             raise DataError("it declares neither a family nor a margin, so nothing could be confirmed by it.")
     except FaceValueError as error:
-        raise located(error, name) from None
+        raise testing.located(error, name) from None
     return Preregistration(families, margins, alpha, hashlib.sha256(data).hexdigest(), to_text(data, name))
 
 
@@ -162,8 +154,8 @@ def _number(value: object) -> float | None:
 def _level(value: object) -> float:
     number = _number(value)
     if number is None:
-        raise DataError(f"alpha is {value!r}, and must be a number above 0 and not above {MOST_ALPHA:g}.")
-    check_alpha(number)
+        raise DataError(f"alpha is {value!r}, and must be a number above 0 and not above {testing.MOST_ALPHA:g}.")
+    testing.check_alpha(number)
     return number
 
 
@@ -191,7 +183,7 @@ def _family(
     measures: Sequence[str] | None,
     columns: Sequence[str] | None,
     renamed: Renamed,
-) -> Family:
+) -> testing.Family:
     name = table.get("name")
     place = f"family {name!r}" if name else f"family {number}"
     try:
@@ -206,12 +198,12 @@ def _family(
         if not isinstance(where, dict):
             raise DataError('[family.where] is a table: one line per label, such as attribute = ["hair"].')
         levels = _where(where, columns, present_names(renamed, measure))
-        return Family(
+        return testing.Family(
             name=str(name), kind="confirmatory", measure=measure, where=levels, method=str(method),
             alpha=_level(table.get("alpha", alpha)),
         )  # fmt: skip
     except FaceValueError as error:
-        raise located(error, place) from None
+        raise testing.located(error, place) from None
 
 
 def _where(

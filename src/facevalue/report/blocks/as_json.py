@@ -4,24 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.blocks.content import (
-    Answers,
-    Bars,
-    Cell,
-    Content,
-    Facts,
-    Figure,
-    Grid,
-    Heat,
-    Lines,
-    Panels,
-    Part,
-    Row,
-    Side,
-    Strips,
-    Table,
-    Text,
-)
+from facevalue.report.blocks import content as ready
 from facevalue.report.built import Built
 
 VERSION = 1
@@ -59,45 +42,45 @@ def page_json(made: Built) -> Data:
     }  # fmt: skip
 
 
-def content_json(one: Content) -> Data:
+def content_json(one: ready.Content) -> Data:
     """A block, with everything in it."""
     return {"kind": one.kind, **_fields(one)}
 
 
-def _fields(one: Content) -> Data:
+def _fields(one: ready.Content) -> Data:
     match one:
-        case Text():
+        case ready.Text():
             return {"text": one.text, "how": one.how, "note": one.note}
-        case Facts():
+        case ready.Facts():
             return {"items": list(one.items)}
-        case Strips():
+        case ready.Strips():
             rows = [{"label": r.label, "note": r.note, **estimate_json(r.of)} for r in one.rows]
             return {"title": one.title, "first": one.first, "what": one.what, "rows": rows}
-        case Lines():
+        case ready.Lines():
             rows = [{"texts": list(r.labels), **estimate_json(r.of)} for r in one.rows]
             return {"title": one.title, "heads": list(one.heads), "rows": rows}
-        case Heat():
+        case ready.Heat():
             rows = [
                 {"section": r.section, "label": r.label, "cells": [_known(c.of) for c in r.cells]} for r in one.rows
             ]
             columns = [title for title, _ in one.columns]
             return {"title": one.title, "first": one.first, "columns": columns, "rows": rows}
-        case Grid():
+        case ready.Grid():
             rows = [{"row": row, "column": column, **_row(cell)} for row, column, cell in one.values]
             return {"title": one.title, "scale": one.scale, "rows": rows}
-        case Bars():
+        case ready.Bars():
             rows = [
                 {"label": r.label, "parts": [{"part": name, **estimate_json(e)} for name, e in r.parts],
                  "beside": _known(r.of)}
                 for r in one.rows
             ]  # fmt: skip
             return {"title": one.title, "what": one.what, "legend": {k.letter: k.text for k in one.keys}, "rows": rows}
-        case Figure():
+        case ready.Figure():
             return {"title": one.title, "words": one.words, "rows": list(map(estimate_json, one.rows))}
-        case Table():
+        case ready.Table():
             table = [[_cell(cell) for cell in row] for row in one.rows]
             return {"title": one.title, "heads": [head.text for head in one.heads], "rows": table}
-        case Panels():
+        case ready.Panels():
             return {
                 "panels": [
                     {"title": p.title, "legend": {k.letter: k.text for k in p.keys}, "heads": list(p.heads),
@@ -105,12 +88,12 @@ def _fields(one: Content) -> Data:
                     for p in one.panels
                 ]
             }  # fmt: skip
-        case Row():
+        case ready.Row():
             said = [p.said for p in one.pictures if p.said]
             return {"title": one.title, "captions": [p.caption for p in one.pictures]} | (
                 {"replies": said} if said else {}
             )
-        case Answers():
+        case ready.Answers():
             return {
                 "answers": [
                     {"title": a.title, "finding": a.finding, "model": a.model, "prompt": a.prompt,
@@ -118,9 +101,9 @@ def _fields(one: Content) -> Data:
                     for a in one.items
                 ]
             }  # fmt: skip
-        case Part():
+        case ready.Part():
             return {"title": one.title, "note": one.note, "blocks": list(map(content_json, one.contents))}
-        case Side():
+        case ready.Side():
             return {"blocks": list(map(content_json, one.contents))}
 
 
@@ -143,6 +126,6 @@ def _row(cell: Mapping[str, object]) -> Data:
     return {name: cell[name] for name in ("measure", "model", *_NUMBERS, *_WORDS) if name in cell}
 
 
-def _cell(cell: Cell) -> Data:
+def _cell(cell: ready.Cell) -> Data:
     text = "".join(part for part, _ in cell.marked) or cell.text
     return {"text": " ".join([text, cell.small, *cell.below]).strip(), "estimate": _known(cell.of)}

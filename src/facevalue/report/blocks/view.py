@@ -10,18 +10,6 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import POOLED, Estimate, EstimateIndex, made
 from facevalue.report import formatting
 from facevalue.report.blocks.forms import filled
-from facevalue.report.formatting import (
-    CROSSED,
-    DASH,
-    NOT_MEASURABLE,
-    Titles,
-    detail,
-    is_signed,
-    number,
-    share_of_chance,
-    why_no_interval,
-    worst_case,
-)
 from facevalue.report.headline import detectable
 
 Levels = Mapping[str, str | None]
@@ -33,7 +21,7 @@ class View:
     """What a block sees: see `facevalue.protocol.look.Look`."""
 
     def __init__(
-        self, numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], model: str = "",
+        self, numbers: EstimateIndex, titles: formatting.Titles, measures: Sequence[Measure], model: str = "",
         bound: Levels | None = None, sizes: Mapping[str, int] | None = None, conditions: bool = True,
     ) -> None:  # fmt: skip
         self.numbers = numbers
@@ -77,7 +65,7 @@ class View:
             elif name not in named:
                 conditions.append(column.is_null())
             if not of.crossed:
-                conditions.append(column.str.contains(CROSSED, literal=True).not_().fill_null(value=True))
+                conditions.append(column.str.contains(formatting.CROSSED, literal=True).not_().fill_null(value=True))
             if name in of.without:
                 conditions.append(column.ne_missing(pl.lit(of.without[name])))
         required = {*(named - optional), *(name for name, level in of.where.items() if _set(level))}
@@ -135,31 +123,34 @@ class View:
     def signed(self, measure: str) -> bool:
         """Whether values of a measure carry a sign."""
         known = self.measures.get(measure)
-        return is_signed(known) if known else measure in self.numbers.reading.sizes
+        return formatting.is_signed(known) if known else measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
         """A tooltip."""
         floor, corrected = self.numbers.size(e), self.numbers.corrected(e)
         signed = self.signed(e.measure)
-        return detail(e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief)
+        return formatting.detail(
+            e, signed=signed, unit_name=self.unit_name, floor=floor, corrected=corrected, brief=brief
+        )
 
     def value(self, estimate: Estimate | None) -> str:
         """A value in words, or a dash."""
         if estimate is None:
-            return DASH
-        return number(estimate.value, estimate.unit, signed=self.signed(estimate.measure))
+            return formatting.DASH
+        return formatting.number(estimate.value, estimate.unit, signed=self.signed(estimate.measure))
 
     def interval(self, estimate: Estimate | None) -> str:
         """An interval, or why there is none."""
         if estimate is None:
-            return NOT_MEASURABLE
-        return formatting.interval(estimate, signed=self.signed(estimate.measure)) or why_no_interval(estimate)
+            return formatting.NOT_MEASURABLE
+        found = formatting.interval(estimate, signed=self.signed(estimate.measure))
+        return found or formatting.why_no_interval(estimate)
 
     def floor(self, e: Estimate | None) -> str:
         """What chance alone shows, its mean and its end; a dash if that is not known."""
         if e is None or e.floor_high is None:
-            return DASH
-        return f"{number(e.floor, e.unit)}, 95% below {number(e.floor_high, e.unit)}"
+            return formatting.DASH
+        return f"{formatting.number(e.floor, e.unit)}, 95% below {formatting.number(e.floor_high, e.unit)}"
 
     def measure_title(self, measure: str) -> str:
         """A measure's title."""
@@ -302,16 +293,16 @@ def _with_interval(view: View, e: Estimate) -> str:
 
 
 def _floor(_view: View, e: Estimate) -> str | None:
-    return None if e.floor_high is None else number(e.floor_high, e.unit)
+    return None if e.floor_high is None else formatting.number(e.floor_high, e.unit)
 
 
 _NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {
     "value": _with_interval,
     "interval": lambda view, e: formatting.interval(e, signed=view.signed(e.measure)) or "(no interval)",
     "number": lambda view, e: view.value(e),
-    "q": lambda _, e: None if e.q is None else share_of_chance(e.q),
+    "q": lambda _, e: None if e.q is None else formatting.share_of_chance(e.q),
     "floor": _floor,
-    "bounds": lambda view, e: worst_case(e, signed=view.signed(e.measure)),
+    "bounds": lambda view, e: formatting.worst_case(e, signed=view.signed(e.measure)),
     "measure": lambda view, e: view.measure_title(e.measure),
     "model": lambda _, e: e.model,
 }

@@ -42,16 +42,9 @@ def _identities() -> Mapping[str, Sequence[str]]:
     table: dict[str, dict[str, None]] = {}
     for dimension in tables.dimensions():
         for one in tables.identities(dimension.name):
-            spelled = (
-                *(one.aliases),
-                *(tables.wording(one, gender) for gender in tables.GENDERS if _is_shown(one, gender)),
-            )
+            spelled = (*one.aliases, *filter(None, (one.male, one.female)))
             table.setdefault(one.name, {}).update(dict.fromkeys(spelled))
     return {name: tuple(spelled) for name, spelled in table.items()}
-
-
-def _is_shown(one: tables.Identity, gender: str) -> bool:
-    return bool(one.male if gender == "male" else one.female)
 
 
 def _dimension(row: Mapping[str, str]) -> str | None:

@@ -98,19 +98,8 @@ def _levels(factor: str) -> tuple[Level, ...]:
     return tuple(Level(row["name"], row["title"], tuple(row["folders"])) for row in read("people.toml")[factor])
 
 
-def races() -> tuple[Level, ...]:
-    """The five races (section 2.1)."""
-    return _levels("race")
-
-
-def genders() -> tuple[Level, ...]:
-    """The two genders (section 2.1)."""
-    return _levels("gender")
-
-
-def occupations() -> tuple[Level, ...]:
-    """The seven occupations (section 2.1)."""
-    return _levels("occupation")
+races, genders, occupations = (partial(_levels, factor) for factor in ("race", "gender", "occupation"))
+"""The five races, two genders and seven occupations (section 2.1)."""
 
 
 def photographs() -> int:
