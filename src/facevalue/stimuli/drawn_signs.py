@@ -6,23 +6,12 @@ Each sign is what lies behind the person and what lies before, so that the perso
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from facevalue.stimuli.portraits import shapes as s
 from facevalue.stimuli.portraits.anatomy import body, head
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.palette import scale
-from facevalue.stimuli.portraits.shapes import (
-    Nodes,
-    both,
-    curve,
-    disc,
-    edged,
-    line,
-    outline,
-    oval,
-    poly,
-    symmetric_outline,
-)
 
-Sign = tuple[Nodes, Nodes]
+Sign = tuple[s.Nodes, s.Nodes]
 """What is drawn behind the person, and what before."""
 
 
@@ -31,28 +20,28 @@ def wheelchair(identity: Identity) -> Sign:
     b = body(identity)
     x, frame, tyre = b.shoulder + 38, "#5f6b75", "#2d3338"
     spokes = "".join(
-        poly([(x, 520), (x + dx, 520 + dy)], closed=False)
+        s.poly([(x, 520), (x + dx, 520 + dy)], closed=False)
         for dx, dy in ((0, 150), (0, -150), (34, 96), (-34, 96), (34, -96), (-34, -96))
     )
-    back = edged(
-        outline([(-b.chest - 26, 430), (b.chest + 26, 430)], [(b.chest + 26, 720), (-b.chest - 26, 720)]),
+    back = s.edged(
+        s.outline([(-b.chest - 26, 430), (b.chest + 26, 430)], [(b.chest + 26, 720), (-b.chest - 26, 720)]),
         "#39424a",
         "#22282d",
         3,
     )
     behind = (
         back,
-        *both(
-            line(curve([(b.chest + 20, 640), (b.chest + 20, 392), (b.chest + 58, 372)]), frame, 13),
-            line(curve([(b.shoulder - 2, 372), (b.shoulder + 44, 364)]), tyre, 21),
-            line(curve([(b.chest + 40, 374), (b.shoulder + 2, 370)]), frame, 13),
+        *s.both(
+            s.line(s.curve([(b.chest + 20, 640), (b.chest + 20, 392), (b.chest + 58, 372)]), frame, 13),
+            s.line(s.curve([(b.shoulder - 2, 372), (b.shoulder + 44, 364)]), tyre, 21),
+            s.line(s.curve([(b.chest + 40, 374), (b.shoulder + 2, 370)]), frame, 13),
         ),
     )
-    before = both(
-        line(oval(x, 520, 48, 150), tyre, 13),
-        line(oval(x, 520, 38, 132), "#aeb8c0", 5),
-        line(spokes, "#8b969f", 2.5),
-        disc(x, 520, 9, frame),
+    before = s.both(
+        s.line(s.oval(x, 520, 48, 150), tyre, 13),
+        s.line(s.oval(x, 520, 38, 132), "#aeb8c0", 5),
+        s.line(spokes, "#8b969f", 2.5),
+        s.disc(x, 520, 9, frame),
     )
     return behind, before
 
@@ -62,11 +51,11 @@ def white_cane(identity: Identity) -> Sign:
     x = body(identity).shoulder + 40
     stick = [(x, 350.0), (x + 14, 640.0)]
     return (), (
-        line(oval(x - 8, 388, 12, 32), "#22262a", 4),
-        line(poly(stick, closed=False), "#6d757c", 19),
-        line(poly(stick, closed=False), "#ffffff", 14),
-        line(poly([(x + 6, 500), (x + 9, 570)], closed=False), "#d2312d", 14),
-        line(poly([(x, 330), (x + 3.5, 408)], closed=False), "#22262a", 21),
+        s.line(s.oval(x - 8, 388, 12, 32), "#22262a", 4),
+        s.line(s.poly(stick, closed=False), "#6d757c", 19),
+        s.line(s.poly(stick, closed=False), "#ffffff", 14),
+        s.line(s.poly([(x + 6, 500), (x + 9, 570)], closed=False), "#d2312d", 14),
+        s.line(s.poly([(x, 330), (x + 3.5, 408)], closed=False), "#22262a", 21),
     )
 
 
@@ -75,41 +64,41 @@ def turban(identity: Identity) -> Sign:
     t = head(identity).temple
     cloth = "#35618e"
     dark, light = scale(cloth, 0.66), "#5682ad"
-    crown = symmetric_outline(
+    crown = s.symmetric_outline(
         [(0, 28), (t * 0.6, 34), (t + 14, 74), (t + 23, 130), (t + 13, 186)], [(t + 13, 186), (t * 0.6, 164), (0, 132)]
     )
     folds = [
-        curve([(-t - 20, 112 + 22 * i), (-t * 0.3, 106 + 9 * i), (t * 0.2 - 6 * i, 62 + 18 * i)]) for i in range(4)
+        s.curve([(-t - 20, 112 + 22 * i), (-t * 0.3, 106 + 9 * i), (t * 0.2 - 6 * i, 62 + 18 * i)]) for i in range(4)
     ]
-    right = [curve([(t + 20, 104 + 22 * i), (t * 0.62, 78 + 17 * i), (10, 46 + 22 * i)]) for i in range(4)]
+    right = [s.curve([(t + 20, 104 + 22 * i), (t * 0.62, 78 + 17 * i), (10, 46 + 22 * i)]) for i in range(4)]
     return (), (
-        edged(crown, cloth, dark, 2.4),
-        *[line(d, dark, 2.6, 0.75) for d in (*folds, *right)],
-        line(curve([(-t * 0.5, 48), (0, 38), (t * 0.5, 48)]), light, 3, 0.7),
-        line(curve([(-t - 13, 186), (-t * 0.6, 164), (0, 132), (t * 0.6, 164), (t + 13, 186)]), dark, 3),
+        s.edged(crown, cloth, dark, 2.4),
+        *[s.line(d, dark, 2.6, 0.75) for d in (*folds, *right)],
+        s.line(s.curve([(-t * 0.5, 48), (0, 38), (t * 0.5, 48)]), light, 3, 0.7),
+        s.line(s.curve([(-t - 13, 186), (-t * 0.6, 164), (0, 132), (t * 0.6, 164), (t + 13, 186)]), dark, 3),
     )
 
 
 def skullcap(identity: Identity) -> Sign:
     """Return a small round cap on the crown of the head."""
     t = head(identity).temple
-    cap = outline(
+    cap = s.outline(
         [(-t * 0.62, 98), (-t * 0.4, 76), (0, 68), (t * 0.4, 76), (t * 0.62, 98)],
         [(t * 0.62, 98), (0, 84), (-t * 0.62, 98)],
     )
     return (), (
-        edged(cap, "#2c5a8c", "#16304d", 2.4),
-        line(curve([(-t * 0.56, 92), (0, 79), (t * 0.56, 92)]), "#dfe8f2", 3.2),
+        s.edged(cap, "#2c5a8c", "#16304d", 2.4),
+        s.line(s.curve([(-t * 0.56, 92), (0, 79), (t * 0.56, 92)]), "#dfe8f2", 3.2),
     )
 
 
 def cross(identity: Identity) -> Sign:
     """Return a cross on a thin chain, over the shirt."""
     neck = body(identity).neck
-    chain = curve([(-neck * 0.8, 362), (-neck * 0.5, 392), (0, 404), (neck * 0.5, 392), (neck * 0.8, 362)])
+    chain = s.curve([(-neck * 0.8, 362), (-neck * 0.5, 392), (0, 404), (neck * 0.5, 392), (neck * 0.8, 362)])
     bars = [(-5, 402), (5, 402), (5, 415), (18, 415), (18, 425), (5, 425), (5, 456)]
-    cross_ = poly([*bars, *[(-x, y) for x, y in reversed(bars)]])
-    return (), (line(chain, "#8d6d1d", 3.4), line(chain, "#e0bd55", 1.6), edged(cross_, "#e6c35c", "#7a5c14", 2))
+    cross_ = s.poly([*bars, *[(-x, y) for x, y in reversed(bars)]])
+    return (), (s.line(chain, "#8d6d1d", 3.4), s.line(chain, "#e0bd55", 1.6), s.edged(cross_, "#e6c35c", "#7a5c14", 2))
 
 
 SIGNS: Mapping[str, Callable[[Identity], Sign]] = MappingProxyType(

@@ -1,5 +1,6 @@
 """Clothes with a statement: retro prints, torn and patched ones, daring cuts."""
 
+from facevalue.stimuli.portraits import tailor as t
 from facevalue.stimuli.portraits.anatomy import Body, body
 from facevalue.stimuli.portraits.body import arms, legs, shoulder_line, torso, trunk
 from facevalue.stimuli.portraits.levels import Identity
@@ -20,17 +21,6 @@ from facevalue.stimuli.portraits.shapes import (
     symmetric_outline,
 )
 from facevalue.stimuli.portraits.streams import Stream
-from facevalue.stimuli.portraits.tailor import (
-    EDGE,
-    Outfit,
-    buttons,
-    cut_top,
-    foot_x,
-    ink,
-    shoes,
-    sleeves,
-    trousers,
-)
 
 
 def _circles(clip: str, y1: float, y2: float, half: float, colours: tuple[str, str, str]) -> Nodes:
@@ -49,12 +39,12 @@ def _circles(clip: str, y1: float, y2: float, half: float, colours: tuple[str, s
 def _long_collar(b: Body, colour: str) -> Nodes:
     n = b.neck
     d = poly([(n - 2, 348), (n + 16, 370), (n + 66, 452), (n * 0.5 + 12, 440), (12, 410), (n * 0.5, 384)])
-    return both(edged(d, colour, ink(colour), EDGE))
+    return both(edged(d, colour, t.ink(colour), t.EDGE))
 
 
 def boots(b: Body, colour: str, top_y: float) -> Nodes:
     """Return high boots."""
-    k, x, y = b.leg, foot_x(b), b.sole_y
+    k, x, y = b.leg, t.foot_x(b), b.sole_y
     cx = b.hip * 0.46
     d = outline(
         [(cx - 44 * k - 2, top_y), (cx - 42 * k, 1370), (x - 24 * k - 6, 1560), (x - 26, y - 16)],
@@ -64,13 +54,13 @@ def boots(b: Body, colour: str, top_y: float) -> Nodes:
     band = curve([(cx - 42 * k, top_y + 18), (cx + 44 * k, top_y + 18)])
     shine = curve([(cx + 4, top_y + 50), (cx + 6, 1420), (x + 6, 1540)])
     return both(
-        edged(d, colour, ink(colour), EDGE),
-        line(band, ink(colour), 3),
+        edged(d, colour, t.ink(colour), t.EDGE),
+        line(band, t.ink(colour), 3),
         line(shine, mix(colour, "#ffffff", 0.35), 6, 0.5),
     )
 
 
-def vintage(identity: Identity) -> Outfit:
+def vintage(identity: Identity) -> t.Outfit:
     """Return seventies clothes: a printed shirt and flares, or a printed dress with boots."""
     b = body(identity)
     base, print_ = Stream(identity.seed, "fashion_style:vintage").choice(
@@ -91,17 +81,17 @@ def vintage(identity: Identity) -> Outfit:
             *legs(identity),
             *boots(b, "#8a4a24", 1290),
             *arms(identity),
-            edged(dress, base, ink(base), EDGE),
+            edged(dress, base, t.ink(base), t.EDGE),
             *_circles(dress, 470, 1140, 260, print_),
-            Shape(dress, "none", ink(base), EDGE),
-            edged(belt, "#8a4a24", "#4d2712", EDGE),
+            Shape(dress, "none", t.ink(base), t.EDGE),
+            edged(belt, "#8a4a24", "#4d2712", t.EDGE),
             edged(oval(0, 752, 22, 22), "#e8c35a", "#7a5c1c", 4),
             fill(oval(0, 752, 11, 11), "#8a4a24"),
-            *sleeves(b, print_[0], 7, 0.55, 24),
+            *t.sleeves(b, print_[0], 7, 0.55, 24),
             *_long_collar(b, "#fbf3df"),
         )
-        return Outfit((), front)
-    shirt = cut_top(b, 5, 800, "v", -30)
+        return t.Outfit((), front)
+    shirt = t.cut_top(b, 5, 800, "v", -30)
     flare = "#7a4a2b"
     vest_side = torso(b, 9, 830)
     vest = outline(
@@ -112,12 +102,12 @@ def vintage(identity: Identity) -> Outfit:
     )
     front = (
         *trunk(identity),
-        *shoes(b, "#5b3219", "#2e1a0e"),
-        *trousers(b, flare, 2, 50, 1618),
-        edged(shirt, base, ink(base), EDGE),
+        *t.shoes(b, "#5b3219", "#2e1a0e"),
+        *t.trousers(b, flare, 2, 50, 1618),
+        edged(shirt, base, t.ink(base), t.EDGE),
         *_circles(shirt, 440, 800, 260, print_),
-        line(curve([(0, 446), (0, 796)]), ink(base), 3),
-        *buttons(0, [500, 570, 640, 710], "#fbf3df", 6),
+        line(curve([(0, 446), (0, 796)]), t.ink(base), 3),
+        *t.buttons(0, [500, 570, 640, 710], "#fbf3df", 6),
         edged(
             symmetric_outline(
                 [(0, 786), (b.waist + 12, 780)],
@@ -126,20 +116,20 @@ def vintage(identity: Identity) -> Outfit:
             ),
             "#3d2416",
             "#1f120a",
-            EDGE,
+            t.EDGE,
         ),
         edged(oval(0, 802, 24, 20), "#e8c35a", "#7a5c1c", 4),
         *both(
-            edged(vest, "#a86a38", "#5a3519", EDGE),
+            edged(vest, "#a86a38", "#5a3519", t.EDGE),
             line(curve([(b.neck + 30, 392), (b.neck + 32, 540), (64, 700), (66, 838)]), "#d69a5c", 4),
         ),
-        *sleeves(b, print_[0], 7, 0.985),
+        *t.sleeves(b, print_[0], 7, 0.985),
         *_long_collar(b, "#fbf3df"),
     )
-    return Outfit((), front)
+    return t.Outfit((), front)
 
 
-def worn(identity: Identity) -> Outfit:
+def worn(identity: Identity) -> t.Outfit:
     """Return torn, patched and stained clothes."""
     b, s = body(identity), skin(identity.skin_tone)
     r = Stream(identity.seed, "fashion_style:worn-distressed")
@@ -172,7 +162,7 @@ def worn(identity: Identity) -> Outfit:
             curve([(x - a * 0.8, v + k * h), (x, v + k * h + 3), (x + a * 0.8, v + k * h - 2)])
             for k in (-0.4, 0.0, 0.4)
         )
-        return (edged(poly(points), skin_hole, "#3a332c", EDGE), line(threads, "#e9e6df", 3))
+        return (edged(poly(points), skin_hole, "#3a332c", t.EDGE), line(threads, "#e9e6df", 3))
 
     def patch(x: float, v: float, a: float, colour: str) -> Nodes:
         d = poly([(x - a, v - a * 0.9), (x + a, v - a), (x + a * 0.95, v + a), (x - a * 1.05, v + a * 0.9)])
@@ -193,7 +183,7 @@ def worn(identity: Identity) -> Outfit:
                 (0.6, 0.9),
             )
         )
-        return (edged(d, colour, ink(colour), EDGE), line(stitches, "#2d2823", 4))
+        return (edged(d, colour, t.ink(colour), t.EDGE), line(stitches, "#2d2823", 4))
 
     def blot(x: float, v: float, a: float) -> Shape:
         return fill(
@@ -212,9 +202,9 @@ def worn(identity: Identity) -> Outfit:
 
     knee = b.hip * 0.46
     front: Nodes = (
-        *shoes(b, "#6b5a4a", "#8d8577", "#b9b09f"),
-        *both(fill(oval(foot_x(b) + 12, b.sole_y - 14, 11, 7), skin_hole)),
-        *trousers(b, denim, 8, 14, 1548),
+        *t.shoes(b, "#6b5a4a", "#8d8577", "#b9b09f"),
+        *both(fill(oval(t.foot_x(b) + 12, b.sole_y - 14, 11, 7), skin_hole)),
+        *t.trousers(b, denim, 8, 14, 1548),
         *both(
             line(
                 "".join(
@@ -229,7 +219,7 @@ def worn(identity: Identity) -> Outfit:
         *patch(-knee - 2, b.knee_y + 60, 32 * b.leg, "#8b4a3c"),
         *patch(b.hip * 0.56, 1050, 32, "#6d7a45"),
         *arms(identity),
-        edged(shirt, cloth, ink(cloth), EDGE),
+        edged(shirt, cloth, t.ink(cloth), t.EDGE),
         blot(-b.chest * 0.42, 560, 42),
         blot(b.waist * 0.30, 760, 36),
         blot(-b.waist * 0.2, 690, 20),
@@ -238,7 +228,7 @@ def worn(identity: Identity) -> Outfit:
         *hole(-b.waist * 0.46, 800, 34, 22),
         *hole(b.waist * 0.52, 720, 20, 14),
         line("".join(curve([(x, y - 8), (x + 2, y + 18)]) for x in range(-int(w) + 14, int(w) - 8, 22)), frayed, 3),
-        *sleeves(b, cloth, 10, 0.62, 12),
+        *t.sleeves(b, cloth, 10, 0.62, 12),
         *hole(b.shoulder - b.arm * 0.6, 520, b.arm * 0.5, 22),
         *both(
             line(
@@ -246,10 +236,10 @@ def worn(identity: Identity) -> Outfit:
             )
         ),
     )
-    return Outfit((), front)
+    return t.Outfit((), front)
 
 
-def daring(identity: Identity) -> Outfit:
+def daring(identity: Identity) -> t.Outfit:
     """Return a short dress with cut-outs and high boots, or a deep-cut top with leather trousers."""
     b = body(identity)
     r = Stream(identity.seed, "fashion_style:daring")
@@ -270,7 +260,7 @@ def daring(identity: Identity) -> Outfit:
             *boots(b, "#1b1b20", 1150),
             *trunk(identity),
             *arms(identity),
-            edged(dress, shine, ink(shine), EDGE),
+            edged(dress, shine, t.ink(shine), t.EDGE),
             *both(
                 line(
                     curve([(b.hip * 0.66, 850), (b.hip * 0.74, 940), (b.hip * 0.7, 1030)]),
@@ -291,7 +281,7 @@ def daring(identity: Identity) -> Outfit:
             fill(oval(0, 712, 10, 10), shine),
             line(curve([(-b.neck - 2, 380), (0, 392), (b.neck + 2, 380)]), "#e9c95e", 6),
         )
-        return Outfit((), front)
+        return t.Outfit((), front)
     leather = "#1b1b20"
     deep = symmetric_outline(
         [(0, 690), (b.neck * 0.9, 520), (b.neck + 20, 372)],
@@ -318,11 +308,11 @@ def daring(identity: Identity) -> Outfit:
     tone = mix(skin(identity.skin_tone).fill, skin(identity.skin_tone).edge, 0.35)
     front = (
         *trunk(identity),
-        *trousers(b, leather, 0, 2, 1480),
+        *t.trousers(b, leather, 0, 2, 1480),
         *boots(b, leather, 1400),
         *both(line(slits, tone, 14), line(curve([(b.hip * 0.8, 900), (b.hip * 0.72, 1200)]), "#7d7f8a", 6, 0.7)),
         *arms(identity),
-        edged(deep, shine, mix(ink(shine), "#ffffff", 0.1), EDGE),
+        edged(deep, shine, mix(t.ink(shine), "#ffffff", 0.1), t.EDGE),
         *[Shape(n.d, n.fill, n.stroke, n.width, n.opacity, gap) for n in net],
         *both(
             line(
@@ -340,10 +330,10 @@ def daring(identity: Identity) -> Outfit:
             ),
             "#3a3a42",
             "#0c0c0e",
-            EDGE,
+            t.EDGE,
         ),
         *both(*[edged(oval(22 + 26 * i, 812, 6, 6), "#d7dce1", "#55585f", 2) for i in range(4)]),
         *links,
         *both(edged(oval(b.wrist_x, b.wrist_y - 14, b.arm * 0.6, 13), leather, "#000000", 2.4)),
     )
-    return Outfit((), front)
+    return t.Outfit((), front)

@@ -1,5 +1,6 @@
 """Leisure clothes: T-shirt and jeans, tracksuit, hoodie and baggy trousers, outdoor gear."""
 
+from facevalue.stimuli.portraits import tailor as t
 from facevalue.stimuli.portraits.anatomy import Body, body
 from facevalue.stimuli.portraits.body import arm, arms, shoulder_line
 from facevalue.stimuli.portraits.levels import Identity
@@ -18,17 +19,6 @@ from facevalue.stimuli.portraits.shapes import (
     symmetric_outline,
 )
 from facevalue.stimuli.portraits.streams import Stream
-from facevalue.stimuli.portraits.tailor import (
-    EDGE,
-    Outfit,
-    cuffs,
-    cut_top,
-    ink,
-    shoes,
-    sleeves,
-    top,
-    trousers,
-)
 
 
 def jeans(b: Body, blue: str, ease: float = 3, hem: float = 6) -> Nodes:
@@ -38,7 +28,7 @@ def jeans(b: Body, blue: str, ease: float = 3, hem: float = 6) -> Nodes:
     fade = oval(b.hip * 0.5, 1090, b.hip * 0.22, 120)
     seam = curve([(b.hip + 1, 900), (b.hip * 0.5 + 44 * b.leg + 1, 1240), (b.hip * 0.44 + 28 * b.leg + 2, 1560)])
     return (
-        *trousers(b, blue, ease, hem, 1578),
+        *t.trousers(b, blue, ease, hem, 1578),
         *both(
             edged(fade, mix(blue, "#ffffff", 0.16), mix(blue, "#ffffff", 0.08), 8),
             line(pocket, thread, 3.4),
@@ -49,23 +39,23 @@ def jeans(b: Body, blue: str, ease: float = 3, hem: float = 6) -> Nodes:
     )
 
 
-def casual(identity: Identity) -> Outfit:
+def casual(identity: Identity) -> t.Outfit:
     """Return a T-shirt, blue jeans and white trainers."""
     b = body(identity)
     shirt = Stream(identity.seed, "fashion_style:casual").choice(("#d8574a", "#e9b949", "#3f9a7b"))
-    rib = both(line(curve([(0, 412), (b.neck * 0.6, 405), (b.neck + 20, 375)]), ink(shirt), 2.6, 0.6))
+    rib = both(line(curve([(0, 412), (b.neck * 0.6, 405), (b.neck + 20, 375)]), t.ink(shirt), 2.6, 0.6))
     front: Nodes = (
         *jeans(b, "#3f6296"),
-        *shoes(b, "#f3f3f1", "#d9d9d6", "#b9bcc0"),
+        *t.shoes(b, "#f3f3f1", "#d9d9d6", "#b9bcc0"),
         *arms(identity),
-        *top(b, shirt, ink(shirt), 7, 862),
+        *t.top(b, shirt, t.ink(shirt), 7, 862),
         *rib,
-        *sleeves(b, shirt, 9, 0.34, 13),
+        *t.sleeves(b, shirt, 9, 0.34, 13),
     )
-    return Outfit((), front)
+    return t.Outfit((), front)
 
 
-def sporty(identity: Identity) -> Outfit:
+def sporty(identity: Identity) -> t.Outfit:
     """Return a tracksuit with stripes, and running shoes."""
     b = body(identity)
     cloth, glow = Stream(identity.seed, "fashion_style:sporty").choice(
@@ -82,18 +72,18 @@ def sporty(identity: Identity) -> Outfit:
         [(b.shoulder - 50, 490), (0, 560)],
     )
     front: Nodes = (
-        *trousers(b, cloth, 8, 4),
+        *t.trousers(b, cloth, 8, 4),
         *both(line(curve(side), white, 15), line(curve(side), glow, 5)),
-        *shoes(b, glow, "#f6f7f9", white),
-        edged(cut_top(b, 10, 880, "high"), cloth, ink(cloth), EDGE),
-        edged(yoke, white, ink(cloth), EDGE),
+        *t.shoes(b, glow, "#f6f7f9", white),
+        edged(t.cut_top(b, 10, 880, "high"), cloth, t.ink(cloth), t.EDGE),
+        edged(yoke, white, t.ink(cloth), t.EDGE),
         edged(
             symmetric_outline(
                 [(0, 352), (b.neck + 4, 338)], [(b.neck + 4, 338), (b.neck + 12, 372)], [(b.neck + 12, 372), (0, 398)]
             ),
             cloth,
-            ink(cloth),
-            EDGE,
+            t.ink(cloth),
+            t.EDGE,
         ),
         line(curve([(0, 356), (0, 872)]), glow, 5),
         edged(poly([(-5, 410), (5, 410), (5, 432), (-5, 432)]), "#c9ced6", "#59616b", 2),
@@ -102,19 +92,19 @@ def sporty(identity: Identity) -> Outfit:
                 [(0, 858), (b.hip + 4, 852)], [(b.hip + 4, 852), (b.hip + 4, 886)], [(b.hip + 4, 886), (0, 894)]
             ),
             glow,
-            ink(glow),
-            EDGE,
+            t.ink(glow),
+            t.EDGE,
         ),
-        edged(oval(b.chest * 0.5, 600, 19, 19), white, ink(cloth), EDGE),
-        edged(oval(b.chest * 0.5, 600, 9, 9), glow, ink(glow), EDGE),
-        *sleeves(b, cloth, 10, 0.97),
+        edged(oval(b.chest * 0.5, 600, 19, 19), white, t.ink(cloth), t.EDGE),
+        edged(oval(b.chest * 0.5, 600, 9, 9), glow, t.ink(glow), t.EDGE),
+        *t.sleeves(b, cloth, 10, 0.97),
         *both(line(curve(stripes), white, 14), line(curve(stripes), glow, 5)),
-        *cuffs(b, glow, 7, 1.0, 26),
+        *t.cuffs(b, glow, 7, 1.0, 26),
     )
-    return Outfit((), front)
+    return t.Outfit((), front)
 
 
-def streetwear(identity: Identity) -> Outfit:
+def streetwear(identity: Identity) -> t.Outfit:
     """Return an oversized hoodie with a print, baggy cargo trousers and chunky trainers."""
     b = body(identity)
     cloth, tag = Stream(identity.seed, "fashion_style:streetwear").choice(
@@ -150,31 +140,31 @@ def streetwear(identity: Identity) -> Outfit:
         [(0, 894), (b.hip + 20, 886)], [(b.hip + 20, 886), (b.hip + 12, 936)], [(b.hip + 12, 936), (0, 944)]
     )
     folds = both(
-        line(curve([(b.hip * 0.1 + 20, 1500), (b.hip * 0.42, 1522), (b.hip * 0.42 + 50, 1506)]), ink(cargo), 3, 0.5),
-        line(curve([(b.hip * 0.1 + 20, 1542), (b.hip * 0.42, 1562), (b.hip * 0.42 + 50, 1548)]), ink(cargo), 3, 0.5),
+        line(curve([(b.hip * 0.1 + 20, 1500), (b.hip * 0.42, 1522), (b.hip * 0.42 + 50, 1506)]), t.ink(cargo), 3, 0.5),
+        line(curve([(b.hip * 0.1 + 20, 1542), (b.hip * 0.42, 1562), (b.hip * 0.42 + 50, 1548)]), t.ink(cargo), 3, 0.5),
     )
     front: Nodes = (
-        *shoes(b, "#f1f1f1", tag, "#2b2b30", 8),
+        *t.shoes(b, "#f1f1f1", tag, "#2b2b30", 8),
         *both(line(curve([(b.hip * 0.42 - 20, 1622), (b.hip * 0.42 + 40, 1618)]), tag, 9)),
-        *trousers(b, cargo, 30, 40, 1592),
-        *both(edged(pocket, scale(cargo, 0.94), ink(cargo), EDGE), edged(flap, cargo, ink(cargo), EDGE)),
+        *t.trousers(b, cargo, 30, 40, 1592),
+        *both(edged(pocket, scale(cargo, 0.94), t.ink(cargo), t.EDGE), edged(flap, cargo, t.ink(cargo), t.EDGE)),
         *folds,
-        *top(b, cloth, ink(cloth), 30, 915),
-        edged(bolt, tag, ink(tag), 3),
-        edged(pouch, scale(cloth, 0.93), ink(cloth), EDGE),
-        edged(rib, scale(cloth, 0.86), ink(cloth), EDGE),
-        *sleeves(b, cloth, 24, 0.99),
-        *cuffs(b, scale(cloth, 0.86), 12, 1.02, 34),
+        *t.top(b, cloth, t.ink(cloth), 30, 915),
+        edged(bolt, tag, t.ink(tag), 3),
+        edged(pouch, scale(cloth, 0.93), t.ink(cloth), t.EDGE),
+        edged(rib, scale(cloth, 0.86), t.ink(cloth), t.EDGE),
+        *t.sleeves(b, cloth, 24, 0.99),
+        *t.cuffs(b, scale(cloth, 0.86), 12, 1.02, 34),
         *both(
-            edged(outline(collar, inner), cloth, ink(cloth), EDGE),
+            edged(outline(collar, inner), cloth, t.ink(cloth), t.EDGE),
             line(curve([(24, 462), (27, 520), (23, 580)]), "#f4f4f4", 6),
         ),
         *both(edged(oval(23, 584, 4, 7), "#c7cbd1", "#62666d", 2)),
     )
-    return Outfit((edged(hood, scale(cloth, 0.8), ink(cloth), EDGE),), front)
+    return t.Outfit((edged(hood, scale(cloth, 0.8), t.ink(cloth), t.EDGE),), front)
 
 
-def outdoor(identity: Identity) -> Outfit:
+def outdoor(identity: Identity) -> t.Outfit:
     """Return a hooded shell jacket, trekking trousers, boots and the straps of a rucksack."""
     b = body(identity)
     shell = Stream(identity.seed, "fashion_style:functional-outdoor").choice(("#e0702a", "#2b8a8f", "#c8a21f"))
@@ -216,25 +206,25 @@ def outdoor(identity: Identity) -> Outfit:
     )
     cargo = poly([(b.hip * 0.56, 1010), (b.hip * 0.98, 1004), (b.hip * 0.93, 1116), (b.hip * 0.52, 1120)])
     front: Nodes = (
-        *shoes(b, "#7a5232", "#2c2622", "#d8b25a", 40),
-        *trousers(b, trouser, 9, 12, 1556),
+        *t.shoes(b, "#7a5232", "#2c2622", "#d8b25a", 40),
+        *t.trousers(b, trouser, 9, 12, 1556),
         *both(
-            edged(knee, grey, ink(grey), EDGE),
-            edged(cargo, scale(trouser, 0.92), ink(trouser), EDGE),
-            line(curve([(b.hip * 0.55, 1034), (b.hip * 0.97, 1028)]), ink(trouser), 3),
+            edged(knee, grey, t.ink(grey), t.EDGE),
+            edged(cargo, scale(trouser, 0.92), t.ink(trouser), t.EDGE),
+            line(curve([(b.hip * 0.55, 1034), (b.hip * 0.97, 1028)]), t.ink(trouser), 3),
         ),
-        *top(b, shell, ink(shell), 18, 940, "high"),
-        edged(yoke, grey, ink(grey), EDGE),
-        edged(collar, shell, ink(shell), EDGE),
+        *t.top(b, shell, t.ink(shell), 18, 940, "high"),
+        edged(yoke, grey, t.ink(grey), t.EDGE),
+        edged(collar, shell, t.ink(shell), t.EDGE),
         line(curve([(0, 372), (0, 934)]), grey, 8),
         line(curve([(0, 372), (0, 934)]), "#d7dce1", 2.4),
         *both(
-            edged(pocket, scale(shell, 0.92), ink(shell), EDGE),
+            edged(pocket, scale(shell, 0.92), t.ink(shell), t.EDGE),
             line(curve([(x + 6, 580), (x + 62, 573)]), grey, 6),
             line(low, grey, 7),
         ),
         line(curve([(-b.hip - 12, 926), (0, 934), (b.hip + 12, 926)]), grey, 6, 0.8),
-        *both(edged(strap, "#3b4652", "#1d232a", EDGE)),
+        *both(edged(strap, "#3b4652", "#1d232a", t.EDGE)),
         edged(
             poly([(-b.chest * 0.66, 520), (b.chest * 0.66, 520), (b.chest * 0.66, 534), (-b.chest * 0.66, 534)]),
             "#3b4652",
@@ -242,7 +232,7 @@ def outdoor(identity: Identity) -> Outfit:
             2,
         ),
         edged(poly([(-13, 515), (13, 515), (13, 539), (-13, 539)]), "#d7dce1", "#1d232a", 2.4),
-        *sleeves(b, shell, 15, 0.98),
-        *cuffs(b, grey, 9, 1.0, 28),
+        *t.sleeves(b, shell, 15, 0.98),
+        *t.cuffs(b, grey, 9, 1.0, 28),
     )
-    return Outfit((edged(hood, scale(shell, 0.8), ink(shell), EDGE),), front)
+    return t.Outfit((edged(hood, scale(shell, 0.8), t.ink(shell), t.EDGE),), front)
