@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 from rich import progress
-from rich.table import Table as RichTable
 
 from facevalue.cli.offering import example, listed, offered, offering
+from facevalue.cli.tables import rich_table
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.protocol.offers import Calibration, CalibrationRequest, T, Table
+from facevalue.protocol.offers import Calibration, CalibrationRequest, T
 from facevalue.store.files import write_whole
 from facevalue.terminal import say, terminal
 
@@ -65,7 +65,7 @@ def calibrate(study: str, model: str, repetitions: int, sizes: str | None, out: 
     for number, table in enumerate(shown.tables):
         if number:
             console.print()
-        console.print(_rich(table))
+        console.print(rich_table(table))
     if out is not None:
         for ending, frame in shown.frames.items():
             path = out.with_stem(out.stem + ending)
@@ -79,15 +79,3 @@ def _track(items: Iterable[T], what: str, total: int | None = None) -> Iterable[
 
 def _say(line: str) -> None:
     terminal(stderr=True).print(line, highlight=False)
-
-
-def _rich(table: Table) -> RichTable:
-    made = RichTable(title=table.title, header_style="bold", caption=table.caption)
-    if not table.boxed:
-        made.box, made.pad_edge, made.padding = None, False, (0, 1, 0, 0)
-        made.title_justify = made.caption_justify = "left"
-    for i, name in enumerate(table.columns):  # nothing is cut: what is too long goes on below
-        made.add_column(name, justify="right" if i else "left", overflow="fold")
-    for row in table.rows:
-        made.add_row(*row)
-    return made

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from facevalue.cli.results import open_named
+from facevalue.cli.tables import rich_table
 from facevalue.csv_text import write_csv
 from facevalue.runs.compare import Agreement, compare_runs
 from facevalue.store.files import write_whole
@@ -73,6 +74,8 @@ def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
     console.print(_summary(found.overall, within, title, digits))
     if found.beside.height:
         console.print(_summary(found.beside, [*within, beside], f"By {beside}", digits))
+    for table in found.further:
+        console.print(rich_table(table))
     console.print(_by_cell(_titled(found.matched.cells, found), found, max(digits, 2)))
 
 

@@ -253,6 +253,8 @@ class Compared:
     asked: tuple[str, ...] = ()
     """Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
     `within`, where these are empty."""
+    further: "Callable[[pl.DataFrame, pl.DataFrame], Sequence[Table]] | None" = None
+    """From both runs' estimates to tables of what the study compares besides."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Comparison of two runs of one study, cell by cell, such as real against synthetic pictures (VIGNETTE, A.6)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -11,7 +11,7 @@ from facevalue.measures.base import Measure
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.page_error import leads
 from facevalue.measures.run_comparison import Matched, Scale, match, summarise
-from facevalue.protocol.offers import Compared
+from facevalue.protocol.offers import Compared, Table
 from facevalue.protocol.study import Study
 from facevalue.runs.joined import estimate
 from facevalue.runs.stored import StoredRun
@@ -38,6 +38,8 @@ class Agreement:
     """What else differs between the runs, for people."""
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The wording of levels for people, where it isn't the level itself."""
+    further: Sequence[Table] = ()
+    """What the study compares besides."""
 
     @property
     def unit(self) -> str:
@@ -56,6 +58,7 @@ class Agreement:
             "overall": self.overall.to_dicts(),
             **({f"by_{self.compared.beside}": self.beside.to_dicts()} if self.compared.beside else {}),
             "cells": self.matched.cells.to_dicts(),
+            **({"further": [asdict(table) for table in self.further]} if self.further else {}),
         }
 
 
@@ -76,7 +79,8 @@ def compare_runs(first: StoredRun, second: StoredRun, seed: int = 0) -> Agreemen
         tables.append(found)
     measure, compared = comparable(first.study, (tables[0], tables[1]))
     notes = differences(first, second)
-    return compare_estimates(tables[0], tables[1], measure, compared, seed, notes, first.study.titles)
+    agreed = compare_estimates(tables[0], tables[1], measure, compared, seed, notes, first.study.titles)
+    return replace(agreed, further=compared.further(tables[0], tables[1])) if compared.further else agreed
 
 
 def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[Measure, Compared]:

@@ -200,3 +200,19 @@ def test_the_reference_model_answers_keywords_and_ratings(tmp_path: Path) -> Non
     found = measured(run)
     assert found.filter(measure="word_share")["value"].is_not_null().any()
     assert found.filter(measure="rating")["value"].is_not_null().any()
+
+
+def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None:
+    one, two = (ran(tmp_path / str(seed), f"sim/strong@{seed}", **KEYWORDS) for seed in (1, 2))
+    ranges, over_groups = compare_runs(one, two).further
+    assert [row[4] for row in ranges.rows] == ["mean", "mean", "90%", "90%"]
+    ((prompt, _, _, groups, r, interval, p),) = over_groups.rows
+    assert (prompt, groups) == ("characteristics", "20")
+    assert -1 < float(r) < 1
+    low, high = map(float, interval.split(" to "))
+    assert low < float(r) < high
+    assert 0 < float(p) <= 1
+    same = compare_runs(one, ran(tmp_path / "same", "sim/strong@1", **KEYWORDS)).further[1]
+    assert float(same.rows[0][4]) == 1.0
+    silent = ran(tmp_path / "silent", scored=False, **KEYWORDS)
+    assert compare_runs(one, silent).further == ()

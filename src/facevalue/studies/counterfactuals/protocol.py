@@ -19,6 +19,7 @@ COMPARED = Compared(
     unit=("subset", "group"),
     who=("group",),
     asked=("prompt",),
+    further=Later(__package__, "two_sources").further,
 )
 
 WORDS = WordLists(_WORDS.word_lists, _WORDS.question, Sampling(temperature=0.0, max_tokens=4096), _WORDS.beside)
