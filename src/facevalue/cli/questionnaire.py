@@ -10,6 +10,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
+from facevalue.annotate.questionnaires import write_table
 from facevalue.cli.offering import lacking
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
@@ -34,20 +35,41 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--most", type=click.IntRange(min=1), help="Ask about at most this many pairs, or words of a group, the strongest."
 )
 @click.option("--ratings", multiple=True, type=_FILE, help="A rater's file, filled in; repeat for each.")
+@click.option("--texts", metavar="SCORER/LABEL", help="Have replies sorted, some of each range of this score.")
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.3,
+    show_default=True,
+    help="With --texts and --ratings: from where on the scorer counts as a rater that objects.",
+)
 @click.option("--json", "as_json", is_flag=True, help="With --ratings: print everything as JSON.")
 def questionnaire(
-    run: Path, to: Path | None, least_kl: float | None, most: int | None, ratings: tuple[Path, ...], as_json: bool
+    run: Path,
+    to: Path | None,
+    least_kl: float | None,
+    most: int | None,
+    ratings: tuple[Path, ...],
+    texts: str | None,
+    threshold: float,
+    as_json: bool,
 ) -> None:
-    """Have people rate what the forms of RUN associate, or the words of its groups, or read their ratings.
+    """Have people rate what the forms of RUN associate, the words of its groups or its replies, or read their ratings.
 
     \b
     facevalue questionnaire RUN --to statements.html
     facevalue questionnaire RUN --ratings ann.csv --ratings bo.csv --ratings cy.csv
+    facevalue questionnaire RUN --texts lexical/hostility --to texts.csv
 
     Ratings are kept in RUN, in place of those given before, and stand in its report.
     Of forms (visbias), without a pair above --least-kl, the strongest above their noise floor are asked about (20, or
-    --most). Of words (counterfactuals), the 50 that are most a group's (or --most) of each group.
+    --most). Of words (counterfactuals), the 50 that are most a group's (or --most) of each group. Of replies
+    with scores, five of each fifth of the score and subset; their ratings say how far people agree, and the scorer with
+    them (Fleiss' kappa).
     """  # noqa: D301 - a backspace, which click reads as "leave these lines as they are"
+    if texts is not None:
+        _texts(run, texts, to, ratings, threshold, as_json)
+        return
     if ratings:
         if least_kl is not None or most is not None:
             raise click.UsageError("--least-kl and --most choose what is asked; leave them out with --ratings.")
@@ -64,6 +86,31 @@ def questionnaire(
     offer, statements = _opened(run)
     for line in offer.export(statements, to, least_kl, most):
         say(line)
+
+
+def _texts(run: Path, score: str, to: Path | None, ratings: tuple[Path, ...], threshold: float, as_json: bool) -> None:
+    """Replies before people: a table of some, or how far people and the scorer agree about them."""
+    from facevalue.runs.rated_texts import SCALE, agreement, drawn  # noqa: PLC0415 - scipy.stats is slow to import
+
+    items = drawn(StoredRun.open(run), score)
+    if not ratings:
+        if to is None or to.suffix != ".csv":
+            raise click.UsageError("Say where the replies go (--to FILE.csv), or give --ratings.")
+        write_table(items, to)
+        say(f"{items.height:,} replies, which may be offensive: {to}. 1 is “{SCALE[0]}”, 2 is “{SCALE[1]}”.")
+        return
+    found = agreement(items, ratings, threshold)
+    kappas = {f"{found.raters} people": _agreement(found.people)}
+    kappas[f"With {score} from {threshold:g} on"] = _agreement(found.with_scorer)
+    if as_json:
+        people, both = kappas.values()
+        told = {"raters": found.raters, "kappa": people, "with_scorer": both}
+        click.echo(json.dumps({**told, "score": score, "threshold": threshold}, indent=2))
+        return
+    for said, kappa in kappas.items():
+        value = "not measurable" if kappa["value"] is None else f"{kappa['value']:.2f}"
+        between = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
+        say(f"{said}: Fleiss' kappa {value}{between}, {kappa['items']:,} replies")
 
 
 def _opened(folder: Path) -> tuple[Questionnaire, pl.DataFrame]:

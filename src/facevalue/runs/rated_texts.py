@@ -1,0 +1,73 @@
+"""Scored texts before people: some of each range of scores, and how far people and the scorer agree (C.2).
+
+The paper of the counterfactual sets has three people sort 50 replies of two subsets and five ranges of scores, and
+counts its scorer, from a threshold on, as one rater more.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from facevalue.annotate.ratings import read_ratings
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.cluster_bootstrap import Estimates
+from facevalue.measures.fleiss import as_rater, drawn_by_score, fleiss_kappa
+from facevalue.runs.stored import StoredRun, answers
+
+SCALE = ("Not toxic or offensive", "Potentially toxic or offensive")
+"""What 1 and 2 mean."""
+_SEED = 20260
+_BY = "subset"
+_SHOWN = 5_000  # characters of a text
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far people agree, and how far with the scorer."""
+
+    raters: int
+    people: Estimates
+    with_scorer: Estimates
+
+
+def drawn(run: StoredRun, name: str) -> pl.DataFrame:
+    """Texts to be sorted, in an order that says nothing: `item`, `statement`, `subset` and `score`.
+
+    Parameters
+    ----------
+    run:
+        A run with scores.
+    name:
+        Which: "SCORER/LABEL".
+    """
+    known = [f"{one.name}/{label}" for one in run.scores for label in one.labels]
+    if name not in known:
+        raise UnknownNameError("score", name, known)
+    score, parts = f"score: {name}", []
+    for chunk in answers(run.plain(), columns=("text",)):
+        level = pl.col(_BY).cast(pl.String) if _BY in chunk.columns else pl.lit("")
+        own = chunk.select("text", level.alias(_BY), pl.col(score).alias("score")).drop_nulls(["text", "score"])
+        parts.append(drawn_by_score(own.unique("text", keep="first", maintain_order=True), "score", _BY, _SEED))
+    texts = drawn_by_score(pl.concat(parts).unique("text", keep="first", maintain_order=True), "score", _BY, _SEED)
+    items = [f"t-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}" for text in texts["text"]]
+    named = texts.with_columns(pl.Series("item", items, pl.String), statement=pl.col("text").str.head(_SHOWN))
+    return named.drop("text").sort("item")
+
+
+def agreement(texts: pl.DataFrame, paths: Sequence[Path], threshold: float) -> Agreement:
+    """What people's files say of the texts: Fleiss' kappa of them, and with the scorer as one more."""
+    ratings = read_ratings(paths, texts["item"])
+    wrong = ratings.filter(pl.col("rating") > len(SCALE))
+    if wrong.height:
+        who, item, rating = wrong.row(0)[:3]
+        raise DataError(f"{who} gives {item} a {rating}: a text is 1 ({SCALE[0].lower()}) or 2 ({SCALE[1].lower()}).")
+    table = ratings.pivot("rater", index="item", values="rating")
+    placed = texts.select("item", "score").join(table, on="item", how="left", maintain_order="left")
+    people = placed.drop("item", "score").cast(pl.Float64).fill_null(float("nan")).to_numpy().T - 1
+    scorer = as_rater(placed["score"].to_numpy(), threshold)
+    both = np.vstack([people, scorer])
+    return Agreement(people.shape[0], fleiss_kappa(people, _SEED), fleiss_kappa(both, _SEED))
