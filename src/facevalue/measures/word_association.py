@@ -200,39 +200,29 @@ def _tilted(odds: Array, t: Array) -> Array:
     return np.asarray(special.expit(special.logit(odds) + t))
 
 
-def dispersions(tokens: Array, squares: Array, images: Array) -> tuple[Array, Array]:
-    """How unevenly a word's occurrences fall on the images whose texts have it: of each group, and of all others.
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """Sums over images of how often their texts have words, shape (groups, words)."""
 
-    Parameters
-    ----------
-    tokens, squares, images:
-        Occurrences of each word, their squares summed over images, and images with any; each of shape (groups, words).
-
-    Equation
-    --------
-    images * sum_i x_i² / (sum_i x_i)², over images i with x_i > 0: 1 where each has as many.
-
-    Examples
-    --------
-    >>> of_one, of_others = dispersions(np.array([[4.0], [4.0]]), np.array([[8.0], [10.0]]), np.array([[2.0], [2.0]]))
-    >>> of_one.tolist(), of_others.tolist()
-    ([[1.0], [1.25]], [[1.25], [1.0]])
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = images * squares / tokens**2
-        others = [values.sum(axis=0) - values for values in (tokens, squares, images)]
-        return own, others[2] * others[1] / others[0] ** 2
+    tokens: Array
+    """How often those about each group do."""
+    squares: Array
+    """Of the squares of an image's."""
+    crossed: Array
+    """Of the products of an image's and those of the other images of its set."""
+    images: Array
+    """Images whose texts have the word at all."""
 
 
-def standard_errors(found: Presence, dispersion: tuple[Array, Array]) -> Array:
+def standard_errors(found: Occurrences, shown: Array | None = None) -> Array:
     """Standard error of each word's score over sets, in log2; or over images, where these are in no sets.
 
     Parameters
     ----------
     found:
-        In how many images' texts the words stand.
-    dispersion:
-        How unevenly they do (`dispersions`), as one image's texts may have a word many times.
+        Occurrences of the words.
+    shown:
+        Images of each group with a text, shape (groups,), where images are in no sets.
 
     Returns
     -------
@@ -241,27 +231,21 @@ def standard_errors(found: Presence, dispersion: tuple[Array, Array]) -> Array:
     Equation
     --------
     se² = sum_c (x_c / X - y_c / Y)² / log(2)², with x_c how often the texts about the group's image of set c have the
-    word, y_c how often those about the others, and X and Y their sums: the linearised logarithm of X / Y. The squares
-    are those of the dispersions; products of two images' occurrences are those of average ones, where both have it, so
-    that the error is too large rather than too small where images of a set have a word often together. Without sets,
+    word, y_c how often those about the others, and X and Y their sums: the linearised logarithm of X / Y. Without sets,
     sums of squares of x / X and y / Y, less one over the images shown. Occurrences of one image belong together.
 
     Examples
     --------
-    >>> once = presence(np.arange(2), np.array([1, 2], np.uint64), 2, np.array([9.0, 9.0]), in_sets=False)
-    >>> standard_errors(once, (np.ones((2, 2)), np.ones((2, 2))))[0].tolist()
-    [nan, nan]
+    >>> alike = Occurrences(*(np.array([[x], [x]]) for x in (8.0, 20.0, 20.0, 4.0)))
+    >>> standard_errors(alike).tolist()
+    [[0.0], [0.0]]
     """
-    own, shown = found.images, found.shown[:, None]
-    others, rest = own.sum(axis=0) - own, shown.sum() - shown
-    of_own, of_others = dispersion
+    own, others = found.tokens, found.tokens.sum(axis=0) - found.tokens
+    every = (found.squares + found.crossed).sum(axis=0)  # squares of a set's occurrences
     with np.errstate(divide="ignore", invalid="ignore"):
-        square = of_own / own + of_others / others
-        if found.sets is None:
-            square = square - 1 / shown - 1 / rest
-        else:
-            k = np.arange(found.sets.shape[0])[:, None]
-            both = found.together - own  # of the others, where the group's own has it
-            squares = (found.sets * k**2).sum(axis=0) - 2 * found.together + own
-            square = square - 2 * both / (own * others) + (squares - others) / others**2
-        return np.where((own > 1) & (others > 1), np.sqrt(np.maximum(square, 0.0)) / np.log(2), np.nan)
+        square = found.squares / own**2 - 2 * found.crossed / (own * others)
+        square = square + (every - found.squares - 2 * found.crossed) / others**2
+        if shown is not None:
+            square = square - (1 / shown + 1 / (shown.sum() - shown))[:, None]
+        known = (found.images > 1) & (found.images.sum(axis=0) - found.images > 1)
+        return np.where(known, np.sqrt(np.maximum(square, 0.0)) / np.log(2), np.nan)

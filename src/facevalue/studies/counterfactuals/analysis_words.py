@@ -59,7 +59,8 @@ def _add_associated(table: EstimateTable, part: Part, texts: Texts, frequency: i
     counts, sizes = tokens[:, often], tokens.sum(axis=1)
     found = texts.presence(part, often)
     listed, score = counts >= frequency, association(counts, sizes)
-    se = np.full(counts.shape, np.nan) if found is None else standard_errors(found, texts.dispersions(part, often))
+    alone = found.shown if found is not None and found.sets is None else None
+    se = standard_errors(texts.occurrences(part, often), alone)
     own = _Words(part, words.gather(often), counts, found, se)
     own.add(table, m.PMI, score, listed & np.isfinite(score) & (score >= THRESHOLD - _SLACK))
     bound = least(counts, sizes)

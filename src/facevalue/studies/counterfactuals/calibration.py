@@ -58,24 +58,16 @@ _FOUND = pl.when(pl.col("measure") == "tail_share").then(pl.col("q") <= ALPHA).o
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What is drawn.
-
-    Attributes
-    ----------
-    planted:
-        How far groups lie apart, in SDs of a reply's score; 0 for not at all.
-    image:
-        SD of pictures by themselves.
-    rare:
-        Whether most scores are near 0, and a few are high, in some sets more than in others.
-    missing:
-        Share of the replies about three groups that decline.
-    """
+    """What is drawn."""
 
     planted: float = 0.0
+    """How far groups lie apart, in SDs of a reply's score; 0 for not at all."""
     image: float = 0.3
+    """SD of pictures by themselves."""
     rare: bool = False
+    """Whether most scores are near 0, and a few are high, in some sets more than in others."""
     missing: float = 0.0
+    """Share of the replies about three groups that decline."""
 
 
 CONDITIONS = {

@@ -16,14 +16,14 @@ from facevalue.annotate.counts import Said, Vocabulary
 from facevalue.annotate.dimension_lists import Listed
 from facevalue.annotate.tokens import Tokeniser
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.word_association import Presence, dispersions, presence
+from facevalue.measures.word_association import Occurrences, Presence, presence
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Codes, Part
 
 MOST_GROUPS = 64
 """Groups of a subset up to which it is kept whose texts have a word: a bit for each."""
-_COUNTS = ("tokens", "squares", "images")
-"""Of words: occurrences, their squares summed over images, and images whose texts have them."""
+_COUNTS = ("tokens", "squares", "crossed", "images")
+"""Of words, as in `Occurrences`."""
 _WORD = 2**32 - 1
 Masks = npt.NDArray[np.unsignedinteger[Any]]
 _Pairs = tuple[Codes, Masks]
@@ -117,10 +117,12 @@ class Texts:
         own = pairs.group_by("key").agg(pl.col("times").sum())
         image, word = np.divmod(own["key"].to_numpy(), wide)
         group = part.group[image]
+        many = pl.col("times")
+        own = own.select(many, key=pl.Series(group * wide + word), set=pl.Series(part.cluster[image] * wide + word))
         summed = (
-            own.select("times", key=pl.Series(group * wide + word))
+            own.with_columns(other=many.sum().over("set") - many)
             .group_by("key")
-            .agg(tokens=pl.col("times").sum(), squares=(pl.col("times") ** 2).sum(), images=pl.len())
+            .agg(tokens=many.sum(), squares=(many**2).sum(), crossed=(many * pl.col("other")).sum(), images=pl.len())
         )
         flat = self._counts[at].reshape(len(_COUNTS), -1)
         flat[:, summed["key"].to_numpy()] += summed.select(_COUNTS).to_numpy().T
@@ -139,9 +141,9 @@ class Texts:
         """How often each word stands in the texts about each group of a block, shape (groups, words)."""
         return self._of(part)[0]
 
-    def dispersions(self, part: Part, words: Codes) -> tuple[Array, Array]:
-        """How unevenly some words fall on the images whose texts have them: of each group, and of all others."""
-        return dispersions(*self._of(part)[:, :, words])
+    def occurrences(self, part: Part, words: Codes) -> Occurrences:
+        """How often the texts about the images of a block have some words."""
+        return Occurrences(*self._of(part)[:, :, words])
 
     def _of(self, part: Part) -> Array:
         own = self._counts[self._parts.index(part)][:, :, : len(self.vocabulary)]
