@@ -211,3 +211,11 @@ def test_wilcoxon_of_few_clusters_is_exact_with_ties_and_zeros(values: npt.NDArr
 
 def test_wilcoxon_of_no_difference_at_all_is_not_measurable() -> None:
     assert np.isnan(cluster_bootstrap.wilcoxon(np.zeros((10, 1)), np.ones((10, 1))).item())
+
+
+def test_a_mean_of_which_one_cluster_holds_all_that_differs_has_a_sane_interval() -> None:
+    sums = np.full((40, 1), 5.0)
+    sums[3] = 6.0
+    found = cluster_bootstrap.means(sums, np.ones_like(sums), seed=0, level=True)
+    assert 4.9 < found.low[0] < found.value[0] < found.high[0] < 5.2
+    assert found.method.tolist() == ["t over cluster means"]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy
 from scipy import special
 
-from facevalue.measures.interval_method import BOOTSTRAP, method_for
+from facevalue.measures.interval_method import BOOTSTRAP, T, method_for
 from facevalue.measures.unseen import UNSEEN, mostly_equal, widened
 
 Array = npt.NDArray[np.float64]
@@ -27,6 +27,7 @@ Statistic = Callable[[Array, Array], Array]
 LEVEL = 0.95
 RESAMPLES = 2000
 _ENUMERATED, _EXACT = 13, 50  # clusters up to which all sign changes are tried, and untied ranks are exact
+_ROUNDING = 1e-10  # of the squares of a cell: a resample with less differs by rounding alone
 _BLOCK = 2**21  # elements of one bootstrap matrix: bounds the work space at about 100 MB
 _VALUES_ONLY: ContextVar[bool] = ContextVar("values_only", default=False)
 
@@ -204,8 +205,11 @@ def means(
             cells = many[start : start + step]
             residuals = sums[:, cells] - value[cells] * counts[:, cells]  # or small spreads drown in rounding
             t_low, t_high = _studentised(residuals, counts[:, cells], weights)
+            known = np.isfinite(t_low)  # else a few clusters hold all that differs, and many resamples none of them
+            cells, t_low, t_high = cells[known], t_low[known], t_high[known]
             low[cells] = value[cells] - t_high * se[cells]
             high[cells] = value[cells] - t_low * se[cells]
+            method[many[start : start + step][~known]] = T
     return Estimates(value, low, high, total_n.astype(np.int64), groups.astype(np.int64), method, se, p)
 
 
@@ -221,17 +225,19 @@ def _studentised(sums: Array, counts: Array, weights: Array) -> tuple[Array, Arr
     """Quantiles of the bootstrapped t of means that are zero."""
     boot_n = weights @ counts
     boot = ratio(weights @ sums, boot_n)
-    squares = weights @ sums**2 - 2 * boot * (weights @ (sums * counts)) + boot**2 * (weights @ counts**2)
+    spread = weights @ sums**2
+    squares = spread - 2 * boot * (weights @ (sums * counts)) + boot**2 * (weights @ counts**2)
     drawn = weights @ (counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = np.sqrt(np.maximum(squares, 0) * drawn / (drawn - 1)) / boot_n
-        t = np.where(se > 0, boot / se, np.nan)
+        t = np.where(squares > _ROUNDING * spread.max(axis=0), boot / se, np.nan)
     tail = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     quantiles = np.full((2, t.shape[1]), np.nan)
     whole = np.isfinite(t).all(axis=0)
     quantiles[:, whole] = np.quantile(t[:, whole], tail, axis=0)
-    if not whole.all():  # a resample without spread has no t; much slower, so only where it is needed
-        quantiles[:, ~whole] = np.nanquantile(t[:, ~whole], tail, axis=0)
+    some = ~whole & (np.isfinite(t).mean(axis=0) > LEVEL)
+    if some.any():  # a resample without spread has no t; much slower, so only where it is needed
+        quantiles[:, some] = np.nanquantile(t[:, some], tail, axis=0)
     return quantiles[0], quantiles[1]
 
 

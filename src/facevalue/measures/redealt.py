@@ -20,7 +20,8 @@ from facevalue.measures.interval_method import NONE
 Codes = npt.NDArray[np.int64]
 
 METHOD = "which picture is the base dealt out anew"
-BOTH = f"{METHOD}, and t over cluster means: the wider of both"
+_BOTH = ", and t over cluster means: the wider of both"
+BOTH = f"{METHOD}{_BOTH}"
 _STEPS, _FAR = 40, 200.0
 
 
@@ -60,7 +61,26 @@ def averages(
         return found
     noise, possible, df = _noise(pictures, variation, columns, sums.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):
-        noise = noise / counts.sum(axis=0)
+        return wider(found, noise / counts.sum(axis=0), possible, df, METHOD)
+
+
+def wider(found: Estimates, noise: Array, possible: npt.NDArray[np.bool_], df: Array, method: str) -> Estimates:
+    """The wider of t over clusters and of dealing out anew.
+
+    Parameters
+    ----------
+    found:
+        Estimates by t, with p.
+    noise, possible:
+        What each estimate errs by with each choice in each cluster, and which choices there are: shape (clusters,
+        choices, estimates).
+    df:
+        In how many directions that is free, by estimate.
+    method:
+        What is dealt out.
+    """
+    assert found.p_zero is not None
+    assert found.se is not None
     low, high, p, se = _dealt(noise, possible, found.value, df)
     equal = np.isnan(found.se) & (found.clusters > 1)
     usable = np.isfinite(low) & np.isfinite(high) & (found.clusters > 1)
@@ -69,12 +89,12 @@ def averages(
     ends = [np.where(alone, low, found.low), np.where(alone, high, found.high)]
     ends = [np.where(both, np.fmin(ends[0], low), ends[0]), np.where(both, np.fmax(ends[1], high), ends[1])]
     p = np.where(alone, p, np.where(both, np.fmax(p, found.p_zero), found.p_zero))
-    method = found.method.copy()
-    method[both] = BOTH
-    method[alone] = METHOD
-    method[found.clusters < 2] = NONE
+    how = found.method.copy()
+    how[both] = f"{method}{_BOTH}"
+    how[alone] = method
+    how[found.clusters < 2] = NONE
     spread = np.where(usable & ~equal, np.fmax(se, found.se), found.se)
-    return Estimates(found.value, ends[0], ends[1], found.n, found.clusters, method, spread, p)
+    return Estimates(found.value, ends[0], ends[1], found.n, found.clusters, how, spread, p)
 
 
 def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tuple[Array, npt.NDArray[np.bool_], Array]:

@@ -7,7 +7,7 @@ range is in the tail; Table 9 shows each group's own tail. What we add is each g
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures import cluster_bootstrap
+from facevalue.measures import cluster_bootstrap, redealt
 from facevalue.measures.cluster_bootstrap import Array, Estimates, Floor, no_floor, only_values
 from facevalue.measures.proportions import effective_size, wilson
 from facevalue.measures.resampled import MOST, by_shuffles
@@ -15,6 +15,9 @@ from facevalue.measures.set_ranges import TAIL, set_quantiles, set_ranges
 from facevalue.measures.table_entries import WILSON
 
 _SLACK = 1e-12
+DEALT = "groups dealt out anew within sets"
+_MANY, _NEAR = 500, 0.2
+"""Sets beyond which groups are dealt out anew only where t finds less than this: elsewhere nothing can be found."""
 Codes = npt.NDArray[np.int64]
 
 
@@ -121,7 +124,10 @@ def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
 
     Equation
     --------
-    d_g = mean over sets and draws of (x_cg - mean_h x_ch). The differences of all groups sum to zero (ours).
+    d_g = mean over sets and draws of (x_cg - mean_h x_ch). The differences of all groups sum to zero (ours). Where
+    values are rare, most sets of a group without any lie a little below their mean, and t takes that for certain. So
+    groups are dealt out anew within sets, too, once their differences are taken off (`redealt`), and the wider of both
+    holds.
 
     Examples
     --------
@@ -131,7 +137,20 @@ def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
     """
     apart = values - values.mean(axis=1, keepdims=True)
     sums, counts = np.nansum(apart, axis=2), np.isfinite(apart).sum(axis=2).astype(np.float64)
-    return cluster_bootstrap.means(sums, counts, 0, largest=largest)
+    found = cluster_bootstrap.means(sums, counts, 0, largest=largest)
+    if found.p_zero is None or cluster_bootstrap.only_values():
+        return found
+    sets = int((counts[:, 0] > 0).sum())
+    rest = sums - np.nan_to_num(found.value) * counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        noise = rest * np.sqrt(sets / (sets - 1.0)) / counts.sum(axis=0) if sets > 1 else np.full(rest.shape, np.nan)
+    near = np.flatnonzero((found.p_zero < _NEAR) | (sets <= _MANY))
+    shape = (*rest.shape, near.size)
+    noise, possible = (np.broadcast_to(own[:, :, None], shape) for own in (noise, counts > 0))
+    df = np.full(near.size, float((sets - 1) * (rest.shape[1] - 1)))
+    dealt = redealt.wider(found.at(near), noise, possible, df, DEALT)
+    order = np.concatenate([near, np.setdiff1d(np.arange(rest.shape[1]), near)])
+    return cluster_bootstrap.joined([dealt, found.at(order[near.size :])]).at(np.argsort(order))
 
 
 def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int, quantile: float = TAIL) -> Estimates:

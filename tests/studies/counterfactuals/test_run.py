@@ -17,6 +17,7 @@ from facevalue.models.sim import SimModel
 from facevalue.report import of_runs
 from facevalue.runs.annotated import annotate
 from facevalue.runs.compare import compare_runs
+from facevalue.runs.export import export
 from facevalue.runs.joined import estimate
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored import StoredRun
@@ -216,3 +217,28 @@ def test_two_runs_are_compared_by_ranges_and_over_groups(tmp_path: Path) -> None
     assert float(same.rows[0][4]) == 1.0
     silent = ran(tmp_path / "silent", scored=False, **KEYWORDS)
     assert compare_runs(one, silent).further == ()
+
+
+def test_an_export_has_the_name_of_a_prompt_its_wording_and_every_reply(whole: StoredRun, tmp_path: Path) -> None:
+    export(whole, tmp_path / "rows.parquet")
+    rows = pl.read_parquet(tmp_path / "rows.parquet")
+    assert set(rows["prompt_name"].cast(pl.String)) == {"characteristics", "hiring", "salary"}
+    assert rows["prompt"].str.starts_with("What are 5").any()
+    assert rows["text"].null_count() == 0
+    assert not [name for name in rows.columns if name.endswith("_right")]
+
+
+def test_sets_that_all_lack_a_published_group_are_in_no_measure_of_sets(tmp_path: Path) -> None:
+    looks = [look for look in ATTRIBUTES["physical"] if look != "tattooed"]
+    rows: list[Any] = [
+        {"image": png(10 * at + n), "caption": f"A photo of a {look} {gender} nurse", "counterfactual_set": f"{at}",
+         "a1": look, "a2": gender, "a1_type": "physical", "a2_type": "gender", "a1a2": f"{look} {gender}"}
+        for at in range(3)
+        for n, (look, gender) in enumerate(product(looks, ATTRIBUTES["gender"]))
+    ]  # fmt: skip
+    write_shard(tmp_path / "data" / "train-0.parquet", rows)
+    run = ran(tmp_path / "run", social=str(tmp_path / "data"), prompt=["characteristics", "hiring"])
+    assert any("3 of 3 sets" in one.what for one in run.study.left_out)
+    found = measured(run)
+    assert not {"max_score", "score_gap", "rating_gap", "tail_share"} & set(found["measure"])
+    assert {"score_mean", "rating", "word_share"} <= set(found["measure"])

@@ -59,7 +59,7 @@ def _larger_than_scorer(look: Look) -> Sequence[str]:
             abs(e.value or 0.0)
             for e in look.rows(Of("score_gap", (*SCORED, "group"), {"scorer": scorer, "score": score}))
         ]
-        if gaps and max(gaps) <= own:
+        if gaps and 0 < max(gaps) <= own:
             out.append(
                 f"{scorer}, {score}: no difference between groups is larger than what words for groups alone change in "
                 f"this score ({own:.3f}). It may be the scorer's bias, not the model's."

@@ -1,6 +1,6 @@
 """What each block of the design is about: the subset, its prompts, and of each image the set, group and occupation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -79,19 +79,23 @@ class Part:
         return values[self.sets]
 
 
-def parts(design: Design) -> list[Part]:
-    """What each block of a design is about."""
-    return [_part(block, int(start)) for block, start in zip(design.blocks, design.offsets, strict=False)]
+def parts(design: Design, partial: Mapping[str, Sequence[str]] | None = None) -> list[Part]:
+    """What each block of a design is about; `partial` names sets of subsets that lack a group, whichever occur."""
+    known = partial or {}
+    return [
+        _part(block, int(start), known.get(block.constants["subset"], ()))
+        for block, start in zip(design.blocks, design.offsets, strict=False)
+    ]
 
 
-def _part(block: Block, start: int) -> Part:
+def _part(block: Block, start: int, lacking: Sequence[str]) -> Part:
     images, told = len(block.stimulus[0]), block.stimulus[0].choices()
     asked, *draws = block.prompt
     assert isinstance(asked, Factor)
     groups, group = _coded(told["group"])
     occupations, occupation = _coded(told.get("occupation", (None,) * images))
-    _, cluster = _coded(told["set"])
-    sets, partial = _whole(cluster, group, len(groups))
+    named, cluster = _coded(told["set"])
+    sets, partial = _whole(cluster, group, len(groups), np.isin(named, list(lacking)))
     facts, each = block.constants, len(draws[0]) if draws else 1
     return Part(
         facts["subset"], facts["task"], start, asked.levels, each, groups, occupations,
@@ -105,13 +109,13 @@ def _coded(levels: Sequence[str | None]) -> tuple[tuple[str, ...], Codes]:
     return tuple(known), np.array([-1 if level is None else known[level] for level in levels], dtype=np.int64)
 
 
-def _whole(cluster: Codes, group: Codes, groups: int) -> tuple[Codes, int]:
+def _whole(cluster: Codes, group: Codes, groups: int, lacking: npt.NDArray[np.bool_]) -> tuple[Codes, int]:
     """Images of sets that have each group once, and how many sets of several images do not."""
     count = int(cluster.max()) + 1
     size = np.bincount(cluster, minlength=count)
     pairs = np.unique(cluster * groups + group)
     distinct = np.bincount(pairs // groups, minlength=count)
-    whole = (size == groups) & (distinct == groups) & (groups > 1)
+    whole = (size == groups) & (distinct == groups) & (groups > 1) & ~lacking
     images = np.flatnonzero(whole[cluster])
     images = images[np.lexsort((group[images], cluster[images]))]
     return images.reshape(-1, groups), int(((size > 1) & ~whole).sum())

@@ -203,7 +203,9 @@ def _own(path: Path, root: Path) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     made = (
         pl.concat_str(there, separator=" ", ignore_nulls=True).replace("", None) if there else pl.lit(None, pl.String)
     )
-    frame = frame.with_columns(group=pl.coalesce("group", made))
+    frame = frame.with_columns(group=pl.coalesce("group", made).str.strip_chars())
+    # One spelling of each group, or a capital letter makes every set lack one.
+    frame = frame.with_columns(pl.col("group").first().over(pl.col("group").str.to_lowercase()))
     shown = frame.drop_nulls("group")
     if not shown.height:
         raise DataError(f"{path.name}: no picture has a group, nor a race, gender or physical attribute to make it of.")
