@@ -123,7 +123,8 @@ class _Words:
 
 def _masked(part: Part) -> list[str]:
     """Words that name groups."""
-    named = [word for group in part.groups for word in group.lower().split()]
+    told = [word for group in part.groups for word in group.lower().split()]
+    named = [*told, *(half for word in told for half in word.split("-"))]  # "dark-skinned", and "dark"
     return [*named, *(word for listed in lexicon.shipped("group_words").lists.values() for word in listed)]
 
 
