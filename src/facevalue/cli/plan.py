@@ -19,12 +19,14 @@ from facevalue.runs.plan import IMAGE_TOKENS, Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.studies import available
 from facevalue.studies.intervention_trials import intervened
-from facevalue.terminal import terminal
+from facevalue.terminal import say, terminal
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.runs.power import Detection
 
+_LOOKED_AT = 20_000
+"""Pictures up to which a plan looks at each: some seconds."""
 SAMPLE = click.Option(["--sample"], type=click.IntRange(1), help="Ask about this many requests only; all by default.")
 SEED = click.Option(["--seed"], type=click.IntRange(0), default=0, show_default=True, help="Seed of the sample.")
 EXACT = click.Option(
@@ -77,7 +79,10 @@ def _plan(
         _show_printed(_printed(protocol, paper_table), as_json)
         return
     study = protocol.study(options)
-    check_pictures(study)
+    if study.manifest.height <= _LOOKED_AT or "path" not in study.manifest.columns:
+        check_pictures(study)
+    else:
+        say(f"{study.manifest.height:,} pictures are too many to look at here: a run looks at them first.", err=True)
     study = intervened(study, chosen(interventions))
     made = make_plan(study, **choices)
     found: Detection | None = None
