@@ -73,7 +73,7 @@ calibration: .venv/.demo ## check intervals and p-values against models whose bi
 	$(BIN)/facevalue calibrate vignette --repetitions 100 --sizes 8,30 --out docs/calibration-vignette.csv
 	$(BIN)/facevalue calibrate visbias --repetitions 20 --sizes 2 --out docs/calibration-visbias.csv
 	$(BIN)/facevalue calibrate modscan --repetitions 100 --out docs/calibration-modscan.csv
-	$(BIN)/facevalue calibrate counterfactuals --repetitions 100 --out docs/calibration-counterfactuals.csv
+	$(BIN)/facevalue calibrate counterfactuals --repetitions 100 --sizes 40,150 --out docs/calibration-counterfactuals.csv
 	$(BIN)/python -m benchmarks.coverage --out docs/coverage.csv
 
 reference: .venv/.engine ## train the reference model into build/reference, or resume; ARGS="--bias 2" for a variant
