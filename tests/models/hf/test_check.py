@@ -46,7 +46,7 @@ def test_wrong_positions_stop_the_run(llava: Path, monkeypatch: pytest.MonkeyPat
 
     def shifted(*args: Any) -> Prefix:
         prefix = of(*args)
-        return replace(prefix, next_position=prefix.next_position + 3)
+        return replace(prefix, next_positions=(prefix.next_positions[0] + 3,))
 
     monkeypatch.setattr(Prefix, "of", shifted)
     engine = planted.engine(llava)

@@ -165,12 +165,12 @@ def test_positions_after_a_picture_follow_its_grid(load: Load, name: str) -> Non
     _, height, width = group.inputs["image_grid_thw"][0].tolist()
     prefix = Prefix.of(loaded, group.inputs)
     # The picture has a token for each square of 2 x 2 patches, and takes as many positions as its longer side.
-    assert prefix.length - prefix.next_position == height * width // 4 - max(height, width) // 2 > 0
+    assert prefix.length - prefix.next_positions[0] == height * width // 4 - max(height, width) // 2 > 0
     # Forgotten, or left over from another picture, they give other numbers.
     plainly = replace(loaded, family=replace(loaded.family, grid_positions=False))
     assert gap(shared(plainly, PICTURES["one"], QUESTIONS), shared(loaded, PICTURES["one"], QUESTIONS)) > 0.01
     Prefix.of(loaded, prepare(loaded, [tiny.picture("wide", (120, 20))], QUESTIONS[:1])[0].inputs or {})
-    assert next_position(loaded.family, loaded.model, group.inputs) == prefix.next_position
+    assert next_position(loaded.family, loaded.model, group.inputs) == prefix.next_positions[0]
 
 
 @pytest.mark.parametrize("window", [5, 40])

@@ -28,11 +28,15 @@ class Decoding(Protocol):
 
 
 class SharedDecoding:
-    """Over a prefix that has been run: everything that is read in one call is packed into one sequence."""
+    """Over prefixes that have been run: everything that is read in one call goes through the model in one pass.
 
-    def __init__(self, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:
+    `rows` says which prefix each member comes after, the first if it isn't given.
+    """
+
+    def __init__(self, prefix: Prefix, suffixes: Sequence[Sequence[int]], rows: Sequence[int] | None = None) -> None:
         self._branch = Branch(prefix)
         self._suffixes = suffixes
+        self._rows = rows
         self._nodes: dict[Path, int] = {}
 
     def read(self, paths: Sequence[Path]) -> "Tensor":
@@ -43,7 +47,8 @@ class SharedDecoding:
             known = next((n for n in range(len(reply), -1, -1) if (member, reply[:n]) in self._nodes), None)
             if known == len(reply):
                 raise ValueError("a place that has been read")
-            starts.append(-1 if known is None else self._nodes[member, reply[:known]])
+            end = -1 - (self._rows[member] if self._rows else 0)
+            starts.append(end if known is None else self._nodes[member, reply[:known]])
             branches.append([*self._suffixes[member], *reply] if known is None else list(reply[known:]))
             ends.append(0 if known is None else known + 1)
         tree, nodes = self._branch.tree.grown(zip(starts, branches, strict=True))

@@ -1,9 +1,12 @@
-"""Keys and values of a prefix, kept once, and the branches that grow from it.
+"""Keys and values of prefixes, kept once, and the branches that grow from them.
 
 A branch is a tree of tokens after the prefix: the suffixes of many questions, the inner nodes of their options, the
 replies that are drawn. All the nodes of one call are packed into a single sequence. Each attends to the whole prefix,
 to its own ancestors and to itself, and its position is that of the prefix's end plus its depth, so that it computes
 just what it would after a prefix of its own.
+
+The prefixes of several pictures go through the model together, as rows of a batch, and so do the trees after them.
+Shorter rows are filled up at the end with tokens that no other one sees.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,6 +42,7 @@ class _Layer:
         self.values = values
         self.is_initialized = keys is not None
         self.own: tuple[Tensor, Tensor] | None = None
+        self.rows: Tensor | None = None  # those that a call has nodes of; None for all
 
     def update(self, keys: "Tensor", values: "Tensor", *_: object, **__: object) -> "tuple[Tensor, Tensor]":
         """Keep the new keys and values with the branch; return them after the prefix's and the branch's own.
@@ -47,11 +51,16 @@ class _Layer:
         """
         import torch  # noqa: PLC0415
 
+        rows, own = self.rows, (keys, values)
+        assert self.keys is not None
+        if rows is not None:  # what the others lack is masked
+            own = tuple(new.new_zeros(len(self.keys), *new.shape[1:]).index_copy_(0, rows, new) for new in own)
         if self.own is not None:
-            keys = torch.cat([self.own[0], keys], dim=-2)
-            values = torch.cat([self.own[1], values], dim=-2)
-        self.own = (keys, values)
-        return torch.cat([self.keys, keys], dim=-2), torch.cat([self.values, values], dim=-2)
+            own = tuple(torch.cat(both, dim=-2) for both in zip(self.own, own, strict=True))
+        self.own = own
+        all_of = zip((self.keys, self.values), own, strict=True)
+        keys, values = (torch.cat(both if rows is None else [t[rows] for t in both], dim=-2) for both in all_of)
+        return keys, values
 
     def get_seq_length(self) -> int:
         """Tokens that are kept."""
@@ -77,90 +86,200 @@ def _cache_type() -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefix:
-    """A prefix that has been run.
+    """One or more prefixes that have been run together, a row each.
 
-    `next_position` is not the length where pictures take fewer positions than tokens. `layers` are keys and values of
-    each layer, (1, heads, length, width) each; a cross-attention layer has those of the pictures, None if there are
-    none. Read-only.
+    `next_positions` are not the lengths where pictures take fewer positions than tokens. `layers` are keys and values
+    of each layer, (rows, heads, longest, width) each; a cross-attention layer has those of the pictures, None if there
+    are none. Read-only.
     """
 
-    length: int
-    next_position: int
+    lengths: tuple[int, ...]
+    next_positions: tuple[int, ...]
     loaded: Loaded
     inputs: "Mapping[str, Tensor]"
     layers: "tuple[tuple[Tensor | None, Tensor | None], ...]"
 
     @classmethod
-    def of(cls, loaded: Loaded, inputs: "Mapping[str, Tensor]") -> "Prefix":
-        """Run a processor's inputs, one row cut after the prefix, through the model and keep its keys and values."""
+    def of(cls, loaded: Loaded, *inputs: "Mapping[str, Tensor]") -> "Prefix":
+        """Run a processor's inputs, each cut after its prefix, through the model and keep their keys and values."""
         import torch  # noqa: PLC0415
         from transformers import DynamicCache  # noqa: PLC0415
 
+        together = inputs[0] if len(inputs) == 1 else joined(loaded, inputs)
         kept = DynamicCache()  # without a configuration it keeps what sliding windows would drop
         with torch.inference_mode(), calling():
-            loaded.model(**inputs, past_key_values=kept, use_cache=True, logits_to_keep=1)
-            position = next_position(loaded.family, loaded.model, inputs)
+            loaded.model(**together, past_key_values=kept, use_cache=True, logits_to_keep=1)
+            positions = tuple(next_position(loaded.family, loaded.model, each) for each in inputs)
         layers = tuple((layer.keys, layer.values) for layer in kept.layers)
-        return cls(int(inputs["input_ids"].shape[1]), position, loaded, inputs, layers)
+        return cls(tuple(int(each["input_ids"].shape[1]) for each in inputs), positions, loaded, together, layers)
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longest."""
+        return max(self.lengths)
+
+    def part(self, first: int, end: int) -> "Prefix":
+        """Return some of the rows, not copied."""
+        if end - first == len(self.lengths):
+            return self
+        rows, longest = slice(first, end), max(self.lengths[first:end])
+
+        def cut(kept: "Tensor | None") -> "Tensor | None":
+            return None if kept is None else kept[rows, :, :longest]
+
+        layers = tuple((cut(keys), cut(values)) for keys, values in self.layers)
+        return Prefix(self.lengths[rows], self.next_positions[rows], self.loaded, {}, layers)
+
+
+def joinable(one: "Mapping[str, Tensor]", other: "Mapping[str, Tensor]") -> bool:
+    """Whether two prefixes can go through the model as rows of a batch: not if they look at pictures from outside."""
+
+    def kind(inputs: "Mapping[str, Tensor]") -> dict[str, int]:
+        return {name: tensor.ndim for name, tensor in inputs.items()}
+
+    return kind(one) == kind(other) and "cross_attention_mask" not in one
+
+
+def joined(loaded: Loaded, inputs: "Sequence[Mapping[str, Tensor]]") -> "dict[str, Tensor]":
+    """Put the inputs of several prefixes into one batch, texts in rows and pictures one after the other.
+
+    What is shorter, or has fewer tiles or pixels, is filled up at the end as processors do: with zeros.
+    """
+    pad = loaded.tokenizer.pad_token_id
+    out: dict[str, Tensor] = {}
+    for name in inputs[0]:
+        given = [each[name] for each in inputs]
+        sizes = np.max([tensor.shape[1:] for tensor in given], axis=0).astype(int).tolist()
+        filling = (loaded.tokenizer.eos_token_id if pad is None else pad) if name == "input_ids" else 0
+        out[name] = given[0].new_full((sum(map(len, given)), *sizes), filling)
+        for tensor, place in zip(given, np.cumsum([0, *map(len, given)]).tolist(), strict=False):
+            out[name][(slice(place, place + len(tensor)), *map(slice, tensor.shape[1:]))] = tensor
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Where the nodes of a branch lie: rows, and columns after the longest prefix; so many columns are taken."""
+
+    rows: Ints
+    columns: Ints
+    width: int
+
+    def extended(self, parents: Ints, read: Ints) -> "_Places":
+        """Return the places with new nodes, in columns of their own.
+
+        Of several rows those that are `read` come first, so that few logits are computed besides them.
+        """
+        old = len(self.rows)
+        rows = np.concatenate([self.rows, np.zeros_like(parents)])
+        for node, parent in enumerate(parents.tolist(), old):
+            rows[node] = rows[parent] if parent >= 0 else -1 - parent
+        new = rows[old:]
+        unread = np.ones(len(new), dtype=np.bool_)
+        unread[read] = False
+        several = (new != new[0]).any()
+        order = np.lexsort((unread, new)) if several else np.arange(len(new))
+        starts = np.flatnonzero(np.diff(new[order], prepend=-1))
+        counts = np.diff(starts, append=len(new))
+        columns = np.empty_like(new)
+        columns[order] = self.width + np.arange(len(new)) - np.repeat(starts, counts)
+        return _Places(rows, np.concatenate([self.columns, columns]), self.width + int(counts.max()))
 
 
 class Branch:
-    """A tree of tokens after a prefix, grown call by call. It shares the prefix, and nothing with any other branch."""
+    """Trees of tokens, one after each prefix, grown call by call. They share the prefixes, and nothing else."""
 
     def __init__(self, prefix: Prefix) -> None:
         self.prefix = prefix
         self.tree = Tree.empty()
         self._layers = [_Layer(*pair) for pair in prefix.layers]
+        none = np.zeros(0, dtype=np.int64)
+        self._places = _Places(none, none, 0)
 
     def grow(self, ids: Sequence[int] | Ints, parents: Sequence[int] | Ints, read: Sequence[int] | Ints) -> "Tensor":
         """Feed nodes, and return the logits of what follows those to `read`: float32, (len(read), vocabulary).
 
         A parent is one of all nodes that this branch has been given, earlier calls first, and comes before its
-        children; -1 stands for the end of the prefix. `read` counts the nodes of this call. After an error, such as out
-        of memory, the branch is as it was before the call.
+        children; -1 stands for the end of the prefix, -2 for that of the second. `read` counts the nodes of this call.
+        After an error, such as out of memory, the branch is as it was before the call.
         """
         import torch  # noqa: PLC0415
 
         prefix, loaded = self.prefix, self.prefix.loaded
         tokens, wanted = np.asarray(ids, dtype=np.int64), np.asarray(read, dtype=np.int64)
+        above = np.asarray(parents, dtype=np.int64)
         if not tokens.size:
             raise ValueError("a branch grows by one or more nodes")
         if wanted.size and (wanted.min() < 0 or wanted.max() >= len(tokens)):
             raise ValueError("a node to read is none of this call's")
-        tree, old = self.tree.extended(tokens, np.asarray(parents, dtype=np.int64)), len(self.tree)
+        if above.size and above.min() < -len(prefix.lengths):
+            raise ValueError("a parent is neither a node nor the end of a prefix")
+        tree, old = self.tree.extended(tokens, above), len(self.tree)
+        before = [layer.own for layer in self._layers], self._places
+        start, self._places = self._places.width, self._places.extended(above, wanted)
+        active, row = np.unique(self._places.rows[old:], return_inverse=True)
+        column = self._places.columns[old:] - start
+        shape = len(active), self._places.width - start
+        given_ids, positions = np.full(shape, tokens[0]), np.full(shape, min(prefix.next_positions))
+        given_ids[row, column] = tokens
+        positions[row, column] = np.array(prefix.next_positions)[active][row] + tree.depths[old:]
+        kept = wanted if len(active) == 1 else np.arange(column[wanted].max(initial=-1) + 1)
+        rows = None if len(active) == len(prefix.lengths) else torch.as_tensor(active, device=loaded.device)
+        for layer in self._layers:
+            layer.rows = rows if rows is None or layer.keys is None else rows.to(layer.keys.device)
         given = {
-            "input_ids": torch.as_tensor(tokens, device=loaded.device)[None],
+            "input_ids": torch.as_tensor(given_ids, device=loaded.device),
             "attention_mask": self._mask(tree, old),
-            "position_ids": torch.as_tensor(prefix.next_position + tree.depths[old:], device=loaded.device)[None],
+            "position_ids": torch.as_tensor(positions, device=loaded.device),
             "past_key_values": _cache_type()(layers=self._layers),
-            "logits_to_keep": torch.as_tensor(wanted),
-            **carried(prefix.inputs, len(tokens)),
+            "logits_to_keep": torch.as_tensor(kept),
+            **carried(prefix.inputs, shape[1]),
         }
-        before = [layer.own for layer in self._layers]
         try:
             with torch.inference_mode(), calling():
-                out = loaded.model(**given, use_cache=True)
-                logits: Tensor = out.logits[0].float()
+                logits: Tensor = loaded.model(**given, use_cache=True).logits
+                if len(active) == 1:
+                    logits = logits[0].float()
+                else:
+                    logits = logits[torch.as_tensor(row[wanted]), torch.as_tensor(column[wanted])].float()
         except BaseException:  # some layers may have taken the nodes: memory ran out, or somebody pressed Ctrl-C
-            for layer, kept in zip(self._layers, before, strict=True):
-                layer.own = kept
+            for layer, own in zip(self._layers, before[0], strict=True):
+                layer.own = own
+            self._places = before[1]
             raise
         self.tree = tree
         return logits
 
     def _mask(self, tree: Tree, first: int) -> "Tensor | dict[str, Tensor]":
-        """Return what the nodes from `first` on see, (1, 1, new, prefix and nodes); if some layers slide, by kind."""
+        """Return what the nodes from `first` on see, (rows, 1, new, prefix and nodes); if some layers slide, by kind.
+
+        Columns that no node of a row is in see its prefix: with nothing to see, attention gives no number at all.
+        """
         import torch  # noqa: PLC0415
 
-        length = self.prefix.length
-        seen = np.pad(tree.visible(first), ((0, 0), (length, 0)), constant_values=True)
+        length, columns = self.prefix.length, self._places.columns
+        active, row = np.unique(self._places.rows[first:], return_inverse=True)
+        lengths, start = np.array(self.prefix.lengths)[active], int(columns[first:].min())
+        seen = np.zeros((len(active), self._places.width - start, length + self._places.width), dtype=np.bool_)
+        seen[:, :, :length] = (np.arange(length) < lengths[:, None])[:, None]
+        here, above = np.arange(first, len(tree)), np.arange(first, len(tree))
+        while here.size:  # up the trees, all nodes at once
+            seen[row[here - first], columns[here] - start, length + columns[above]] = True
+            above = tree.parents[above]
+            here, above = here[above >= 0], above[above >= 0]
 
         def sent(mask: Bools) -> "Tensor":
-            return torch.as_tensor(mask, device=self.prefix.loaded.device)[None, None]
+            return torch.as_tensor(mask, device=self.prefix.loaded.device)[:, None]
 
         window = window_of(self.prefix.loaded.model.config.get_text_config())
         if window is None:
             return sent(seen)
-        places = np.concatenate([np.arange(length), length + tree.depths])
-        near = seen & (places[length + first :, None] - places[None, :] < window.size)
+        place = np.tile(
+            np.concatenate([np.arange(length), np.zeros(self._places.width, dtype=np.int64)]), (len(active), 1)
+        )
+        place[:, length:] = lengths[:, None]
+        mine = np.flatnonzero(np.isin(self._places.rows, active))
+        at = np.searchsorted(active, self._places.rows[mine])
+        place[at, length + columns[mine]] = lengths[at] + tree.depths[mine]
+        near = seen & (place[:, length + start :, None] - place[:, None, :] < window.size)
         return {"full_attention": sent(seen), "sliding_attention": sent(near)} if window.some else sent(near)

@@ -15,8 +15,8 @@ Bools = npt.NDArray[np.bool_]
 class Tree:
     """Tokens after a prefix, of which several may follow the same one. A parent comes before its children.
 
-    `parents` has -1 for a node that comes directly after the prefix; a node's position is the prefix's end plus its
-    depth.
+    `parents` has -1 for a node that comes directly after the prefix, -2 for one after a second prefix, and so on; a
+    node's position is the prefix's end plus its depth.
 
     >>> tree, paths = Tree.empty().grown([(-1, [5, 6]), (-1, [5, 7, 8])])
     >>> tree.ids.tolist(), tree.parents.tolist(), tree.depths.tolist()
@@ -36,7 +36,7 @@ class Tree:
         return cls(none, none, none)
 
     def grown(self, branches: Iterable[tuple[int, Sequence[int]]]) -> tuple[Self, list[list[int]]]:
-        """Return the tree with new branches, each from a node (-1: the prefix), and the new nodes of each.
+        """Return the tree with new branches, each from a node or a prefix (-1), and the new nodes of each.
 
         Beginnings that the new ones share are taken once. The old nodes are never taken for new ones: what follows a
         new node can be read in the call that computes it and not later.
@@ -58,7 +58,7 @@ class Tree:
         """Return the tree with new nodes, each with its parent among the old ones and the new ones before it."""
         if ids.shape != parents.shape or ids.ndim != 1:
             raise ValueError(f"{ids.size} nodes and {parents.size} parents")
-        if ((parents < -1) | (parents >= len(self) + np.arange(parents.size))).any():
+        if (parents >= len(self) + np.arange(parents.size)).any():
             raise ValueError("a parent comes before its children")
         depths = np.concatenate([self.depths, np.zeros_like(parents)])
         for node, parent in enumerate(parents.tolist(), len(self)):
