@@ -14,7 +14,7 @@ from facevalue.models.hf.constrained import ConstrainedReader
 from facevalue.models.hf.decoding import Decoding, PlainDecoding, SharedDecoding, SpokenDecoding
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OptionReader, written
-from facevalue.models.hf.packing import Budget, OutOfMemory, attempt, packed
+from facevalue.models.hf.packing import Budget, OutOfMemory, Row, attempt, packed
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, draw_pack
 from facevalue.models.hf.scoring import Evidence, Habits, Score, Scored, Tokens, score_pack
@@ -139,9 +139,9 @@ class Engine:
                     yield number, Failed(reason), 0.0
                     continue
                 jobs[number] = Scored(place, reader, ways, samplings[number], _prompt_tokens(group, place))
-            places = {number: job.member for number, job in jobs.items()}
-            sizes = [len(group.suffixes[job.member]) + len(self._habits.guess(job)) for job in jobs.values()]
-            for number, score, seconds in self._run(schedule, group, places, sizes, partial(self._score, jobs)):
+            places = {n: jobs[n].member for n in sorted(jobs, key=lambda n: group.suffixes[jobs[n].member])}
+            rows = [Row(group.suffixes[place], len(self._habits.guess(jobs[n]))) for n, place in places.items()]
+            for number, score, seconds in self._run(schedule, group, places, rows, partial(self._score, jobs)):
                 if isinstance(score, Score):
                     self.undecided = max(self.undecided, score.undecided)
                 yield number, score, seconds
@@ -173,10 +173,10 @@ class Engine:
                         yield number, Failed(reason), 0.0
                     else:
                         places[number] = place
-            lengths = {n: (wishes[n].sampling.max_tokens, len(group.suffixes[p]), p) for n, p in places.items()}
-            order = {number: places[number] for number in sorted(places, key=lengths.__getitem__)}
-            sizes = [1 + len(group.suffixes[p]) + wishes[n].sampling.max_tokens // _STEPS for n, p in order.items()]
-            yield from self._run(schedule, group, order, sizes, partial(self._draw, wishes, places, group))
+            keys = {n: (wishes[n].sampling.max_tokens, group.suffixes[p]) for n, p in places.items()}
+            order = {number: places[number] for number in sorted(places, key=keys.__getitem__)}
+            rows = [Row(group.suffixes[p], 1 + wishes[n].sampling.max_tokens // _STEPS) for n, p in order.items()]
+            yield from self._run(schedule, group, order, rows, partial(self._draw, wishes, places, group))
 
     def _hindrance(self, group: Group, place: int, wish: Wish) -> str | None:
         """Why a reply cannot be drawn; None if it can."""
@@ -239,7 +239,7 @@ class Engine:
         schedule: Schedule,
         group: Group,
         places: Mapping[int, int],
-        sizes: Sequence[int],
+        rows: Sequence[Row],
         work: Callable[[Decoding, list[int]], list[Result]],
     ) -> Iterator[tuple[int, Result | Failed, float]]:
         """Work on numbered questions of one group in packs; check one of them now and then."""
@@ -263,7 +263,7 @@ class Engine:
                     return [Failed(_fault(error))]
             return [result for number in pack for result in grown([number])]
 
-        for pack, results, seconds in packed(list(places), sizes, length, self._budget, grown):
+        for pack, results, seconds in packed(list(places), rows, length, self._budget, grown):
             if isinstance(results, OutOfMemory):
                 yield from ((number, Failed(str(results)), seconds) for number in pack)
                 continue

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from facevalue.errors import FaceValueError
 from facevalue.models.hf.calls import is_memory
@@ -18,6 +18,13 @@ _LEAST_GPU = 2048
 _MOST = 16_384
 _SHARE = 0.25
 """Part of the free memory that the logits and masks of a pack may take."""
+
+
+class Row(NamedTuple):
+    """What an item puts into a pack: tokens, whose beginning others may share, and so many more."""
+
+    tokens: Sequence[int]
+    more: int
 
 
 class OutOfMemory(FaceValueError):  # noqa: N818 - what happened, as torch says it
@@ -60,24 +67,28 @@ class Budget:
 
 def packed(
     items: Sequence[Item],
-    sizes: Sequence[int],
+    rows: Sequence[Row],
     prefix: int,
     budget: Budget,
     work: Callable[[list[Item]], list[Result]],
 ) -> Iterator[tuple[list[Item], list[Result] | OutOfMemory, float]]:
-    """Work on items of these sizes in packs, in order. A pack that runs out of memory is halved and done anew.
+    """Work on items in packs, in order. A pack that runs out of memory is halved and done anew.
 
-    Yields the items of a pack, their results, and each one's part of the seconds that the pack took; for an item that
-    doesn't fit even by itself `OutOfMemory` instead of results.
+    A pack takes what rows begin with alike once, so rows in lexicographic order take the fewest tokens. Yields the
+    items of a pack, their results, and each one's part of the seconds that the pack took; for an item that doesn't fit
+    even by itself `OutOfMemory` instead of results.
     """
-    waiting = deque(zip(items, sizes, strict=True))
+    waiting = deque(zip(items, rows, strict=True))
     while waiting:
-        pack = [waiting.popleft()]
-        total = pack[0][1]
+        pack, total, before = list[tuple[Item, Row]](), 0, Row((), 0)
         room = budget.tokens(prefix)
-        while waiting and total + waiting[0][1] <= room:
+        while waiting:
+            row = waiting[0][1]
+            size = len(row.tokens) - alike(before.tokens, row.tokens) + row.more
+            if pack and total + size > room:
+                break
             pack.append(waiting.popleft())
-            total += pack[-1][1]
+            total, before = total + size, row
         began = time.perf_counter()
         together = [item for item, _ in pack]
         done = attempt(work, together)
@@ -88,6 +99,12 @@ def packed(
         else:
             budget.halve(total)
             waiting.extendleft(reversed(pack))
+
+
+def alike(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return how many tokens two rows begin with alike."""
+    shorter = min(len(one), len(other))
+    return next((n for n in range(shorter) if one[n] != other[n]), shorter)
 
 
 def attempt(work: Callable[[Item], Result], given: Item) -> Result | OutOfMemory:
