@@ -1,5 +1,6 @@
 """Parquet files, read by name: a path is never a pattern, even with brackets or stars in it."""
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,12 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
     """Read a file."""
     with _panics_caught():
         return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
+
+
+def read_table_of(data: bytes) -> pl.DataFrame:
+    """Read the bytes of a file."""
+    with _panics_caught():
+        return pl.read_parquet(io.BytesIO(data))
 
 
 def scan_tables(paths: Sequence[Path], schema: pl.Schema | None = None, optional: Sequence[str] = ()) -> pl.LazyFrame:

@@ -23,6 +23,12 @@ class Limits:
         self._tokens = prompt + (response.prompt_tokens or 0), completion + (response.completion_tokens or 0)
         self._uncounted |= response.prompt_tokens is None and response.status in (Status.OK, Status.TRUNCATED)
 
+    def take_counts(self, prompt_tokens: int, completion_tokens: int, uncounted: int) -> None:
+        """Count what several responses cost, and how many replies say nothing of it."""
+        prompt, completion = self._tokens
+        self._tokens = prompt + prompt_tokens, completion + completion_tokens
+        self._uncounted |= uncounted > 0
+
     def reached(self, replies: int, invalid: int) -> str:
         """Why the run stops, for people; empty if it goes on."""
         cost, most = self._settings.max_cost, self._settings.max_invalid

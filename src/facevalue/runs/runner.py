@@ -1,14 +1,12 @@
 """Runner: asks a model what a folder does not hold yet, and stores what it says."""
 
 import hashlib
-import io
 import logging
 import secrets
 import time
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +14,9 @@ import polars as pl
 
 from facevalue.design import Order
 from facevalue.errors import FaceValueError, RunError
-from facevalue.hashing import model_hash
-from facevalue.models.base import Closing, Finding, Model, Noting, Probing
+from facevalue.models.base import Closing, Finding, Model, Noting
 from facevalue.protocol.study import Study
+from facevalue.runs.asked import asked_run, facts_of_model, other_server, table_of, utc_now
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion
 from facevalue.runs.interrupts import Interrupts
@@ -110,33 +108,12 @@ def run(
 
 def _manifest(study: Study, model: Model, folder: Path, settings: RunSettings) -> RunManifest:
     """Read what the folder says and compare it with what is asked; or begin a new folder."""
-    facts = _facts(study, model, settings)
-    asked = RunManifest(
-        study=study.name,
-        study_version=study.version,
-        options=study.options,
-        trials=study.design.size,
-        seeds=study.seeds,
-        reasks=study.reasks,
-        sampling=study.sampling,
-        model=model.name,
-        model_settings=facts,
-        exact=settings.exact,
-        sample=settings.sample,
-        seed=settings.seed,
-        start=_now(),
-        end=None,
-        counts=Counts(),
-        sessions=(),
-        preregistration=settings.preregistration.sha256 if settings.preregistration else None,
-        asked_of=model_hash(model.name, facts),
-        name=settings.name or "",
-    )
+    asked = asked_run(study, model.name, facts_of_model(study, model, settings.exact), settings)
     if not (folder / MANIFEST).exists():
         if shard_paths(folder):
             raise RunError(f"{folder} holds responses but no {MANIFEST}: it is unknown of what. Name another folder.")
         make_folder(folder)
-        table = _table(study)
+        table = table_of(study)
         write_whole(folder / STIMULI, table)
         if settings.preregistration:
             write_whole(folder / PREREGISTRATION, settings.preregistration.text.encode())
@@ -155,42 +132,9 @@ def _names(shards: Collection[Path]) -> tuple[str, ...]:
     return tuple(path.name for path in shards)
 
 
-def _table(study: Study) -> bytes:
-    data = io.BytesIO()
-    study.manifest.write_parquet(data, compression="zstd")
-    return data.getvalue()
-
-
-def _facts(study: Study, model: Model, settings: RunSettings) -> dict[str, str | int | float | bool]:
-    """What changes what the model says; where replies are to be constrained, also whether they are.
-
-    Most models read probabilities from free replies whatever a study wants; nothing is recorded of those.
-    """
-    facts = dict(model.settings())
-    if study.constrain and (not settings.exact or model.capabilities.structured_probabilities):
-        facts["structured"] = model.structured() if isinstance(model, Probing) else model.capabilities.structured
-    return facts
-
-
 def _found(session: Session, model: Model) -> Session:
     """Enter what the model found out about itself, if it looks."""
     return replace(session, findings=dict(model.findings())) if isinstance(model, Finding) else session
-
-
-def _other_server(before: RunManifest, session: Session) -> str | None:
-    """Say if replies named more than one model or build, in this session or since an earlier one."""
-    told = [str(one.findings["served_by"]) for one in (*before.sessions, session) if "served_by" in one.findings]
-    names = list(dict.fromkeys(name for text in told for name in text.split("; ")))
-    if len(names) < 2:
-        return None
-    return (
-        f"The server named {len(names)} models or builds in its replies: {'; '.join(names)}. What it served changed "
-        "during the run, so that its answers may not be those of one model."
-    )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(microsecond=0)
 
 
 @dataclass(slots=True)
@@ -238,7 +182,7 @@ class _Session:
 
     def run(self, model: Model, before: RunManifest, signals: Interrupts) -> RunSummary:
         """Ask everything that is open; the run folder is in order whatever ends this."""
-        begun = Session(_now(), None, 0, versions())
+        begun = Session(utc_now(), None, 0, versions())
         end = before.end if not self._stream.planned else None
         self._manifest = replace(before, end=end, counts=self._counts(), sessions=(*before.sessions, begun))
         self._list(shard_paths(self._folder))
@@ -296,7 +240,7 @@ class _Session:
             self._note(message)
         complete = not (silent or interrupted or self._stopped)
         begun = _found(begun, model)
-        if changed := _other_server(before, begun):
+        if changed := other_server((*before.sessions, begun)):
             self.warnings.append(changed)
             self._note(changed)
         self._close(before, begun, complete)
@@ -405,10 +349,10 @@ class _Session:
             # Nothing was left to ask: as if the command had not been given.
             write_manifest(self._folder, replace(before, shards=_names(shard_paths(self._folder))))
             return
-        ended = replace(begun, end=_now(), asked=self._tally.stored)
+        ended = replace(begun, end=utc_now(), asked=self._tally.stored)
         after = replace(
             before,
-            end=_now() if complete else None,
+            end=utc_now() if complete else None,
             counts=self._counts(),
             sessions=(*before.sessions, ended),
             shards=_names(shard_paths(self._folder)),

@@ -31,6 +31,8 @@ class RunSettings:
     """Largest share of replies without a valid answer, looked at once a few hundred have come; None for no limit."""
     name: str | None = None
     """What the run is called beside others; the model's name by default. It changes nothing that is asked."""
+    unit: int | None = None
+    """Requests that are stored together in object storage; None for what suits the size of the run."""
     chunk: int = 2_048
     """Trials decoded at once."""
     flush_rows: int = 32_768

@@ -1,7 +1,7 @@
 """Stream of requests: lazy, a few thousand trials at a time for a study of any size."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -15,38 +15,32 @@ from facevalue.runs.trials import Index
 from facevalue.types import Request
 
 
-class RequestStream:
-    """Requests that are still to be made, and what is known of those on their way.
+class OpenRequests:
+    """Requests on their way.
 
     A model may take requests in one thread while responses are stored in another; the table of open requests between
     the two is all they share.
 
     Attributes
     ----------
-    planned:
-        Requests of this session so far known of; grows as re-asks turn out to be needed.
     failure:
         What ended the stream too early, such as a missing image; raised by the runner, whatever the model makes of it.
     stop:
         Set to end the stream.
     """
 
-    def __init__(self, study: Study, completion: Completion, asking: RequestBuilder, order: Order, chunk: int) -> None:
+    def __init__(self, study: Study, asking: RequestBuilder) -> None:
         self._study = study
-        self._completion = completion
         self._asking = asking
-        self._order = order
-        self._step = chunk
         self._open: list[Chunk] = []
         self._lock = threading.Lock()
-        self.planned = completion.requests - completion.stored()
         self.failure: Exception | None = None
         self.stop = False
 
-    def requests(self, again: int) -> Iterator[Request]:
-        """Requests of one round: 0 is the protocol's own, later ones ask again where there was no valid answer."""
+    def of(self, chunks: Iterable[Chunk]) -> Iterator[Request]:
+        """Requests of chunks."""
         try:
-            for chunk in self._chunks(again):
+            for chunk in chunks:
                 with self._lock:
                     self._open.append(chunk)
                 for request in self._of(chunk):
@@ -85,6 +79,27 @@ class RequestStream:
                 for repeat in wanted[row]:
                     seed = draw_seed(seeds[repeat], question.draw) if question.draw else seeds[repeat]
                     yield Request(trial, repeat, seed, stimulus, question, how, exact, constrain)
+
+
+class RequestStream(OpenRequests):
+    """Requests of a run that are still to be made.
+
+    Attributes
+    ----------
+    planned:
+        Requests of this session so far known of; grows as re-asks turn out to be needed.
+    """
+
+    def __init__(self, study: Study, completion: Completion, asking: RequestBuilder, order: Order, chunk: int) -> None:
+        super().__init__(study, asking)
+        self._completion = completion
+        self._order = order
+        self._step = chunk
+        self.planned = completion.requests - completion.stored()
+
+    def requests(self, again: int) -> Iterator[Request]:
+        """Requests of one round: 0 is the protocol's own, later ones ask again where there was no valid answer."""
+        return self.of(self._chunks(again))
 
     def _chunks(self, again: int) -> Iterator[Chunk]:
         completion = self._completion

@@ -128,6 +128,8 @@ class RunManifest:
     """Names of the shards, in the order of storing. A last one may be missing here if the run was killed."""
     name: str = ""
     """What the run is called beside others; empty for the model's name. No part of any hash."""
+    unit: int | None = None
+    """Requests per unit of a run in object storage; None in a folder."""
     format: int = FORMAT
     """Version of this file's layout."""
 
@@ -194,6 +196,12 @@ def _shown(name: str, settings: Mapping[str, object]) -> str:
 
 def write_manifest(folder: Path, manifest: RunManifest) -> None:
     """Write `run.toml`, whole or not at all."""
+    data = tomli_w.dumps(to_document(manifest)).encode()
+    write_whole(folder / MANIFEST, data if manifest.format == 1 else sealed(data))
+
+
+def to_document(manifest: RunManifest) -> dict[str, Any]:
+    """The entries of `run.toml`."""
     sampling = {each.name: getattr(manifest.sampling, each.name) for each in fields(Sampling)}
     counts = {each.name: getattr(manifest.counts, each.name) for each in fields(Counts)}
     options = dict(manifest.options)
@@ -212,6 +220,7 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
         "asked_of": f"{manifest.asked_of:016x}" if manifest.asked_of else None,
         "stimuli": manifest.stimuli,
         "shards": list(manifest.shards) or None,
+        "unit": manifest.unit,
         "study": {
             "name": manifest.study,
             "version": manifest.study_version,
@@ -237,8 +246,7 @@ def write_manifest(folder: Path, manifest: RunManifest) -> None:
             for s in manifest.sessions
         ],
     }
-    data = tomli_w.dumps(_without_none(document)).encode()
-    write_whole(folder / MANIFEST, data if manifest.format == 1 else sealed(data))
+    return _without_none(document)
 
 
 def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,14 +265,20 @@ def read_manifest(folder: Path) -> RunManifest:
     except DataError as error:
         raise RunError(str(error)) from None
     form = document.get("format")
-    if form not in _READ:
-        raise RunError(f"{path} has format {form!r}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
-    if form != 1 and rest is data:
+    if form in _READ and form != 1 and rest is data:
         raise RunError(f"{path} lacks the digest in its first line: it was damaged or edited. Restore it from a copy.")
+    return of_document(document, str(path))
+
+
+def of_document(document: dict[str, Any], name: str) -> RunManifest:
+    """Understand the entries of `run.toml`."""
+    form = document.get("format")
+    if form not in _READ:
+        raise RunError(f"{name} has format {form!r}; this FaceValue reads {FORMAT}. Use the one that wrote it.")
     try:
         return _parsed(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RunError(f"{path} is not as FaceValue writes it ({type(error).__name__}: {error}).") from error
+        raise RunError(f"{name} is not as FaceValue writes it ({type(error).__name__}: {error}).") from error
 
 
 def _parsed(document: dict[str, Any]) -> RunManifest:
@@ -306,6 +320,7 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
         stimuli=document.get("stimuli"),
         shards=tuple(map(str, document.get("shards", ()))),
         name=str(document.get("name", "")),
+        unit=int(document["unit"]) if "unit" in document else None,
         format=int(document["format"]),
     )
 

@@ -1,0 +1,73 @@
+"""What a run asks of whom, as its `run.toml` or `run.json` says."""
+
+import io
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from facevalue.hashing import model_hash
+from facevalue.models.base import Model, Probing
+from facevalue.protocol.study import Study
+from facevalue.runs.settings import RunSettings
+from facevalue.store.manifest import Counts, RunManifest, Session
+
+
+def asked_run(
+    study: Study, model: str, facts: Mapping[str, str | int | float | bool], settings: RunSettings
+) -> RunManifest:
+    """A run before its first request; it has no id yet."""
+    return RunManifest(
+        study=study.name,
+        study_version=study.version,
+        options=study.options,
+        trials=study.design.size,
+        seeds=study.seeds,
+        reasks=study.reasks,
+        sampling=study.sampling,
+        model=model,
+        model_settings=facts,
+        exact=settings.exact,
+        sample=settings.sample,
+        seed=settings.seed,
+        start=utc_now(),
+        end=None,
+        counts=Counts(),
+        sessions=(),
+        preregistration=settings.preregistration.sha256 if settings.preregistration else None,
+        asked_of=model_hash(model, facts),
+        name=settings.name or "",
+    )
+
+
+def facts_of_model(study: Study, model: Model, exact: bool) -> dict[str, str | int | float | bool]:
+    """What changes what the model says; where replies are to be constrained, also whether they are.
+
+    Most models read probabilities from free replies whatever a study wants; nothing is recorded of those.
+    """
+    facts = dict(model.settings())
+    if study.constrain and (not exact or model.capabilities.structured_probabilities):
+        facts["structured"] = model.structured() if isinstance(model, Probing) else model.capabilities.structured
+    return facts
+
+
+def table_of(study: Study) -> bytes:
+    """The study's table of pictures as a file."""
+    data = io.BytesIO()
+    study.manifest.write_parquet(data, compression="zstd")
+    return data.getvalue()
+
+
+def other_server(sessions: Iterable[Session]) -> str | None:
+    """Say if replies named more than one model or build, in these sessions."""
+    told = [str(one.findings["served_by"]) for one in sessions if "served_by" in one.findings]
+    names = list(dict.fromkeys(name for text in told for name in text.split("; ")))
+    if len(names) < 2:
+        return None
+    return (
+        f"The server named {len(names)} models or builds in its replies: {'; '.join(names)}. What it served changed "
+        "during the run, so that its answers may not be those of one model."
+    )
+
+
+def utc_now() -> datetime:
+    """Now, in UTC, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)

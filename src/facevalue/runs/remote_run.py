@@ -1,0 +1,404 @@
+"""Driver of runs in object storage: cuts what is open into units, hands them to workers, counts receipts."""
+
+import hashlib
+import json
+import logging
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from facevalue.errors import ModelError, RunError
+from facevalue.protocol.study import Study
+from facevalue.runs.asked import asked_run, other_server, table_of, utc_now
+from facevalue.runs.checks import check_pictures
+from facevalue.runs.interrupts import Interrupts
+from facevalue.runs.limits import Limits
+from facevalue.runs.progress import Meter, Progress, Snapshot
+from facevalue.runs.rich_progress import concluded
+from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.stored_units import StoredUnits
+from facevalue.runs.units import (
+    Lost,
+    Receipt,
+    Unit,
+    UnitPlan,
+    Workers,
+    answers_per_unit,
+    run_numbers,
+)
+from facevalue.store.files import MANIFEST, PREREGISTRATION, STIMULI
+from facevalue.store.lease import Lease
+from facevalue.store.manifest import RunManifest, Session, differences
+from facevalue.store.objects import Objects, Tag
+from facevalue.store.remote import RUN, STATUS, read_run, run_data
+
+_LOG = logging.getLogger(__name__)
+_UPDATE = 0.2  # seconds between reports
+_WRITTEN = 5.0  # seconds between two `status.json`
+_SAVED = 60.0  # seconds between two `run.json`
+_TRIES = 3  # workers that a unit may cost
+_READERS = 16
+_LOOKED_AT = 200_000  # requests whose hashes are compared when a run goes on
+
+
+MakeWorkers = Callable[[Callable[[], None]], Workers]
+"""Given what workers of this process call at each response, from the thread that waits for them."""
+
+
+def drive(
+    study: Study, settings: RunSettings, objects: Objects, make_workers: MakeWorkers, progress: Progress
+) -> RunSummary:
+    """Run a study in object storage, or go on with it. Workers are made once the table of pictures is stored.
+
+    Raises what `run` raises; what was stored is kept. Only the holder of the run's lease drives it.
+    """
+    driver: _Driver | None = None
+
+    def came() -> None:
+        if driver is not None:
+            driver.came()
+
+    with Lease(objects, progress.note) as lease, Interrupts(settings.grace) as signals:
+        digest = _begin(study, objects)
+        workers = make_workers(came)
+        now = True
+        try:
+            driver = _Driver(study, settings, objects, workers, progress, lease, digest)
+            summary = driver.run(signals)
+            now = summary.interrupted
+        finally:
+            workers.close(now=now)
+        return summary
+
+
+def _begin(study: Study, objects: Objects) -> str:
+    """Store the table of pictures, from which workers build the study; return its digest."""
+    table = table_of(study)
+    if objects.create(STIMULI, table):
+        return hashlib.sha256(table).hexdigest()
+    found = objects.get(STIMULI)
+    if found is None or found[0] != table:
+        raise RunError(
+            f"{objects.called(STIMULI)} lists other pictures than the study now has: trial numbers would mean "
+            "something else. Name another prefix."
+        )
+    return hashlib.sha256(table).hexdigest()
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts of one session."""
+
+    units: int = 0
+    stored: int = 0
+    errors: int = 0
+    refused: int = 0
+    na: int = 0
+    reasked: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    by_node: Counter[str] = field(default_factory=Counter)
+    findings: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+
+class _Driver:
+    """One session of a run."""
+
+    def __init__(
+        self,
+        study: Study,
+        settings: RunSettings,
+        objects: Objects,
+        workers: Workers,
+        progress: Progress,
+        lease: Lease,
+        stimuli: str,
+    ) -> None:
+        self._study, self._settings, self._objects = study, settings, objects
+        self._workers, self._progress, self._lease = workers, progress, lease
+        self._model = workers.facts()
+        if settings.check and self._model.capabilities.images_per_request:
+            check_pictures(study)
+        self._run, self._tag = self._manifest(stimuli)
+        assert self._run.unit is not None
+        self._plan = UnitPlan(study, settings, self._run.id, self._run.asked_of, self._run.unit)
+        self._stored = StoredUnits(study, objects, self._run, self._plan)
+        for note in self._stored.load():
+            self._note(note)
+        self._tally = _Tally()
+        self._meter = Meter()
+        self._came = 0
+        self._reported = self._written = 0.0
+        self._saved = time.monotonic()
+        self._way: dict[str, Unit] = {}
+        self._lost: Counter[str] = Counter()
+        self._stop = self._interrupted = False
+        self._stopped = ""
+        counts = self._stored.counts()
+        self._skipped = self._stored.answered()
+        self._total = self._plan.requests
+        self._limits = Limits(settings, counts.prompt_tokens, counts.completion_tokens, study.unread)
+
+    def run(self, signals: Interrupts) -> RunSummary:
+        """Ask everything that is open; the run is in order whatever ends this."""
+        began, before = time.monotonic(), self._run
+        begun = Session(utc_now(), None, 0, dict(self._model.versions))
+        self._stored.check_unchanged()
+        self._progress.start(self._skipped, self._total)
+        for note in self._model.notes:
+            self._note(note)
+        self._save(replace(before, sessions=(*before.sessions, begun)))
+        try:
+            with signals.draining(self._interrupt):
+                for again in range(self._plan.asking.rounds + 1):
+                    self._round(again)
+        except KeyboardInterrupt:
+            self._interrupted = True
+        except BaseException:
+            signals.over()
+            self._close(before, begun, complete=False)
+            self._progress.finish(None)
+            raise
+        signals.over()
+        silent = 0 if self._stop else self._plan.requests - self._stored.answered() - self._stored.counts().errors
+        warnings = []
+        if silent > 0 and not self._interrupted:
+            warnings.append(
+                f"{self._model.name} gave no response to {silent:,} requests; the same command asks them again."
+            )
+        if drawn := sum(one.drawn for one in self._stored):
+            warnings.append(f"{drawn:,} replies were drawn, as over 1% of their probability could not be read.")
+        complete = not (silent > 0 or self._interrupted or self._stopped or self._stop)
+        if changed := other_server((*before.sessions, replace(begun, findings=self._tally.findings))):
+            warnings.append(changed)
+        for warning in warnings:
+            self._note(warning)
+        self._close(before, begun, complete)
+        summary = self._summary(time.monotonic() - began, complete, warnings)
+        _LOG.info("%s", concluded(summary))
+        self._progress.finish(summary)
+        return summary
+
+    def came(self) -> None:
+        """A response came to a worker of this process."""
+        self._came += 1
+        self._report()
+
+    def _round(self, again: int) -> None:
+        """Hand out all that is open, and wait for it."""
+        for unit in self._stored.open(again):
+            while not self._workers.room() and not self._stop:
+                self._take()
+            if self._stop:
+                break
+            self._hand(unit)
+        while self._way:
+            self._take()
+
+    def _hand(self, unit: Unit) -> None:
+        self._way[unit.key] = unit
+        self._workers.submit(unit)
+
+    def _take(self) -> None:
+        """Wait for what ends, and count it."""
+        for done in self._workers.wait(1.0):
+            if isinstance(done, Receipt):
+                del self._way[done.key]
+                self._count(done)
+                if done.interrupted:
+                    raise KeyboardInterrupt
+                continue
+            del self._way[done.unit.key]
+            self._again(done)
+        if self._lease.lost and not self._stop:
+            self._end(f"Another process drives {self._objects.url} by now, or the store cannot be reached.")
+        self._report()
+
+    def _again(self, lost: Lost) -> None:
+        """Hand a unit whose worker was lost to another one."""
+        self._lost[lost.unit.key] += 1
+        self._tally.by_node[f"{lost.node} (lost)"] += 1
+        if lost.fatal:
+            raise ModelError(lost.why)
+        if self._lost[lost.unit.key] >= _TRIES:
+            raise RunError(f"A unit of work was lost {_TRIES} times, the last time on {lost.node}: {lost.why}")
+        self._note(f"A worker on {lost.node} was lost ({lost.why}); another one takes its unit.")
+        if not self._stop:
+            self._hand(lost.unit)
+
+    def _manifest(self, stimuli: str) -> tuple[RunManifest, Tag]:
+        """Read what the prefix says and compare it with what is asked; or begin a new run."""
+        settings, objects, told = self._settings, self._objects, self._model
+        asked = asked_run(self._study, told.name, told.settings, settings)
+        known = read_run(objects, missing=True)
+        if known is None:
+            if objects.list("responses"):
+                raise RunError(
+                    f"{objects.url} holds responses but no {RUN}: it is unknown of what. Name another prefix."
+                )
+            if settings.preregistration:
+                objects.create(PREREGISTRATION, settings.preregistration.text.encode())
+            requests = run_numbers(self._study, settings.sample, settings.seed, settings.exact).size
+            requests *= 1 if settings.exact else self._study.repeats
+            new = replace(
+                asked,
+                id=secrets.token_hex(8),
+                stimuli=stimuli,
+                unit=settings.unit or answers_per_unit(requests),
+            )
+            objects.create(RUN, run_data(new))
+            return read_run(objects)
+        if changed := differences(known[0], asked):
+            raise RunError(
+                f"{objects.url} was begun with other settings: {'; '.join(changed)}. Restore them, or name another "
+                "prefix."
+            )
+        if known[0].unit is None:
+            raise RunError(f"{objects.called(RUN)} is the {MANIFEST} of a folder: name another prefix.")
+        return replace(known[0], name=settings.name or known[0].name), known[1]
+
+    def _count(self, done: Receipt) -> None:
+        """Enter a receipt into all counts."""
+        tally, facts = self._tally, done.facts
+        for name, value in done.findings.items():
+            before = tally.findings.get(name)
+            if name == "served_by" and isinstance(before, str):
+                tally.findings[name] = "; ".join(dict.fromkeys([*before.split("; "), *str(value).split("; ")]))
+            else:
+                tally.findings[name] = value
+        if facts is None:
+            return
+        self._stored.enter(facts)
+        if not done.stored:
+            return
+        tally.units += 1
+        tally.stored += facts.rows
+        tally.errors += facts.errors
+        tally.refused += facts.refused
+        tally.na += facts.na
+        tally.reasked += facts.rows if facts.again else 0
+        tally.prompt_tokens += facts.prompt_tokens
+        tally.completion_tokens += facts.completion_tokens
+        if facts.errors:
+            tally.failures[done.failure] += facts.errors
+            tally.by_node[done.node] += facts.errors
+        self._came = max(self._came, tally.stored)
+        self._limits.take_counts(facts.prompt_tokens, facts.completion_tokens, facts.uncounted)
+        replies = tally.stored - tally.errors
+        if (why := self._limits.reached(replies, tally.na)) and not self._stop:
+            self._stopped = why
+            self._end(f"{why} Stopping; what is on its way is stored.")
+        elif doubt := self._limits.doubt(replies, tally.na):
+            self._note(doubt)
+        if time.monotonic() - self._saved > _SAVED and not self._stop:
+            self._save(replace(self._run, counts=self._stored.counts()))
+
+    def _save(self, run: RunManifest) -> None:
+        """Replace `run.json`, if it still is the one that this process knows."""
+        self._run = replace(run, shards=self._stored.names())
+        data = run_data(self._run)
+        tag = self._objects.replace(RUN, data, self._tag)
+        if tag is None:  # another's, or our own write whose confirmation was lost
+            found = self._objects.get(RUN)
+            if found is None or found[0] != data:
+                raise RunError(
+                    f"{self._objects.called(RUN)} was changed by another process, which drives this run by now. "
+                    "Everything stored before is kept."
+                )
+            tag = found[1]
+        self._tag, self._saved = tag, time.monotonic()
+
+    def _close(self, before: RunManifest, begun: Session, complete: bool) -> None:
+        if not self._tally.stored and before.end is not None and complete:
+            self._save(before)  # nothing was left to ask: as if the command had not been given
+            return
+        ended = replace(begun, end=utc_now(), asked=self._tally.stored, findings=self._tally.findings)
+        end = utc_now() if complete else None
+        if not self._lease.lost:
+            self._save(replace(self._run, end=end, counts=self._stored.counts(), sessions=(*before.sessions, ended)))
+            self._write_status("ended")
+
+    def _end(self, why: str) -> None:
+        self._stop = True
+        self._workers.stop()
+        self._note(why)
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        self._end(
+            f"Stopping: waiting up to {self._settings.grace:g} s for what is on its way. Once more stops at once."
+        )
+
+    def _note(self, message: str) -> None:
+        _LOG.info("%s", message)
+        self._progress.note(message)
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if now - self._reported < _UPDATE:
+            return
+        self._reported = now
+        tally, rate = self._tally, self._meter.rate(self._came, now)
+        done = self._skipped + self._came
+        self._progress.update(
+            Snapshot(
+                done=done,
+                total=max(self._total, done),
+                rate=rate,
+                eta=max(self._total - done, 0) / rate if rate > 0 else None,
+                prompt_tokens=tally.prompt_tokens,
+                completion_tokens=tally.completion_tokens,
+                cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+                stored=tally.stored,
+                na=tally.na,
+                errors=tally.errors,
+            )
+        )
+        if now - self._written > _WRITTEN:
+            self._write_status("running", rate)
+
+    def _write_status(self, state: str, rate: float = 0.0) -> None:
+        """Replace `status.json`; it is only shown, never read to decide anything."""
+        self._written = time.monotonic()
+        tally = self._tally
+        text: Mapping[str, object] = {
+            "state": state,
+            "at": utc_now().isoformat(),
+            "requests": self._plan.requests,
+            "answered": self._stored.answered(),
+            "units_stored": len(list(self._stored)),
+            "units_on_their_way": len(self._way),
+            "session_units": tally.units,
+            "session_answers": tally.stored,
+            "answers_per_second": round(rate, 3),
+            "cost": self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+            "failures_by_node": dict(tally.by_node),
+        }
+        try:
+            self._objects.overwrite(STATUS, json.dumps(text, indent=1).encode())
+        except RunError as error:
+            _LOG.info("%s", error)
+
+    def _summary(self, seconds: float, complete: bool, warnings: list[str]) -> RunSummary:
+        tally = self._tally
+        return RunSummary(
+            requests=self._plan.requests,
+            asked=tally.stored,
+            skipped=self._skipped,
+            errors=tally.errors,
+            na=tally.na,
+            refused=tally.refused,
+            reasked=tally.reasked,
+            seconds=seconds,
+            prompt_tokens=tally.prompt_tokens,
+            completion_tokens=tally.completion_tokens,
+            cost=self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
+            complete=complete,
+            interrupted=self._interrupted,
+            stopped=self._stopped,
+            failure=tally.failures.most_common(1)[0][0] if tally.failures else "",
+            warnings=tuple(warnings),
+        )

@@ -1,0 +1,126 @@
+"""Units that are stored: what of a run is done, and which units are still open."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.errors import RunError
+from facevalue.protocol.study import Study
+from facevalue.runs.completion import Completion
+from facevalue.runs.retries import without_answer
+from facevalue.runs.trials import TrialNumbers
+from facevalue.runs.unit_worker import read_unit
+from facevalue.runs.units import Piece, Unit, UnitPlan
+from facevalue.store.manifest import Counts, RunManifest
+from facevalue.store.objects import Objects
+from facevalue.store.remote import KEY, UnitFacts, listed_units, unit_facts
+
+_READERS = 16
+_LOOKED_AT = 200_000  # requests whose hashes are compared when a run goes on
+
+
+class StoredUnits:
+    """What the stored units of a run say of themselves, a few numbers each; answers are read where some are open."""
+
+    def __init__(self, study: Study, objects: Objects, run: RunManifest, plan: UnitPlan) -> None:
+        self._study = study
+        self._objects = objects
+        self._run = run
+        self._plan = plan
+        self._units: dict[int, list[UnitFacts]] = {}  # by first place, in the order of storing
+
+    def __iter__(self) -> Iterator[UnitFacts]:
+        return (one for units in self._units.values() for one in units)
+
+    def load(self) -> list[str]:
+        """Look at all that is listed; return what people should know."""
+        listed = listed_units(self._objects)
+        with ThreadPoolExecutor(_READERS) as pool:
+            found = pool.map(lambda one: unit_facts(self._objects, one.key, self._run.id, one.size), listed)
+            for one in found:
+                if one is not None:
+                    self.enter(one)
+        for units in self._units.values():
+            units.sort(key=lambda one: one.generation)
+        missing = sorted(set(self._run.shards) - set(self.names()))
+        return [f"{self._objects.called(f'responses/{one}')} is gone: its trials are asked again." for one in missing]
+
+    def enter(self, facts: UnitFacts) -> None:
+        """Enter a unit."""
+        place = KEY.fullmatch(facts.key)
+        assert place is not None
+        self._units.setdefault(int(place[1]), []).append(facts)
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the objects."""
+        return tuple(sorted(one.key.partition("/")[2] for one in self))
+
+    def answered(self) -> int:
+        """Requests with an answer of whatever kind, re-asks left out."""
+        return sum(one.rows - one.errors for one in self if one.again == 0)
+
+    def counts(self) -> Counts:
+        """Requests by status, re-asks included."""
+        errors = 0
+        for units in self._units.values():
+            for again in {one.again for one in units}:
+                own = [one for one in units if one.again == again]
+                left = max(one.wanted for one in own) - sum(one.rows - one.errors for one in own)
+                errors += min(left, sum(one.errors for one in own))
+        return Counts(
+            requests=self._plan.requests,
+            ok=sum(one.rows - one.errors - one.refused - one.truncated for one in self),
+            refused=sum(one.refused for one in self),
+            truncated=sum(one.truncated for one in self),
+            errors=errors,
+            prompt_tokens=sum(one.prompt_tokens for one in self),
+            completion_tokens=sum(one.completion_tokens for one in self),
+        )
+
+    def open(self, again: int) -> Iterator[Unit]:
+        """Units of what is not answered in a round."""
+        for piece in self._plan.pieces():
+            stored = self._units.get(piece.first, ())
+            if not stored:
+                if again == 0:
+                    yield self._plan.whole(piece)
+            elif not self._settled(piece, again):
+                wanted = self._wanted(piece, again)
+                if wanted.any():
+                    yield self._plan.unit(piece, wanted, again, len(stored))
+
+    def _expected(self, piece: Piece, again: int) -> int:
+        """How many requests a round has about a piece."""
+        if again == 0:
+            return piece.trials.size * self._plan.asking.repeats
+        return sum(one.na for one in self._units[piece.first] if one.again == again - 1)
+
+    def _settled(self, piece: Piece, again: int) -> bool:
+        answered = sum(one.rows - one.errors for one in self._units[piece.first] if one.again == again)
+        return answered >= self._expected(piece, again)
+
+    def _wanted(self, piece: Piece, again: int) -> npt.NDArray[np.bool_]:
+        """Which requests about a piece are open, read from what is stored about it."""
+        asking = self._plan.asking
+        state = Completion(TrialNumbers.of(piece.trials), asking.repeats, asking.rounds)
+        for one in self._units[piece.first]:
+            frame = read_unit(self._objects, one.key, self._run.id)
+            if not state.enter(frame):
+                raise RunError(f"{self._objects.called(one.key)} holds trials that are not of its place. Take it out.")
+            state.mark(frame.filter(without_answer(self._study, frame)))
+        return state.wanted(state.numbers.positions(piece.trials)[0], again)
+
+    def check_unchanged(self) -> None:
+        """Compare the hashes of some whole units, evenly spread, with those that would be asked now."""
+        every = max(sum(one.wanted for one in self) // _LOOKED_AT, 1)
+        for at, piece in enumerate(self._plan.pieces()):
+            stored = self._units.get(piece.first)
+            if not stored or at % every or stored[0].generation:
+                continue
+            if self._plan.whole(piece).key != stored[0].key:
+                raise RunError(
+                    f"An image or prompt has changed since {self._objects.url} was begun: {stored[0].key} was asked "
+                    "something else. Restore it, or name another prefix."
+                )

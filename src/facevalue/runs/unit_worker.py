@@ -1,0 +1,215 @@
+"""Unit worker: asks a unit, stores it as one object, returns a receipt; in this process or in another."""
+
+import socket
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import polars as pl
+
+from facevalue import studies
+from facevalue.errors import ModelError, RunError
+from facevalue.models import Model, load
+from facevalue.models.base import Closing, Finding, Noting
+from facevalue.parquet import read_table_of
+from facevalue.prompts.interventions import stored as interventions_of
+from facevalue.protocol.study import Study
+from facevalue.runs.asked import facts_of_model
+from facevalue.runs.checks import check_limits
+from facevalue.runs.requests import Chunk, RequestBuilder
+from facevalue.runs.retries import without_answer
+from facevalue.runs.stream import OpenRequests
+from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbers, steps, unit_hash
+from facevalue.store.files import STIMULI
+from facevalue.store.manifest import INTERVENTIONS, RunManifest, versions
+from facevalue.store.objects import Objects
+from facevalue.store.remote import KEY, UnitFacts, checked, encoded, read_run, unit_facts
+from facevalue.store.writer import to_frame
+from facevalue.studies.intervention_trials import intervened
+from facevalue.types import Response
+
+Came = Callable[[], None]
+"""Called for each response, in the thread that asks."""
+
+
+class UnitWorker:
+    """One model, asked unit by unit. Study and model are built from the job unless they are there already."""
+
+    def __init__(
+        self, job: Job, study: Study | None = None, model: Model | None = None, objects: Objects | None = None
+    ) -> None:
+        self._job = job
+        self._objects = objects or Objects.at(job.url)
+        self._trusted = study is not None  # the driver's own: it asks what the key says
+        self._study = study or built(job, self._objects)
+        self._own = model is None
+        self._model = model or load(job.model, job.model_options)
+        self._node = socket.gethostname()
+        self._run: RunManifest | None = None
+        self._asking: RequestBuilder | None = None
+        self._open: OpenRequests | None = None
+        self._stopped = self._interrupted = False
+
+    def facts(self) -> ModelFacts:
+        """What the model says of itself, once it is clear that it can do what the study needs."""
+        job, model = self._job, self._model
+        numbers = run_numbers(self._study, job.sample, job.seed, job.exact)
+        can = check_limits(self._study, model, numbers, job.exact, images=job.check)
+        notes = model.notes if isinstance(model, Noting) else ()
+        return ModelFacts(model.name, facts_of_model(self._study, model, job.exact), can, tuple(notes), versions())
+
+    def work(self, unit: Unit, came: Came | None = None) -> Receipt:
+        """Ask a unit and store it; one that is stored already is not asked again."""
+        began = time.monotonic()
+        if self._asking is None or self._run is None:
+            self._run = read_run(self._objects)[0]
+            self._asking = RequestBuilder(self._study, self._job.exact, self._run.asked_of)
+        run, asking = self._run, self._asking
+        if (known := unit_facts(self._objects, unit.key, run.id)) is not None:
+            return Receipt(unit.key, known, False, time.monotonic() - began, self._node)
+        place = KEY.fullmatch(unit.key)
+        if place is None or (
+            not self._trusted and unit_hash(asking, run.id, unit.trials, unit.wanted, unit.generation) != place[3]
+        ):
+            raise RunError(
+                f"{self._node} would ask something else than the driver does: it has another version of FaceValue or "
+                "other pictures."
+            )
+        frame, failure = self._ask(unit, asking, came)
+        facts: UnitFacts | None = None
+        stored = False
+        if frame.height:
+            facts = _facts(unit, run.id, frame, int(without_answer(self._study, frame).sum()), self._job.exact)
+            stored = self._objects.create(unit.key, encoded(frame, facts))
+            if not stored:  # by another, or by our own write whose confirmation was lost
+                facts = unit_facts(self._objects, unit.key, run.id)
+        found = dict(self._model.findings()) if isinstance(self._model, Finding) else {}
+        return Receipt(unit.key, facts, stored, time.monotonic() - began, self._node, failure, found, self._interrupted)
+
+    def stop(self) -> None:
+        """Make no more requests: what has come is stored. May be called from any thread."""
+        self._stopped = True
+        if self._open is not None:
+            self._open.stop = True
+
+    def close(self) -> None:
+        """Let go of the model, if it was loaded here."""
+        if self._own:
+            self._model.close()
+
+    def _ask(self, unit: Unit, asking: RequestBuilder, came: Came | None) -> tuple[pl.DataFrame, str]:
+        """What the model says to a unit, and what most failures were."""
+        self._open = stream = OpenRequests(self._study, asking)
+        stream.stop = self._stopped
+        rows: list[Response] = []
+        times: list[float] = []
+        responses = self._model.respond(stream.of(_chunks(unit, asking)))
+        try:
+            for response in responses:
+                rows.append(response)
+                times.append(time.time())
+                if came is not None:
+                    came()
+        except KeyboardInterrupt:  # what has come is stored all the same, then nothing more is done
+            self._interrupted = True
+        finally:
+            if isinstance(responses, Closing):
+                responses.close()
+        if stream.failure is not None:
+            raise stream.failure
+        assert self._run is not None
+        failures = Counter(row.error for row in rows if row.error is not None)
+        frame = _frame(rows, None if self._run.replayed else times, stream)
+        return frame, failures.most_common(1)[0][0] if failures else ""
+
+
+class LocalWorkers:
+    """The one worker of this process: it works while the driver waits."""
+
+    def __init__(self, worker: UnitWorker, came: Came) -> None:
+        self._worker = worker
+        self._waiting: deque[Unit] = deque()
+        self._came = came
+
+    def facts(self) -> ModelFacts:
+        """What its model says of itself."""
+        return self._worker.facts()
+
+    def room(self) -> int:
+        """One at a time."""
+        return 0 if self._waiting else 1
+
+    def submit(self, unit: Unit) -> None:
+        """Take a unit."""
+        self._waiting.append(unit)
+
+    def wait(self, seconds: float) -> list[Receipt | Lost]:
+        """Work on what waits, however long it takes."""
+        return [self._worker.work(self._waiting.popleft(), self._came)] if self._waiting else []
+
+    def stop(self) -> None:
+        """Cut short what is on its way."""
+        self._worker.stop()
+
+    def close(self, *, now: bool = False) -> None:
+        """Let go of the model."""
+        self._worker.close()
+
+
+def built(job: Job, objects: Objects) -> Study:
+    """The study of a job, with the table of pictures that lies beside the run."""
+    found = objects.get(STIMULI)
+    if found is None:
+        raise RunError(f"{objects.called(STIMULI)} is not there: nothing can be asked without the table of pictures.")
+    done = job.options.get(INTERVENTIONS, [])
+    options = {name: value for name, value in job.options.items() if name != INTERVENTIONS}
+    plain = studies.build(job.study, options, read_table_of(found[0]))
+    return intervened(plain, interventions_of(done) if isinstance(done, list) else ())
+
+
+def read_unit(objects: Objects, key: str, run: str) -> pl.DataFrame:
+    """The answers of a stored unit."""
+    found = objects.get(key)
+    if found is None:
+        raise RunError(f"{objects.called(key)} was there, and is no longer: give the command again.")
+    checked(found[0], key, objects.called(key), run)
+    return read_table_of(found[0])
+
+
+def _chunks(unit: Unit, asking: RequestBuilder) -> Iterator[Chunk]:
+    for start, stop in steps(unit.trials):
+        yield asking.chunk(unit.trials[start:stop], unit.wanted[start:stop].copy())
+
+
+def _frame(rows: list[Response], times: list[float] | None, stream: OpenRequests) -> pl.DataFrame:
+    keys = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
+    hashes, known = stream.asked(keys[:, 0], keys[:, 1])
+    if not known.all():
+        stray = rows[int((~known).argmax())]
+        raise ModelError(
+            f"The model answered repeat {stray.repeat} of trial {stray.trial}, which was not asked or was answered "
+            "before. This is a fault of its adapter; nothing of this unit is stored."
+        )
+    return to_frame(rows, hashes, times)
+
+
+def _facts(unit: Unit, run: str, frame: pl.DataFrame, na: int, exact: bool) -> UnitFacts:
+    status = frame["status"]
+    replied = status.is_in(["ok", "truncated"])
+    return UnitFacts(
+        key=unit.key,
+        run=run,
+        again=unit.again,
+        generation=unit.generation,
+        wanted=int(unit.wanted.sum()),
+        rows=frame.height,
+        errors=int((status == "error").sum()),
+        refused=int((status == "refused").sum()),
+        truncated=int((status == "truncated").sum()),
+        na=na,
+        drawn=int((replied & frame["probs"].is_null()).sum()) if exact else 0,
+        prompt_tokens=int(frame["prompt_tokens"].sum()),
+        completion_tokens=int(frame["completion_tokens"].sum()),
+        uncounted=int((replied & frame["prompt_tokens"].is_null()).sum()),
+    )

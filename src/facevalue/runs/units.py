@@ -1,0 +1,221 @@
+"""Units: what a run in object storage is cut into, and what driver and workers tell each other."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from facevalue.design import Order
+from facevalue.models.base import Capabilities, ModelOptions
+from facevalue.protocol.study import Study
+from facevalue.runs.requests import RequestBuilder
+from facevalue.runs.settings import RunSettings
+from facevalue.runs.trials import Index, TrialNumbers
+from facevalue.store.files import RESPONSES_FOLDER
+from facevalue.store.remote import UnitFacts
+from facevalue.types import OptionValue
+
+Fact = str | int | float | bool
+STEP = 2_048
+"""Trials decoded at once."""
+_FEWEST, _MOST, _UNITS = 512, 16_384, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Requests that one worker makes and stores as one object."""
+
+    key: str
+    """Of the object, below the run's URL."""
+    trials: Index
+    """Trial numbers in the order of asking; all about one stimulus are neighbours."""
+    wanted: npt.NDArray[np.bool_]
+    """Trials x repeats, those of re-asks included: which requests are to be made."""
+    again: int = 0
+    """0 for the protocol's own requests, else which round of re-asks."""
+    generation: int = 0
+    """How many units were stored for the same trials before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a unit: counts, never answers."""
+
+    key: str
+    facts: UnitFacts | None
+    """What the stored object says of itself; None if nothing was stored, as the worker was stopped before an answer."""
+    stored: bool
+    """Whether this worker wrote it; False if it was there already."""
+    seconds: float
+    node: str
+    """Where it was worked on."""
+    failure: str = ""
+    """What most of its failed requests failed with."""
+    findings: Mapping[str, Fact] = field(default_factory=dict)
+    """What the model found out about itself so far."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it in this process; what had come is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A unit whose worker died or raised; another one may take it."""
+
+    unit: Unit
+    why: str
+    node: str
+    fatal: bool = False
+    """Whether no worker can do it, as the model fails for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a worker needs to build study and model."""
+
+    url: str
+    study: str
+    options: Mapping[str, OptionValue]
+    model: str
+    model_options: ModelOptions = field(default_factory=ModelOptions)
+    exact: bool = False
+    sample: int | None = None
+    seed: int = 0
+    check: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a worker says of its model before it is asked anything."""
+
+    name: str
+    settings: Mapping[str, Fact]
+    """What changes what it says; a part of every request's hash."""
+    capabilities: Capabilities
+    notes: tuple[str, ...]
+    versions: Mapping[str, str]
+    """Of FaceValue, Python and the libraries, where the worker runs."""
+
+
+class Workers(Protocol):
+    """What the driver talks to."""
+
+    def facts(self) -> ModelFacts:
+        """Wait for a first worker with its model loaded; raises as loading and `check_limits` do."""
+        ...
+
+    def room(self) -> int:
+        """How many units can be taken now."""
+        ...
+
+    def submit(self, unit: Unit) -> None:
+        """Take a unit."""
+        ...
+
+    def wait(self, seconds: float) -> list[Receipt | Lost]:
+        """What has ended; waits so long at most for the first."""
+        ...
+
+    def stop(self) -> None:
+        """Cut short what is on its way: what came is stored, the rest asked by the next session."""
+        ...
+
+    def close(self, *, now: bool = False) -> None:
+        """Let all go; `now` without waiting for what is on its way."""
+        ...
+
+
+class Piece(NamedTuple):
+    """Trials that are asked together: a range of places in the order of asking."""
+
+    first: int
+    last: int
+    trials: Index
+
+
+class UnitPlan:
+    """Cuts a run into units: always the same ones, whatever was stored before.
+
+    A unit is a range in the run's order of asking, which is drawn by seed, rather than one of trial numbers: those of
+    one unit would be of one group or condition, and a server that drifts would move one against the other.
+    """
+
+    def __init__(self, study: Study, settings: RunSettings, run: str, asked_of: int, answers: int) -> None:
+        self.study = study
+        self.numbers = run_numbers(study, settings.sample, settings.seed, settings.exact)
+        self.asking = RequestBuilder(study, settings.exact, asked_of)
+        self.requests = self.numbers.size * self.asking.repeats
+        self._order = Order(study.design, study.asked_together, settings.seed, self.numbers.chosen)
+        self._run = run
+        self._step = max(answers // self.asking.repeats, 1)
+
+    def pieces(self) -> Iterator[Piece]:
+        """All pieces of the run; no stimulus is cut in two."""
+        held: list[Index] = []
+        first = size = 0
+        for positions in self._order.pieces(self._step):
+            if size and size + positions.size > self._step:
+                yield self._piece(first, held)
+                first, held, size = first + size, [], 0
+            held.append(positions)
+            size += positions.size
+        if size:
+            yield self._piece(first, held)
+
+    def whole(self, piece: Piece) -> Unit:
+        """The protocol's own requests about a piece."""
+        wanted = np.zeros((piece.trials.size, len(self.asking.seeds)), dtype=np.bool_)
+        wanted[:, : self.asking.repeats] = True
+        return self.unit(piece, wanted, 0, 0)
+
+    def unit(self, piece: Piece, wanted: npt.NDArray[np.bool_], again: int, generation: int) -> Unit:
+        """A unit of what is wanted of a piece: trials x repeats."""
+        rows = np.flatnonzero(wanted.any(axis=1))
+        trials, wanted = piece.trials[rows], wanted[rows]
+        place = f"{piece.first:012d}-{piece.last:012d}"
+        name = unit_hash(self.asking, self._run, trials, wanted, generation)
+        return Unit(f"{RESPONSES_FOLDER}/{place}-{name}.parquet", trials, wanted, again, generation)
+
+    def _piece(self, first: int, held: list[Index]) -> Piece:
+        positions = np.concatenate(held)
+        return Piece(first, first + positions.size - 1, self.numbers.take(positions))
+
+
+def unit_hash(asking: RequestBuilder, run: str, trials: Index, wanted: npt.NDArray[np.bool_], generation: int) -> str:
+    """Hash what a unit asks: run, every request (prompt, picture, sampling, seed, model and settings), generation."""
+    state = blake2b(f"{run} {generation} {int(wanted.sum())}".encode(), digest_size=8)
+    for start, stop in steps(trials):
+        chunk = asking.chunk(trials[start:stop], wanted[start:stop])
+        for _ in asking.stimuli(chunk):
+            pass
+        row, repeat = np.nonzero(chunk.wanted)
+        hashes = asking.request_hashes(chunk.stimulus_hashes[row], chunk.question_hashes[row], repeat)
+        state.update(trials[start:stop][row].astype("<i8").tobytes())
+        state.update(hashes.astype("<u8").tobytes())
+    return state.hexdigest()
+
+
+def steps(trials: Index) -> Iterator[tuple[int, int]]:
+    """Ranges of a few thousand trials each; what is decoded at once is bounded."""
+    for start in range(0, trials.size, STEP):
+        yield start, min(start + STEP, trials.size)
+
+
+def run_numbers(study: Study, sample: int | None, seed: int, exact: bool) -> TrialNumbers:
+    """Trials of a run."""
+    if sample is None:
+        return TrialNumbers(study.design.size)
+    return TrialNumbers.of(study.sample(sample, seed, 1 if exact else study.repeats))
+
+
+def answers_per_unit(requests: int) -> int:
+    """Requests per unit: about a thousand units, as far as that makes them neither tiny nor too much to lose.
+
+    Examples
+    --------
+    >>> answers_per_unit(5_000), answers_per_unit(4_000_000), answers_per_unit(57_000_000)
+    (512, 4000, 16384)
+    """
+    return min(max(requests // _UNITS, _FEWEST), _MOST)

@@ -1,0 +1,145 @@
+"""Lease of a run in object storage: one driver at a time, without trusting the clocks of machines."""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from facevalue.errors import RunError
+from facevalue.store.objects import Objects, Tag
+
+LEASE = "lease.json"
+TERM = 30.0
+"""Seconds for which a lease that does not change is waited for before it is taken over."""
+
+
+class Lease:
+    """Held within a `with` block, and renewed every few seconds by a thread.
+
+    Whoever wants a lease that another holds watches its tag on a clock of its own and takes it once it has not changed
+    for the whole term, so that no clock is compared with another machine's; from a process of this machine that is
+    dead, at once. Who loses it, or cannot renew it for a term, sees so in `lost`.
+    """
+
+    def __init__(self, objects: Objects, note: Callable[[str], None], term: float = TERM) -> None:
+        self._objects = objects
+        self._note = note
+        self._term = term
+        self._me = secrets.token_hex(8)
+        self._count = 0
+        self._tag: Tag = {}
+        self._renewed = 0.0
+        self._refused = False
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="facevalue-lease", daemon=True)
+
+    @property
+    def lost(self) -> bool:
+        """Whether another may be driving by now."""
+        return self._refused or time.monotonic() > self._renewed + self._term
+
+    def __enter__(self) -> Self:
+        watched: Tag | None = None
+        since = time.monotonic()
+        while True:
+            found = self._objects.get(LEASE)
+            if found is None:
+                if self._objects.create(LEASE, self._text()):
+                    continue  # read back: its tag is needed
+                continue
+            holder, tag = _read(found[0]), found[1]
+            if holder.get("holder") == self._me:
+                self._tag, self._renewed = tag, time.monotonic()
+                break
+            free = bool(holder.get("released")) or _is_dead(holder)
+            if free or (watched == tag and time.monotonic() >= since + self._term):
+                self._objects.replace(LEASE, self._text(), tag)  # whoever is first has it
+                continue
+            if watched is None:
+                who = f"process {holder.get('pid')} on {holder.get('host')}"
+                self._note(f"{who} was driving this run: waiting {self._term:g} s to see whether it still does.")
+            elif watched != tag:
+                raise RunError(
+                    f"{self._objects.url} is being driven by process {holder.get('pid')} on {holder.get('host')}. "
+                    "Wait for it, stop it, or name another prefix."
+                )
+            if watched != tag:
+                watched, since = tag, time.monotonic()
+            time.sleep(min(1.0, self._term / 10))
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._thread.join()
+        if not self.lost:
+            try:
+                self._objects.replace(LEASE, self._text(released=True), self._tag)
+            except RunError:
+                return  # it ends by itself
+
+    def _keep(self) -> None:
+        while not self._closing.wait(self._term / 5):
+            try:
+                self._renew()
+            except RunError:
+                continue  # `lost` tells once the term is over
+
+    def _renew(self) -> None:
+        began = time.monotonic()
+        self._count += 1
+        tag = self._objects.replace(LEASE, self._text(), self._tag)
+        if tag is None:  # another's, or our own write whose confirmation was lost
+            found = self._objects.get(LEASE)
+            if found is None or _read(found[0]).get("holder") != self._me:
+                self._refused = True
+                return
+            tag = found[1]
+        self._tag, self._renewed = tag, began
+
+    def _text(self, released: bool = False) -> bytes:
+        facts: dict[str, Any] = {"holder": self._me, "host": socket.gethostname(), "machine": _machine()}
+        facts |= {"pid": os.getpid(), "renewed": self._count}
+        return json.dumps({**facts, **({"released": True} if released else {})}).encode()
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _machine() -> str:
+    """Name this machine, its last start, its process numbers: names may be shared, and numbers begin anew."""
+    parts = [socket.gethostname(), f"{uuid.getnode():x}"]
+    with contextlib.suppress(OSError):
+        parts += [Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()]
+        parts += [str(Path("/proc/self/ns/pid").readlink())]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+
+
+def _is_dead(holder: dict[str, Any]) -> bool:
+    """Whether it was a process of this machine that is no more."""
+    pid = holder.get("pid")
+    if holder.get("machine") != _machine() or not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,254 @@
+"""Objects under a URL (s3://, gs://, az://, file://): create-only writes, compare-and-set, retries, plain errors.
+
+Credentials come from the environment's usual places and nowhere else; they are never stored or shown.
+"""
+
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from filelock import FileLock
+
+from facevalue.errors import DependencyError, RunError, SettingError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+SCHEMES = ("s3", "gs", "az", "file")
+PATIENCE = 300.0
+"""Seconds for which a store that answers with errors, or not at all, is tried again."""
+_FIRST = 10.0  # the same before anything was ever heard of it: a wrong name is told soon
+_LONGEST = 8.0  # seconds between two tries
+_TIMEOUT = "120s"
+_LOCK = ".lock"
+T = TypeVar("T")
+Tag = Mapping[str, str]
+"""What tells one version of an object from another."""
+
+
+class Listed(NamedTuple):
+    """An object as a listing names it."""
+
+    key: str
+    size: int
+    tag: str
+
+
+def is_url(text: object) -> bool:
+    """Whether a text names objects rather than a folder.
+
+    Examples
+    --------
+    >>> is_url("s3://bucket/run"), is_url("runs/first"), is_url("file:///runs/first")
+    (True, False, True)
+    """
+    return isinstance(text, str) and re.match(r"[a-z][a-z0-9+.-]*://", text) is not None
+
+
+def checked_url(url: str) -> str:
+    """A URL under which objects can lie, without a slash at its end."""
+    found = urlsplit(url)
+    if found.scheme not in SCHEMES:
+        raise SettingError(f"{url} is not one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}.")
+    if "@" in found.netloc or found.query or found.fragment:
+        raise SettingError(
+            f"{found.scheme}://{found.netloc.rpartition('@')[2]}{found.path} was given with more than a name: "
+            "credentials are read from the environment, never from a URL."
+        )
+    if found.scheme == "file":
+        if found.netloc or not found.path.strip("/"):
+            raise SettingError(f"{url} names no folder: write file:///FOLDER/RUN, with three slashes.")
+    elif not found.netloc or not found.path.strip("/"):
+        raise SettingError(f"{url} names no prefix: write {found.scheme}://BUCKET/PREFIX.")
+    return url.rstrip("/")
+
+
+class Objects:
+    """What lies under a URL."""
+
+    def __init__(self, url: str, store: "ObjectStore") -> None:
+        self.url = url
+        self._store = store
+        self._local = Path(unquote(urlsplit(url).path)) if url.startswith("file://") else None
+        self._heard = False
+
+    @classmethod
+    def at(cls, url: str) -> "Objects":
+        """Open a URL; nothing is asked of the store yet."""
+        try:
+            from obstore.store import LocalStore, from_url  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise DependencyError("obstore", "cloud") from None
+        url = checked_url(url)
+        if url.startswith("file://"):
+            return cls(url, LocalStore(unquote(urlsplit(url).path), mkdir=False))
+        endpoint = os.environ.get("AWS_ENDPOINT_URL", os.environ.get("AWS_ENDPOINT", ""))
+        if url.startswith("s3://") and endpoint.startswith("http://") and not _allows_http():
+            raise SettingError(
+                f"AWS_ENDPOINT_URL is {endpoint}, which is not encrypted: set AWS_ALLOW_HTTP=true if that is meant."
+            )
+        options: Any = {"timeout": _TIMEOUT, "connect_timeout": "10s", "allow_invalid_certificates": False}
+        if _allows_http():
+            options["allow_http"] = True
+        try:
+            return cls(url, from_url(url, client_options=options, retry_config={"max_retries": 0}))
+        except Exception as error:  # a base class of obstore's own, known only where it is installed
+            raise RunError(f"{url} cannot be opened: {_said(error)}.") from None
+
+    def get(self, key: str) -> tuple[bytes, Tag] | None:
+        """An object and its tag; None if it is not there."""
+        import obstore  # noqa: PLC0415
+
+        def get() -> tuple[bytes, Tag]:
+            found = obstore.get(self._store, key)
+            return bytes(found.bytes()), _tag(found.meta)
+
+        return self._ask(key, "read", get, missing=None)
+
+    def tail(self, key: str, size: int, most: int) -> bytes | None:
+        """The last bytes of an object of this size; None if it is not there."""
+        import obstore  # noqa: PLC0415
+
+        start = max(size - most, 0)
+        return self._ask(
+            key, "read", lambda: bytes(obstore.get_range(self._store, key, start=start, end=size)), missing=None
+        )
+
+    def has(self, key: str) -> int | None:
+        """Size of an object; None if it is not there."""
+        import obstore  # noqa: PLC0415
+
+        return self._ask(key, "read", lambda: int(obstore.head(self._store, key)["size"]), missing=None)
+
+    def create(self, key: str, data: bytes) -> bool:
+        """Write an object that is not there yet. False if it is, be it by a write whose confirmation was lost."""
+        import obstore  # noqa: PLC0415
+
+        def create() -> bool:
+            self._make_root()
+            obstore.put(self._store, key, data, mode="create")
+            return True
+
+        return self._ask(key, "write", create, exists=False)
+
+    def overwrite(self, key: str, data: bytes) -> None:
+        """Write an object, whatever was there."""
+        import obstore  # noqa: PLC0415
+
+        self._ask(key, "write", lambda: obstore.put(self._store, key, data, mode="overwrite"))
+
+    def replace(self, key: str, data: bytes, tag: Tag) -> Tag | None:
+        """Write an object if it still is the one with this tag, and return the new tag; None if it no longer is."""
+        import obstore  # noqa: PLC0415
+
+        def replace() -> Tag | None:
+            if self._local is None:
+                return _tag(obstore.put(self._store, key, data, mode=dict(tag)))  # type: ignore[arg-type]
+            with FileLock(self._local / _LOCK):  # a file system has no compare-and-set
+                if _tag(obstore.head(self._store, key)) != tag:
+                    return None
+                return _tag(obstore.put(self._store, key, data, mode="overwrite"))
+
+        return self._ask(key, "write", replace, missing=None, changed=None)
+
+    def list(self, folder: str) -> list[Listed]:
+        """What lies in a folder, by key."""
+        import obstore  # noqa: PLC0415
+
+        def all_of() -> list[Listed]:
+            return [
+                Listed(one["path"], int(one["size"]), one["e_tag"] or "")
+                for batch in obstore.list(self._store, f"{folder}/", chunk_size=1000)
+                for one in batch
+            ]
+
+        nothing: list[Listed] = []
+        return sorted(self._ask(f"{folder}/", "list", all_of, missing=nothing))
+
+    def called(self, key: str) -> str:
+        """An object's name for people."""
+        return f"{self.url}/{key}"
+
+    def _make_root(self) -> None:
+        if self._local is not None:
+            self._local.mkdir(parents=True, exist_ok=True)
+
+    def _ask(self, key: str, what: str, how: Callable[[], T], **otherwise: T) -> T:
+        """Do something with a store; ride out errors that pass, and name those that don't."""
+        from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
+
+        end, tries = time.monotonic() + (PATIENCE if self._heard else _FIRST), 0
+        while True:
+            try:
+                found = how()
+            except AlreadyExistsError as error:
+                return _or(otherwise, "exists", self._error(key, what, error))
+            except PreconditionError as error:
+                return _or(otherwise, "changed", self._error(key, what, error))
+            except FileNotFoundError as error:
+                self._check_bucket(error)
+                return _or(otherwise, "missing", self._error(key, what, error))
+            except Exception as error:
+                if _for_good(error) or time.monotonic() >= end:
+                    raise self._error(key, what, error) from None
+                time.sleep(random.uniform(0.5, 1.0) * min(0.1 * 2**tries, _LONGEST))  # noqa: S311 - no secret
+                tries += 1
+            else:
+                self._heard = True
+                return found
+
+    def _check_bucket(self, error: Exception) -> None:
+        if re.search(r"NoSuchBucket|ContainerNotFound|bucket does not exist", str(error)):
+            bucket = urlsplit(self.url)
+            raise RunError(
+                f"There is no bucket {bucket.netloc} ({self.url}): create it, or check its name and region."
+            ) from None
+
+    def _error(self, key: str, what: str, error: Exception) -> RunError:
+        why = _said(error)
+        name = self.called(key)
+        kept = "Everything stored before is kept."
+        if isinstance(error, PermissionError) or re.search(r"AccessDenied|403 Forbidden", str(error)):
+            return RunError(f"No permission to {what} {name}: check the credentials in the environment. {kept}")
+        if type(error).__name__ == "UnauthenticatedError" or re.search(r"InvalidAccessKey|SignatureDoes", str(error)):
+            return RunError(f"The store does not take the credentials in the environment ({what} {name}). {kept}")
+        if "RequestTimeTooSkewed" in str(error):
+            return RunError(f"The clock of this machine is wrong, and the store refuses it ({name}): set it. {kept}")
+        if re.search("certificate|UnknownIssuer", str(error), re.I):
+            return RunError(f"The certificate of the store is not one to be trusted ({name}); nothing was sent.")
+        if re.search("kind: Connect", str(error)):
+            why = "the store cannot be reached"
+        return RunError(f"Cannot {what} {name}: {why}. {kept}")
+
+
+def _allows_http() -> bool:
+    return os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true", "yes")
+
+
+def _tag(meta: Mapping[str, Any]) -> Tag:
+    return {name: meta[name] for name in ("e_tag", "version") if meta.get(name)}
+
+
+def _or(otherwise: Mapping[str, T], name: str, error: RunError) -> T:
+    if name in otherwise:
+        return otherwise[name]
+    raise error from None
+
+
+def _said(error: Exception) -> str:
+    """The first line of an error; the rest is the library's own view of itself."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")[:300]
+
+
+def _for_good(error: Exception) -> bool:
+    """Whether trying again is no use."""
+    known = isinstance(error, PermissionError) or type(error).__name__ in (
+        "UnauthenticatedError", "PermissionDeniedError", "NotSupportedError", "InvalidPathError",
+    )  # fmt: skip
+    told = r"certificate|UnknownIssuer|RequestTimeTooSkewed|InvalidAccessKey|SignatureDoes|AccessDenied|Account must be"
+    return known or re.search(told, str(error), re.I) is not None or isinstance(error, TypeError | ValueError)

@@ -1,0 +1,180 @@
+"""A run in object storage: `run.json`, and units of answers that say by themselves whether they are whole."""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal, overload
+
+import polars as pl
+
+from facevalue.errors import RunError
+from facevalue.given import to_json
+from facevalue.store.files import RESPONSES_FOLDER
+from facevalue.store.manifest import RunManifest, of_document, to_document
+from facevalue.store.objects import Listed, Objects, Tag
+from facevalue.store.schema import FORMAT
+
+RUN = "run.json"
+STATUS = "status.json"
+PICTURES = "pictures"
+KEY = re.compile(rf"{RESPONSES_FOLDER}/(\d{{12}})-(\d{{12}})-([0-9a-f]{{16}})\.parquet")
+"""Key of a unit: its first and last place in the order of asking, and the hash of what is asked."""
+_TIMES = ("start", "end")
+_UNIT, _DIGEST = "facevalue.unit", "facevalue.sha256"
+_BLANK = b"0" * 64
+_TAIL = 64 * 2**10
+_NOTE = re.compile(rb"facevalue\.unit.{1,4}?([0-9a-f]{16})(\{[^{}]*\})", re.DOTALL)
+_PLACE = re.compile(rb"facevalue\.sha256.{1,4}?([0-9a-f]{64})", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFacts:
+    """What a stored unit says of itself."""
+
+    key: str
+    run: str
+    """Id of its run."""
+    again: int
+    """0 for the protocol's own requests; each later round asks again where there was no valid answer."""
+    generation: int
+    """How many units had been stored for the same trials before."""
+    wanted: int
+    """Requests that were to be asked."""
+    rows: int
+    """Requests that were; fewer if it was stopped."""
+    errors: int
+    refused: int
+    truncated: int
+    na: int
+    """Replies without a valid answer."""
+    drawn: int
+    """Of an exact run: replies drawn, as probabilities could not be read."""
+    prompt_tokens: int
+    completion_tokens: int
+    uncounted: int
+    """Replies whose tokens the model did not count."""
+
+
+def encoded(frame: pl.DataFrame, facts: UnitFacts) -> bytes:
+    """A unit as a Parquet file that holds its own digest."""
+    note = json.dumps(asdict(facts), separators=(",", ":"))
+    buffer = io.BytesIO()
+    frame.write_parquet(
+        buffer,
+        compression="zstd",
+        metadata={
+            "facevalue.responses": str(FORMAT),
+            "facevalue.rows": str(frame.height),
+            "facevalue.run": facts.run,
+            _UNIT: _short(note.encode()) + note,
+            _DIGEST: _BLANK.decode(),
+        },
+    )
+    data = bytearray(buffer.getvalue())
+    start, stop = _place(bytes(data))
+    data[start:stop] = hashlib.sha256(data).hexdigest().encode()
+    return bytes(data)
+
+
+def checked(data: bytes, key: str, name: str, run: str) -> UnitFacts:
+    """Look whether a unit is as it was written, and of this run."""
+    try:
+        start, stop = _place(data)
+    except ValueError:
+        raise _damaged(name, "it is cut short, or was not written by FaceValue") from None
+    if hashlib.sha256(data[:start] + _BLANK + data[stop:]).hexdigest().encode() != data[start:stop]:
+        raise _damaged(name, "its content is not what was written")
+    return _facts(data[-_TAIL:], key, name, run)
+
+
+def unit_facts(objects: Objects, key: str, run: str, size: int | None = None) -> UnitFacts | None:
+    """What a unit says of itself, read from its end; None if it is not there."""
+    size = objects.has(key) if size is None else size
+    tail = None if size is None else objects.tail(key, size, _TAIL)
+    return None if tail is None else _facts(tail, key, objects.called(key), run)
+
+
+def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
+    found = list(_NOTE.finditer(tail))
+    if not found or _short(found[-1][2]).encode() != found[-1][1]:
+        raise _damaged(name, "it is cut short, or was not written by FaceValue")
+    try:
+        facts = UnitFacts(**json.loads(found[-1][2]))
+    except (TypeError, ValueError):
+        raise _damaged(name, "it was written by another version of FaceValue") from None
+    if facts.run != run:
+        raise RunError(f"{name} belongs to another run ({facts.run}) than this one ({run}). Take it out.")
+    if facts.key != key:
+        raise RunError(f"{name} was stored as {facts.key}: it was copied or renamed. Take it out.")
+    return facts
+
+
+def listed_units(objects: Objects) -> list[Listed]:
+    """What is stored; whatever has no place there is named."""
+    found = objects.list(RESPONSES_FOLDER)
+    for one in found:
+        if KEY.fullmatch(one.key) is None:
+            raise RunError(f"{objects.called(one.key)} is nothing that FaceValue wrote. Take it out.")
+    return found
+
+
+@overload
+def read_run(objects: Objects, *, missing: Literal[True]) -> tuple[RunManifest, Tag] | None: ...
+@overload
+def read_run(objects: Objects) -> tuple[RunManifest, Tag]: ...
+def read_run(objects: Objects, *, missing: bool = False) -> tuple[RunManifest, Tag] | None:
+    """Read `run.json`, and its tag."""
+    found, name = objects.get(RUN), objects.called(RUN)
+    if found is None:
+        if missing:
+            return None
+        raise RunError(f"{objects.url} holds no run: there is no {RUN}.")
+    document = to_json(found[0], name)
+    if not isinstance(document, dict) or document.pop("sha256", None) != _sealing(document):
+        raise RunError(f"{name} is not as FaceValue wrote it: its digest is another one. Restore it from a copy.")
+    return of_document(_with_times(document), name), found[1]
+
+
+def run_data(manifest: RunManifest) -> bytes:
+    """The text of `run.json`."""
+    document = json.loads(json.dumps(to_document(manifest), default=_iso))
+    return json.dumps({"sha256": _sealing(document), **document}, indent=1, ensure_ascii=False).encode()
+
+
+def _sealing(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _iso(value: object) -> str:
+    assert isinstance(value, datetime)
+    return value.isoformat()
+
+
+def _with_times(document: dict[str, Any]) -> dict[str, Any]:
+    for table in (document, *(one for one in document.get("sessions", ()) if isinstance(one, dict))):
+        for name in _TIMES:
+            if isinstance(table.get(name), str):
+                table[name] = datetime.fromisoformat(table[name])
+    return document
+
+
+def _place(data: bytes) -> tuple[int, int]:
+    found = list(_PLACE.finditer(data, max(len(data) - _TAIL, 0)))
+    if not found:
+        raise ValueError
+    return found[-1].span(1)
+
+
+def _short(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _damaged(name: str, why: str) -> RunError:
+    return RunError(
+        f"{name} is damaged: {why}. Delete it and give the command of the run again: only its trials are asked once "
+        "more."
+    )

@@ -1,0 +1,142 @@
+"""Runs in object storage: what is asked, stored and asked again."""
+
+import polars as pl
+import pytest
+from obstore.store import MemoryStore
+
+from facevalue.errors import ModelError, RunError
+from facevalue.parquet import read_table_of
+from facevalue.runs.settings import RunSettings
+from facevalue.store.objects import Objects
+from facevalue.store.remote import KEY, listed_units, read_run
+from tests.runs.remote import UNIT, URL, Notes, go, in_memory
+from tests.runs.tiny import TinyModel, TinySource, failed, fails, for_a_while, keys, mixed, say, tiny_study
+
+
+def answers(objects: Objects) -> pl.DataFrame:
+    found = [objects.get(one.key) for one in listed_units(objects)]
+    return pl.concat([read_table_of(one[0]) for one in found if one is not None])
+
+
+def test_every_request_is_asked_and_stored_once() -> None:
+    objects, model = in_memory(), TinyModel()
+    summary = go(objects, model, tiny_study(faces=100, seeds=(1, 2)))
+    assert (summary.requests, summary.asked, summary.complete) == (600, 600, True)
+    stored = answers(objects)
+    assert stored.height == len(model.asked) == stored.select("trial", "repeat").n_unique() == 600
+    assert all(KEY.fullmatch(one.key) for one in listed_units(objects))
+    assert read_run(objects)[0].counts.ok == 600
+
+
+def test_a_complete_run_is_not_asked_again_and_not_changed() -> None:
+    objects, model = in_memory(), TinyModel()
+    go(objects)
+    before = objects.get("run.json")
+    summary = go(objects, model)
+    assert (summary.asked, summary.skipped, model.asked) == (0, 300, [])
+    after = objects.get("run.json")
+    assert before is not None
+    assert after is not None
+    assert before[0] == after[0]
+
+
+def test_failed_requests_are_asked_again_by_the_next_session_as_another_unit() -> None:
+    objects, model = in_memory(), TinyModel()
+    first = go(objects, TinyModel(lambda r: failed(r) if r.trial % 30 == 0 else mixed(r)))
+    assert (first.errors, first.complete, read_run(objects)[0].counts.errors) == (10, True, 10)
+    before = listed_units(objects)
+    go(objects, model)
+    assert sorted(keys(model.asked)) == [(trial, 0) for trial in range(0, 300, 30)]
+    assert set(before) < set(listed_units(objects))
+    assert read_run(objects)[0].counts.errors == 0
+
+
+def test_units_that_fail_altogether_again_and_again_have_keys_of_their_own() -> None:
+    objects = in_memory()
+    for _ in range(3):
+        go(objects, TinyModel(failed))
+    assert len(listed_units(objects)) == 3 * 4
+    go(objects)
+    assert answers(objects).filter(pl.col("status") == "ok").height == 300
+
+
+def test_replies_without_an_answer_are_asked_again_as_in_a_folder() -> None:
+    objects, model = in_memory(), TinyModel(lambda r: say("hm")(r) if r.trial % 10 == 0 and r.repeat < 2 else mixed(r))
+    summary = go(objects, model, tiny_study(faces=100, reasks=3))
+    assert summary.reasked == 60
+    assert sorted(k for k in keys(model.asked) if k[0] == 10) == [(10, 0), (10, 1), (10, 2)]
+
+
+def test_a_run_of_which_the_model_failed_goes_on() -> None:
+    objects, model = in_memory(), TinyModel()
+    with pytest.raises(ModelError, match="gone"):
+        go(objects, TinyModel(for_a_while(150, fails(ModelError, "gone"))))
+    stored = answers(objects).height
+    assert stored == 99
+    go(objects, model)
+    assert len(model.asked) == 300 - stored
+
+
+def test_an_interrupt_stores_what_came_and_the_rest_is_asked_next() -> None:
+    objects, model = in_memory(), TinyModel()
+    summary = go(objects, TinyModel(for_a_while(150, fails(KeyboardInterrupt))))
+    assert (summary.interrupted, summary.complete, summary.asked) == (True, False, 150)
+    assert go(objects, model).complete
+    assert len(model.asked) == 150
+    assert answers(objects).select("trial", "repeat").n_unique() == answers(objects).height == 300
+
+
+def test_a_limit_of_cost_ends_the_run_in_order() -> None:
+    objects = in_memory()
+    summary = go(objects, settings=RunSettings(unit=100, price_in=1e6, price_out=1e6, max_cost=1000))
+    assert "The run has cost" in summary.stopped
+    assert summary.asked == 99
+    assert not summary.complete
+    assert go(objects).complete
+
+
+def test_a_unit_that_a_lagging_listing_hides_is_not_asked_again() -> None:
+    store, model = MemoryStore(), TinyModel()
+
+    class Lagging(Objects):
+        def list(self, folder: str) -> list[object]:  # type: ignore[override]
+            return []
+
+    go(Objects(URL, store))
+    before = listed_units(Objects(URL, store))
+    summary = go(Lagging(URL, store), model)
+    assert (model.asked, summary.asked, summary.complete) == ([], 0, True)
+    assert listed_units(Objects(URL, store)) == before
+
+
+def test_other_settings_prompts_pictures_and_tables_are_refused() -> None:
+    objects = in_memory()
+    go(objects)
+    with pytest.raises(RunError, match="begun with other settings: answers: sampled replies in"):
+        go(objects, TinyModel(probabilities="full"), settings=RunSettings(unit=100, exact=True))
+    with pytest.raises(RunError, match="An image or prompt has changed"):
+        go(objects, study=tiny_study(faces=100, wording="Is he"))
+    with pytest.raises(RunError, match="An image or prompt has changed"):
+        go(objects, study=tiny_study(faces=100, source=TinySource("v2")))
+    with pytest.raises(RunError, match="lists other pictures"):
+        go(objects, study=tiny_study(faces=101))
+
+
+def test_a_sample_is_asked_whole() -> None:
+    objects, model = in_memory(), TinyModel()
+    summary = go(objects, model, settings=RunSettings(unit=40, sample=90))
+    assert summary.requests == summary.asked == len(set(keys(model.asked))) == 90
+
+
+def test_a_missing_unit_is_named_and_asked_again() -> None:
+    import obstore
+
+    store, notes, model = MemoryStore(), Notes(), TinyModel()
+    objects = Objects(URL, store)
+    go(objects)
+    gone = listed_units(objects)[1].key
+    obstore.delete(store, gone)
+    go(objects, model, notes=notes)
+    assert notes.notes == [f"{URL}/{gone} is gone: its trials are asked again."]
+    assert len(model.asked) == 99
+    assert UNIT.unit == 100
