@@ -8,6 +8,8 @@ export UV_COMPILE_BYTECODE = 1
 # Also our own modules, even if the shell turns this off: otherwise every process that a test starts recompiles them.
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
+# Tests wait for processes and servers a quarter of their time: three workers keep two cores busy.
+WORKERS := -n 3 --dist worksteal
 # uv is fast; pip installs the same pinned, hashed packages if uv is missing or cannot reach an index.
 install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1); } \
 	|| $(BIN)/python -m pip install -qq --disable-pip-version-check $(1)
@@ -23,16 +25,16 @@ demo: .venv/.demo ## audit the reference model, no network or GPU; ends with dem
 	$(BIN)/facevalue demo --out demo
 
 test: check ## formatting, lint, types, then all tests except slow ones
-	$(PYTEST) -n 2 -m "not slow"
+	$(PYTEST) $(WORKERS) -m "not slow"
 	@test -e .venv/.engine || echo "Skipped: tests of the local engine (hf/ models). 'make engine' installs what they need; 'make test-engine' runs only them."
 
 coverage: .venv/.dev ## the same tests, half as long again: which lines they reach; at least 90%
-	$(PYTEST) -n 2 -m "not slow" --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+	$(PYTEST) $(WORKERS) -m "not slow" --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
 
 engine: .venv/.engine ## install what the local engine needs: PyTorch and transformers
 
 test-engine: .venv/.engine ## tests of the local engine only
-	$(PYTEST) -n 2 tests/models/hf tests/cli/test_local.py tests/cli/test_scenes.py
+	$(PYTEST) $(WORKERS) tests/models/hf tests/cli/test_local.py tests/cli/test_scenes.py
 
 check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .

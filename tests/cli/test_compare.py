@@ -1,8 +1,10 @@
 """`facevalue compare`: what it prints and how it fails."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -193,6 +195,16 @@ def test_chance_says_of_how_many_cells_it_is() -> None:
     said = console.export_text()
     assert "for 0.0" in said
     assert "of 7 cells" in said
+
+
+@pytest.mark.parametrize(("size", "interval"), [(0.01, "0.100 to 0.100"), (1000.0, "10000.0 to 10000.0")])
+def test_values_without_limits_have_the_decimals_that_their_size_needs(size: float, interval: str) -> None:
+    unlimited = replace(SELECTION, limits=(-math.inf, math.inf))
+    first = estimates().with_columns(pl.lit(10.0 * size).alias("value"), pl.lit(size).alias("se"))
+    second = first.with_columns(pl.col("value") + 10.0 * size)
+    console = Console(width=200, record=True, file=StringIO())
+    show(compare.compare_estimates(first, second, unlimited, COMPARED), console, ("real", "drawn"))
+    assert interval in console.export_text()
 
 
 def test_cells_of_one_run_only_are_named() -> None:

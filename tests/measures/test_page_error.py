@@ -24,7 +24,7 @@ def page(rng: np.random.Generator, effects: list[float], tests: int = 20) -> tup
 @pytest.mark.parametrize("effects", [[0.0] * 14, [6.0] + [0.0] * 13, [0.0, 6.0, 6.0] + [0.0] * 11])
 def test_families_without_any_effect_are_found_in_at_most_alpha_of_pages(effects: list[float]) -> None:
     rng = np.random.default_rng(7)
-    pages, hits = 3000, 0
+    pages, hits = 1200, 0
     for _ in range(pages):
         q, family = page(rng, effects)
         found = page_levels(q, family, family == 0, ALPHA).q < ALPHA

@@ -2,6 +2,7 @@
 
 import io
 import json
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ _TITLES = {
     "max_absolute_delta": "largest |delta|",
 }
 _COLUMNS = 3  # activities side by side, as in the paper; more are listed by size
-_COARSE = 50.0  # units of values that differ by that much are shown with fewer decimals
+_COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
 _LISTED = 20
 _NAMED = 5
 
@@ -69,7 +70,10 @@ def show(found: Agreement, console: Console, names: tuple[str, str]) -> None:
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
             console.print(f"Only in {name}: {only.height:,} ({some}{more})", highlight=False, markup=False)
     within, beside = list(found.compared.within), found.compared.beside
-    digits = 1 if found.matched.scale.apart >= _COARSE else 3
+    apart = found.matched.scale.apart
+    if isinf(apart):
+        apart = found.matched.cells.select(pl.max_horizontal(pl.col("first", "second").abs()).max()).item() or 0.0
+    digits = 1 if apart >= _COARSE else 3
     title = f"Over all: {names[1]} minus {names[0]}, {found.unit}"
     console.print(_summary(found.overall, within, title, digits))
     if found.beside.height:
