@@ -89,12 +89,24 @@ def test_checks_grow_rarer_and_never_end(llava: Path) -> None:
 
 def test_the_last_question_is_checked_whenever_packs_have_grown_twice_as_large() -> None:
     schedule = Schedule()
-    assert schedule.choose([5], None) == 5
-    assert schedule.choose([4, 2, 9], None) == 9
-    assert schedule.choose([4, 2, 9, 7], None) is None
-    assert schedule.choose([4, 2, 9, 7], 2) == 2
-    assert schedule.choose([4, 2, 9, 7], 8) is None  # of another pack
-    assert schedule.choose([1, 2, 3, 4, 5, 6], 1) == 6
+
+    def chosen(pack: list[int], *drawn: int) -> list[int]:
+        return sorted(n for _, n in schedule.choose([(0, n) for n in pack], {(0, n) for n in drawn}))
+
+    assert chosen([5]) == [5]
+    assert chosen([4, 2, 9]) == [9]
+    assert chosen([4, 2, 9, 7]) == []
+    assert chosen([4, 2, 9, 7], 2) == [2]
+    assert chosen([4, 2, 9, 7], 8) == []  # of another pack
+    assert chosen([1, 2, 3, 4, 5, 6], 1) == [6]
+
+
+def test_the_first_and_the_last_picture_are_checked_whenever_twice_as_many_go_together() -> None:
+    schedule = Schedule(largest=100)
+    three = [(stimulus, n) for stimulus in (4, 5, 6) for n in range(2)]
+    assert schedule.choose(three, {(4, 1), (5, 1), (7, 0)}) == {(4, 0), (5, 1), (6, 1)}
+    assert schedule.choose(three, set()) == set()
+    assert schedule.choose([(stimulus, 0) for stimulus in range(6)], set()) == {(0, 0), (5, 0)}
 
 
 def test_one_question_that_sees_another_stops_the_run(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Self-check: a few questions of every run are also asked by plain forward passes, and the numbers compared."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,14 @@ class Schedule:
 
     A fault of sharing shows where much is shared: in the last question of a pack, before which all others stand. So the
     last one is checked of the first pack, and of each that has twice as many questions as any before it (`largest`).
+    Of the first pack about several stimuli, and of each about twice as many (`widest`), the first one is checked, too.
     Besides, one question drawn at random is checked of the first `stimuli`, where what is left over from another one
     would show; then more and more rarely, but never less than of every 50th. Each check costs one plain forward pass.
     """
 
     stimuli: int = 0
     largest: int = 0
+    widest: int = 0
 
     def draw(self, numbers: Sequence[int]) -> int | None:
         """Return which question about the present stimulus is to be checked, None if none is.
@@ -50,12 +52,21 @@ class Schedule:
             return None
         return numbers[int(np.random.default_rng(count).integers(len(numbers)))]
 
-    def choose(self, pack: Sequence[int], drawn: int | None) -> int | None:
-        """Return which question of a pack, `drawn` or its last, is to be checked before its answers are believed."""
+    def choose(self, pack: Sequence[tuple[int, int]], drawn: Set[tuple[int, int]]) -> Set[tuple[int, int]]:
+        """Return which questions of a pack, by stimulus and number, are to be checked before its answers are believed.
+
+        They are those `drawn` and its ends.
+        """
+        stimuli = len({stimulus for stimulus, _ in pack})
+        ends: set[tuple[int, int]] = set()
         if len(pack) >= _GROWTH * self.largest:
             self.largest = len(pack)
-            return pack[-1]
-        return drawn if drawn in pack else None
+            ends = {pack[-1]}
+        if stimuli > 1 and stimuli >= _GROWTH * self.widest:
+            self.widest = stimuli
+            ends = {pack[0], pack[-1]}
+        seen = {stimulus for stimulus, _ in ends}
+        return ends | {key for key in pack if key in drawn and key[0] not in seen}
 
 
 @dataclass(slots=True)

@@ -1,22 +1,26 @@
 """Engine behind `hf/...`: questions about pictures in, exact probabilities or drawn replies out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from facevalue.errors import DataError
-from facevalue.models._structured import wanted
+from facevalue.models._structured import wanted as texts_of
 from facevalue.models.hf._constrain import Constraint, Constraints
+from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.constrained import ConstrainedReader
-from facevalue.models.hf.decoding import Decoding, PlainDecoding, SharedDecoding, SpokenDecoding
+from facevalue.models.hf.decoding import Decoding, SpokenDecoding
+from facevalue.models.hf.joint import Joint, Key, Room, Unit, joints
 from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, Row, attempt, packed
 from facevalue.models.hf.prefix import Prefix
-from facevalue.models.hf.sampling import Draw, draw_pack
+from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
 from facevalue.models.hf.scoring import Evidence, Habits, Score, Scored, Tokens, score_pack
 from facevalue.models.hf.vocabulary import Vocabulary
 from facevalue.types import Option, Question, Sampling
@@ -31,6 +35,7 @@ _PLAIN = Question("What is shown?", ())
 """A question that no processor has anything against."""
 
 Result = TypeVar("Result", Score, "Reply")
+Job = TypeVar("Job", Scored, "Wish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,29 @@ class Failed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared(Generic[Job]):
+    """Questions about one stimulus, ready for the model: by their numbers, groups with places, and why some can't be.
+
+    It is made without the model, so that it can be while the model works on others.
+    """
+
+    jobs: Mapping[int, Job]
+    groups: Sequence[tuple[Group, dict[int, int]]]
+    refused: Mapping[int, str]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the prefixes."""
+        return sum(len(group.prefix_ids) for group, _ in self.groups)
+
+
 class Engine:
-    """A loaded model, asked about one stimulus at a time.
+    """A loaded model, asked about one stimulus, or about several at a time.
 
     What all questions about a picture have in common is run once; what differs is packed, as many questions at a time
-    as memory allows. Now and then a question is checked by a plain forward pass (`facevalue.models.hf.check.Schedule`).
+    as memory allows, and so are the prefixes of several pictures. Now and then a question is checked by a plain forward
+    pass (`facevalue.models.hf.check.Schedule`).
 
     `undecided` is the largest share of the replies to one question that was not followed until it was decided,
     `unspoken` the largest probability of the tokens that stand for pictures, at any place. These are never drawn nor
@@ -89,6 +112,7 @@ class Engine:
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
         self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
         self._budget = Budget(loaded)
+        self.room = Room(loaded)
         self._habits = Habits()
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
         self._read = lru_cache(maxsize=256)(self._options)
@@ -118,36 +142,61 @@ class Engine:
         Yields a question's number, its score, and its part of the seconds it took, in any order. A `DataError` says
         that the pictures cannot be processed, a `ModelError` that the self-check found what rounding cannot explain.
         """
+        for (_, number), score, seconds in self.scores([self.to_score(images, questions, sampling, constrain)]):
+            yield number, score, seconds
+
+    def to_score(
+        self,
+        images: "Sequence[Image]",
+        questions: Sequence[Question],
+        sampling: Sampling | Sequence[Sampling],
+        constrain: bool | Sequence[bool] = False,
+    ) -> Prepared[Scored]:
+        """Prepare what `scores` takes; parameters and `DataError` as of `score`."""
         samplings = [sampling] * len(questions) if isinstance(sampling, Sampling) else sampling
         held = [constrain] * len(questions) if isinstance(constrain, bool) else constrain
         read: dict[int, tuple[OptionReader, list[list[Tokens]]]] = {}
+        refused: dict[int, str] = {}
         for number, question in enumerate(questions):
             try:
                 read[number] = self._read(question.options, held[number])
             except DataError as error:
-                yield number, Failed(str(error)), 0.0
-        schedule = self._schedules["score"]
-        schedule.stimuli += bool(read)
-        groups, refused = self._groups(images, {number: questions[number] for number in read})
-        yield from ((number, Failed(reason), 0.0) for number, reason in refused.items())
+                refused[number] = str(error)
+        groups, more = self._groups(images, {number: questions[number] for number in read})
+        refused |= more
+        jobs: dict[int, Scored] = {}
         for group, numbers in groups:
-            jobs: dict[int, Scored] = {}
             for place, number in enumerate(numbers):
                 reader, ways = read[number]
                 longest = max(samplings[number].max_tokens, *(len(way) for each in ways for way in each))
                 if reason := group.excess(place, longest, self.loaded.context):
-                    yield number, Failed(reason), 0.0
-                    continue
-                jobs[number] = Scored(place, reader, ways, samplings[number], _prompt_tokens(group, place))
-            places = {n: jobs[n].member for n in sorted(jobs, key=lambda n: group.suffixes[jobs[n].member])}
-            rows = [Row(group.suffixes[place], len(self._habits.guess(jobs[n]))) for n, place in places.items()]
-            for number, score, seconds in self._run(schedule, group, places, rows, partial(self._score, jobs)):
-                if isinstance(score, Score):
-                    self.undecided = max(self.undecided, score.undecided)
-                yield number, score, seconds
+                    refused[number] = reason
+                else:
+                    jobs[number] = Scored(place, reader, ways, samplings[number], _prompt_tokens(group, place))
+        asked: list[tuple[Group, dict[int, int]]] = []
+        for group, numbers in groups:
+            places = {number: jobs[number].member for number in numbers if number in jobs}
+            order = sorted(places, key=lambda number: group.suffixes[places[number]])
+            asked.append((group, {number: places[number] for number in order}))
+        return Prepared(jobs, asked, refused)
 
-    def _score(self, jobs: Mapping[int, Scored], decoding: Decoding, pack: list[int]) -> list[Score]:
-        return score_pack(decoding, [jobs[number] for number in pack], self._vocabulary, self._habits)
+    def scores(self, asked: Sequence[Prepared[Scored]]) -> Iterator[tuple[Key, Score | Failed, float]]:
+        """Weigh the options of questions about several stimuli, those that memory allows in one pass.
+
+        Yields as `score` does, the number of the stimulus before that of the question.
+        """
+
+        def row(job: Scored, suffix: list[int]) -> Row:
+            return Row(suffix, len(self._habits.guess(job)))
+
+        def work(decoding: Decoding, pack: dict[Key, int]) -> list[Score]:
+            jobs = [replace(asked[at].jobs[number], member=member) for (at, number), member in pack.items()]
+            return score_pack(decoding, jobs, self._vocabulary, self._habits)
+
+        for key, score, seconds in self._together("score", asked, row, work):
+            if isinstance(score, Score):
+                self.undecided = max(self.undecided, score.undecided)
+            yield key, score, seconds
 
     def generate(
         self, images: "Sequence[Image]", wishes: Sequence[Wish]
@@ -156,27 +205,52 @@ class Engine:
 
         Yields a wish's number, the reply, and its part of the seconds it took, in any order. Errors as of `score`.
         """
+        for (_, number), reply, seconds in self.replies([self.to_reply(images, wishes)]):
+            yield number, reply, seconds
+
+    def to_reply(self, images: "Sequence[Image]", wishes: Sequence[Wish]) -> Prepared[Wish]:
+        """Prepare what `replies` takes; parameters and `DataError` as of `generate`."""
         same: dict[object, list[int]] = {}
         for number, wish in enumerate(wishes):
             question = wish.question
             same.setdefault((question.system, question.turns, question.prompt), []).append(number)
-        schedule = self._schedules["generate"]
-        schedule.stimuli += bool(same)
         alike = {numbers[0]: numbers for numbers in same.values()}
-        groups, refused = self._groups(images, {first: wishes[first].question for first in alike})
-        yield from ((n, Failed(reason), 0.0) for first, reason in refused.items() for n in alike[first])
+        groups, more = self._groups(images, {first: wishes[first].question for first in alike})
+        refused = {n: reason for first, reason in more.items() for n in alike[first]}
+        asked: list[tuple[Group, dict[int, int]]] = []
         for group, firsts in groups:
             places: dict[int, int] = {}
             for place, first in enumerate(firsts):
                 for number in alike[first]:
                     if reason := self._hindrance(group, place, wishes[number]):
-                        yield number, Failed(reason), 0.0
+                        refused[number] = reason
                     else:
                         places[number] = place
+            # Replies of about the same length, to questions that begin alike, go into one pack.
             keys = {n: (wishes[n].sampling.max_tokens, group.suffixes[p]) for n, p in places.items()}
-            order = {number: places[number] for number in sorted(places, key=keys.__getitem__)}
-            rows = [Row(group.suffixes[p], 1 + wishes[n].sampling.max_tokens // _STEPS) for n, p in order.items()]
-            yield from self._run(schedule, group, order, rows, partial(self._draw, wishes, places, group))
+            asked.append((group, {number: places[number] for number in sorted(places, key=keys.__getitem__)}))
+        return Prepared(dict(enumerate(wishes)), asked, refused)
+
+    def replies(self, asked: Sequence[Prepared[Wish]]) -> Iterator[tuple[Key, Reply | Failed, float]]:
+        """Draw replies to questions about several stimuli, as `scores` weighs them."""
+        groups = [(at, *group) for at, each in enumerate(asked) for group in each.groups]
+        prompts = {(at, n): _prompt_tokens(group, p) for at, group, places in groups for n, p in places.items()}
+
+        def row(wish: Wish, suffix: list[int]) -> Row:
+            return Row(suffix, 1 + wish.sampling.max_tokens // _STEPS)
+
+        def work(decoding: Decoding, pack: dict[Key, int]) -> list[Reply]:
+            wishes = [asked[at].jobs[number] for at, number in pack]
+            draws = [Draw(m, w.sampling, w.seed, self._held(w)) for m, w in zip(pack.values(), wishes, strict=True)]
+            drawn = draw_pack(decoding, draws, self.loaded.stop_ids)
+            return [self._reply(each, prompts[key]) for key, each in zip(pack, drawn, strict=True)]
+
+        yield from self._together("generate", asked, row, work)
+
+    def _reply(self, drawn: Drawn, prompt: int) -> Reply:
+        text = self.loaded.tokenizer.decode(drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        text = text.strip() if drawn.draw.constraint else text
+        return Reply(text, drawn.ended, prompt, drawn.count, drawn.tokens, tuple(drawn.logprobs))
 
     def _hindrance(self, group: Group, place: int, wish: Wish) -> str | None:
         """Why a reply cannot be drawn; None if it can."""
@@ -187,21 +261,7 @@ class Engine:
         return group.excess(place, wish.sampling.max_tokens, self.loaded.context)
 
     def _held(self, wish: Wish) -> Constraint | None:
-        return self._constraints.start(wanted(wish.question.options)) if wish.constrain else None
-
-    def _draw(
-        self, wishes: Sequence[Wish], places: Mapping[int, int], group: Group, decoding: Decoding, pack: list[int]
-    ) -> list[Reply]:
-        draws = [Draw(places[n], wishes[n].sampling, wishes[n].seed, self._held(wishes[n])) for n in pack]
-        out = []
-        for drawn in draw_pack(decoding, draws, self.loaded.stop_ids):
-            text = self.loaded.tokenizer.decode(
-                drawn.tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
-            )
-            prompt = _prompt_tokens(group, drawn.draw.member)
-            text = text.strip() if drawn.draw.constraint else text
-            out.append(Reply(text, drawn.ended, prompt, drawn.count, drawn.tokens, tuple(drawn.logprobs)))
-        return out
+        return self._constraints.start(texts_of(wish.question.options)) if wish.constrain else None
 
     def _groups(
         self, images: "Sequence[Image]", questions: Mapping[int, Question]
@@ -234,45 +294,93 @@ class Engine:
         parts = (numbers[:half], numbers[half:])
         return [number for part in parts for number in self._sound(images, questions, part, refused)]
 
+    def _together(
+        self,
+        mode: str,
+        asked: Sequence[Prepared[Job]],
+        row: Callable[[Job, list[int]], Row],
+        work: Callable[[Decoding, dict[Key, int]], list[Result]],
+    ) -> Iterator[tuple[Key, Result | Failed, float]]:
+        """Work on questions about several stimuli; check some of them now and then."""
+        schedule, units, drawn = self._schedules[mode], list[Unit](), set[Key]()
+        rows: dict[Key, Row] = {}
+        for at, each in enumerate(asked):
+            yield from (((at, number), Failed(reason), 0.0) for number, reason in each.refused.items())
+            schedule.stimuli += bool(each.jobs)
+            for group, places in each.groups:
+                if places:
+                    units.append(Unit(at, group, places))
+                    rows |= {(at, n): row(each.jobs[n], group.suffixes[place]) for n, place in places.items()}
+                    number = schedule.draw(list(places))
+                    drawn |= set() if number is None else {(at, number)}
+        for together in joints(units, self.room.tokens()):
+            yield from self._run(schedule, together, drawn, rows, work)
+
     def _run(
         self,
         schedule: Schedule,
-        group: Group,
-        places: Mapping[int, int],
-        rows: Sequence[Row],
-        work: Callable[[Decoding, list[int]], list[Result]],
-    ) -> Iterator[tuple[int, Result | Failed, float]]:
-        """Work on numbered questions of one group in packs; check one of them now and then."""
-        if not places:
-            return
-        decoding: Callable[[], Decoding] = partial(PlainDecoding, self.loaded, group)
-        length = 0
-        if group.inputs is not None:
-            prefix = attempt(partial(Prefix.of, self.loaded), group.inputs)
-            if isinstance(prefix, OutOfMemory):
-                yield from ((number, Failed(str(prefix)), 0.0) for number in places)
+        units: Sequence[Unit],
+        drawn: AbstractSet[Key],
+        rows: Mapping[Key, Row],
+        work: Callable[[Decoding, dict[Key, int]], list[Result]],
+    ) -> Iterator[tuple[Key, Result | Failed, float]]:
+        """Work on units whose prefixes go through the model together, in packs."""
+        joint = Joint(units)
+        prefix = self._prefix(units)
+        if isinstance(prefix, Failed):
+            if len(units) == 1:
+                yield from ((key, prefix, 0.0) for key in joint.members)
                 return
-            decoding, length = partial(SharedDecoding, prefix, group.suffixes), prefix.length
-        drawn = schedule.draw(list(places))
+            half = len(units) // 2
+            for some in (units[:half], units[half:]):
+                yield from self._run(schedule, some, drawn, rows, work)
+            return
 
-        def grown(pack: list[int]) -> list[Result | Failed]:
+        def grown(pack: list[Key]) -> list[Result | Failed]:
             try:
-                return list(work(SpokenDecoding(decoding(), self.loaded, self._unspoken), pack))
+                decoding = SpokenDecoding(joint.decoding(self.loaded, prefix, pack), self.loaded, self._unspoken)
+                return list(work(decoding, {key: joint.members[key] for key in pack}))
             except DataError as error:  # the processor, where each question goes through it by itself
                 if len(pack) == 1:
                     return [Failed(_fault(error))]
-            return [result for number in pack for result in grown([number])]
+                parts = [[key] for key in pack]
+            except Rejected as error:
+                parts = [list(part) for _, part in groupby(pack, lambda key: key[0])]
+                if len(parts) == 1:
+                    return [Failed(str(error))] * len(pack)
+            return [result for part in parts for result in grown(part)]
 
-        for pack, results, seconds in packed(list(places), rows, length, self._budget, grown):
+        placed = [rows[key]._replace(place=joint.rows[member]) for key, member in joint.members.items()]
+        length = 0 if prefix is None else prefix.length
+        for pack, results, seconds in packed(list(joint.members), placed, length, self._budget, grown):
             if isinstance(results, OutOfMemory):
-                yield from ((number, Failed(str(results)), seconds) for number in pack)
+                yield from ((key, Failed(str(results)), seconds) for key in pack)
                 continue
             # Questions stay in their places, so that what others may do to them is seen, and none is believed before.
             checked = schedule.choose(pack, drawn)
-            for number, result in zip(pack, results, strict=True):
-                if number == checked and not isinstance(result, Failed):
-                    self.check.compare(self.loaded, group, places[number], result.evidence)
-            yield from ((number, result, seconds) for number, result in zip(pack, results, strict=True))
+            for key, result in zip(pack, results, strict=True):
+                if key in checked and not isinstance(result, Failed):
+                    unit = joint.unit(key)
+                    self.check.compare(self.loaded, unit.group, unit.places[key[1]], result.evidence)
+            yield from ((key, result, seconds) for key, result in zip(pack, results, strict=True))
+
+    def _prefix(self, units: Sequence[Unit]) -> Prefix | Failed | None:
+        """Run the prefixes of some units; None if they have none."""
+        inputs = [unit.group.inputs for unit in units if unit.group.inputs is not None]
+        if not inputs:
+            return None
+        tokens = len(units) * max(len(unit.group.prefix_ids) for unit in units)
+        try:
+            with self.room.measured(tokens):
+                prefix = attempt(lambda given: Prefix.of(self.loaded, *given), inputs)
+        except Rejected as error:
+            if len(units) > 1:  # each by itself from here on
+                self.room.halve(0)
+            return Failed(str(error))
+        if isinstance(prefix, OutOfMemory):
+            self.room.halve(tokens)
+            return Failed(str(prefix))
+        return prefix
 
     def _unspoken(self, share: float) -> None:
         self.unspoken = max(self.unspoken, share)

@@ -21,10 +21,14 @@ _SHARE = 0.25
 
 
 class Row(NamedTuple):
-    """What an item puts into a pack: tokens, whose beginning others may share, and so many more."""
+    """What an item puts into a pack: tokens, whose beginning others may share, and so many more.
+
+    `place` is that of its prefix among those in the pack.
+    """
 
     tokens: Sequence[int]
     more: int
+    place: int = 0
 
 
 class OutOfMemory(FaceValueError):  # noqa: N818 - what happened, as torch says it
@@ -74,21 +78,22 @@ def packed(
 ) -> Iterator[tuple[list[Item], list[Result] | OutOfMemory, float]]:
     """Work on items in packs, in order. A pack that runs out of memory is halved and done anew.
 
-    A pack takes what rows begin with alike once, so rows in lexicographic order take the fewest tokens. Yields the
-    items of a pack, their results, and each one's part of the seconds that the pack took; for an item that doesn't fit
-    even by itself `OutOfMemory` instead of results.
+    A pack takes what rows begin with alike once, so rows in lexicographic order take the fewest tokens; and for each
+    prefix as much as for the one after which most comes. Yields the items of a pack, their results, and each one's part
+    of the seconds that the pack took; for an item that doesn't fit even by itself `OutOfMemory` instead of results.
     """
     waiting = deque(zip(items, rows, strict=True))
     while waiting:
-        pack, total, before = list[tuple[Item, Row]](), 0, Row((), 0)
+        pack, sizes, total, before = list[tuple[Item, Row]](), dict[int, int](), 0, Row((), 0)
         room = budget.tokens(prefix)
         while waiting:
             row = waiting[0][1]
-            size = len(row.tokens) - alike(before.tokens, row.tokens) + row.more
-            if pack and total + size > room:
+            shared = alike(before.tokens, row.tokens) if row.place == before.place else 0
+            sizes[row.place] = sizes.get(row.place, 0) + len(row.tokens) - shared + row.more
+            if pack and len(sizes) * max(sizes.values()) > room:
                 break
             pack.append(waiting.popleft())
-            total, before = total + size, row
+            total, before = len(sizes) * max(sizes.values()), row
         began = time.perf_counter()
         together = [item for item, _ in pack]
         done = attempt(work, together)
