@@ -16,7 +16,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-slow test-faults test-engine engine check release audit bench bench-engine bench-corpus bench-servers calibration reference lock upgrade format clean
+.PHONY: help demo test coverage test-slow test-faults test-engine engine test-cluster check release audit bench bench-engine bench-corpus bench-servers calibration reference lock upgrade format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
@@ -35,6 +35,9 @@ engine: .venv/.engine ## install what the local engine needs: PyTorch and transf
 
 test-engine: .venv/.engine ## tests of the local engine only
 	$(PYTEST) $(WORKERS) tests/models/hf tests/cli/test_local.py tests/cli/test_scenes.py
+
+test-cluster: .venv/.cluster ## runs on a Ray cluster
+	$(PYTEST) tests/cluster
 
 check: .venv/.dev ## formatting, lint and types only
 	$(BIN)/ruff format --check .
@@ -86,6 +89,7 @@ lock: .venv/.base ## rewrite requirements/*.txt from pyproject.toml, keeping ver
 	$(call compile,requirements/dev.txt,--extra dev --extra servers pyproject.toml requirements/build.in)
 	$(call compile,requirements/demo.txt,-c requirements/dev.txt pyproject.toml requirements/build.in)
 	$(call compile,requirements/release.txt,requirements/release.in)
+	$(call compile,requirements/cluster.txt,-c requirements/dev.txt requirements/cluster.in)
 	$(call compile,requirements/engine.txt,-c requirements/dev.txt --override requirements/without-torch.in requirements/engine.in)
 
 upgrade: UPGRADE := --upgrade
@@ -133,4 +137,9 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	@echo "Installing PyTorch and transformers ..."
 	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements/torch.in
 	@$(call install,-r requirements/engine.txt)
+	@touch $@
+
+.venv/.cluster: .venv/.dev requirements/cluster.txt
+	@echo "Installing Ray ..."
+	@$(call install,-r requirements/cluster.txt)
 	@touch $@

@@ -27,6 +27,7 @@ ORDER = (
     {"protocol"},
     {"studies"},
     {"runs"},
+    {"cluster"},
     {"report"},
     {"api"},
     {"cli"},
@@ -77,8 +78,8 @@ def wrong_imports(own: str, tree: ast.AST) -> list[str]:
         )
     for name, line in imports(tree):
         parts = name.split(".")
-        if parts[0] in HEAVY and own != "models":
-            wrong.append(f"line {line}: {parts[0]} is imported in models/ only")
+        if parts[0] in HEAVY and own != ("cluster" if parts[0] == "ray" else "models"):
+            wrong.append(f"line {line}: {parts[0]} is imported in {'cluster' if parts[0] == 'ray' else 'models'}/ only")
         if parts[0] != "facevalue" or len(parts) < 2 or parts[1] == "__version__":
             continue
         other = parts[1]
@@ -243,6 +244,7 @@ def test_texts_of_strangers_reach_terminals_and_spreadsheets_in_one_way(wrong: W
         ("measures", "def f():\n    from facevalue.runs import x", "measures imports runs"),
         ("design", "from facevalue import store", "design imports store"),
         ("runs", "import torch.nn", "models/ only"),
+        ("models", "import ray", "cluster/ only"),
         ("runs", "from . import x", "relative"),
         ("runs", "from facevalue.runner import x", "runner has no place"),
         ("runner", "import json", "runner has no place"),

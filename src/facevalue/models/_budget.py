@@ -15,16 +15,21 @@ class _Meter:
     def __init__(self, per_minute: float | None) -> None:
         self._seconds_each = 60 / per_minute if per_minute else 0.0
         self._free_at = float("-inf")
+        self._part = 1.0
 
     def reserve(self, amount: float, now: float) -> float:
         """Book an amount and return the seconds until it may be used."""
         start = max(self._free_at, now)
-        self._free_at = start + amount * self._seconds_each
+        self._free_at = start + amount * self._seconds_each / self._part
         return start - now
+
+    def share(self, part: float) -> None:
+        """Use only this part of the rate from now on."""
+        self._part = part
 
     def correct(self, amount: float) -> None:
         """Book so much more (or less) after the fact."""
-        self._free_at += amount * self._seconds_each
+        self._free_at += amount * self._seconds_each / self._part
 
 
 class Budget:
@@ -49,6 +54,11 @@ class Budget:
         if wait > 0:
             await self._waits.sleep(wait)
         return guess
+
+    def share(self, part: float) -> None:
+        """Spend only this part from now on, as others spend the rest."""
+        self._requests.share(part)
+        self._tokens.share(part)
 
     def settle(self, booked: float, actual: int) -> None:
         """Put a booking right.

@@ -124,6 +124,8 @@ class ModelOptions:
         Its CPU threads; None for as many as torch takes.
     compile:
         Whether its forward pass is compiled first.
+    tensor_parallel:
+        GPUs that share a model in vLLM; None for one.
     max_tokens:
         Longest reply of a server's model, what it thinks not counted; None for the study's own limit.
     reasoning_effort:
@@ -141,6 +143,7 @@ class ModelOptions:
     device: str | None = None
     threads: int | None = None
     compile: bool = False
+    tensor_parallel: int | None = None
     max_tokens: int | None = None
     reasoning_effort: str | None = None
     reasoning_tokens: int | None = None
@@ -170,6 +173,15 @@ class Selective(Protocol):
 
     def unfit(self, requests: Sequence[Request]) -> str:
         """Why it can answer none of these, and what it can answer; empty if it answers any."""
+        ...
+
+
+@runtime_checkable
+class Sharing(Protocol):
+    """A model with a budget of requests and tokens a minute that may be spent by several at once."""
+
+    def share(self, part: float) -> None:
+        """Spend only this part of it from now on."""
         ...
 
 

@@ -144,6 +144,10 @@ class OpenAIModel:
             self._knows_way = True
         return self._way is not None
 
+    def share(self, part: float) -> None:
+        """Spend only this part of the budget from now on."""
+        self._budget.share(part)
+
     def respond(self, requests: Iterable[Request]) -> Generator[Response, None, None]:
         """Answer each request once, in any order."""
         with Pool(self._server.connections) as pool:

@@ -33,6 +33,7 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
     kind, _, name = spec.partition("/")
     if kind in KINDS and kind != "openai":
         _check_served(spec, options)
+    _check_vllm(spec, options)
     if kind == "hf" and name and "," in (options.device or ""):
         from facevalue.models.hf.devices import HFDevices  # noqa: PLC0415
 
@@ -79,6 +80,12 @@ def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:
         raise plugin.wrong(f"makes no models: it is of type {type(factory).__name__}")
     model: Model = factory(spec, options)
     return model
+
+
+def _check_vllm(spec: str, options: ModelOptions) -> None:
+    """Refuse what only vLLM can be told."""
+    if options.tensor_parallel is not None and not spec.startswith("vllm/"):
+        raise ModelError(f"--tensor-parallel is for models that vLLM runs (vllm/NAME); {spec} is none.")
 
 
 def _check_served(spec: str, options: ModelOptions) -> None:

@@ -39,8 +39,8 @@ class VLLMModel:
     they share once (automatic prefix caching). Weights are read from safetensors files only, and no code that comes
     with them is run. The engine starts when it is first needed.
 
-    `name`: a folder of weights, or a name on the Hugging Face hub. `options`: how to reach it; nothing of it concerns a
-    model in this process, in which vLLM decides how much is done at once.
+    `name`: a folder of weights, or a name on the Hugging Face hub. `options`: how to reach it; of it, only
+    `tensor_parallel` concerns a model in this process, in which vLLM decides how much is done at once.
 
     Raises
     ------
@@ -52,6 +52,7 @@ class VLLMModel:
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         self._name = name
+        self._parallel = options.tensor_parallel or 1
         self._vllm = _vllm()
         self._engine: Any = None
         self._capabilities: Capabilities | None = None
@@ -195,6 +196,7 @@ class VLLMModel:
                     max_logprobs=_LISTED,
                     enable_prefix_caching=True,
                     limit_mm_per_prompt={"image": _IMAGES},
+                    tensor_parallel_size=self._parallel,
                     seed=0,
                 )
             except Exception as error:

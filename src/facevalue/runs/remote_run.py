@@ -3,7 +3,9 @@
 import hashlib
 import json
 import logging
+import os
 import secrets
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -38,7 +40,6 @@ _LOG = logging.getLogger(__name__)
 _UPDATE = 0.2  # seconds between reports
 _WRITTEN = 5.0  # seconds between two `status.json`
 _SAVED = 60.0  # seconds between two `run.json`
-_TRIES = 3  # workers that a unit may cost
 _READERS = 16
 _LOOKED_AT = 200_000  # requests whose hashes are compared when a run goes on
 
@@ -101,6 +102,7 @@ class _Tally:
     completion_tokens: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     by_node: Counter[str] = field(default_factory=Counter)
+    lost_on: Counter[str] = field(default_factory=Counter)
     findings: dict[str, str | int | float | bool] = field(default_factory=dict)
 
 
@@ -134,7 +136,7 @@ class _Driver:
         self._reported = self._written = 0.0
         self._saved = time.monotonic()
         self._way: dict[str, Unit] = {}
-        self._lost: Counter[str] = Counter()
+        self._given_up = 0
         self._stop = self._interrupted = False
         self._stopped = ""
         counts = self._stored.counts()
@@ -165,7 +167,9 @@ class _Driver:
         signals.over()
         silent = 0 if self._stop else self._plan.requests - self._stored.answered() - self._stored.counts().errors
         warnings = []
-        if silent > 0 and not self._interrupted:
+        if self._given_up:
+            warnings.append(f"{self._given_up:,} units were given up, as whatever worker had them died or failed.")
+        elif silent > 0 and not self._interrupted:
             warnings.append(
                 f"{self._model.name} gave no response to {silent:,} requests; the same command asks them again."
             )
@@ -213,21 +217,26 @@ class _Driver:
                 continue
             del self._way[done.unit.key]
             self._again(done)
+        self._came = max(self._came, self._tally.stored + self._workers.answered())
         if self._lease.lost and not self._stop:
             self._end(f"Another process drives {self._objects.url} by now, or the store cannot be reached.")
         self._report()
 
     def _again(self, lost: Lost) -> None:
         """Hand a unit whose worker was lost to another one."""
-        self._lost[lost.unit.key] += 1
-        self._tally.by_node[f"{lost.node} (lost)"] += 1
         if lost.fatal:
             raise ModelError(lost.why)
-        if self._lost[lost.unit.key] >= _TRIES:
-            raise RunError(f"A unit of work was lost {_TRIES} times, the last time on {lost.node}: {lost.why}")
-        self._note(f"A worker on {lost.node} was lost ({lost.why}); another one takes its unit.")
-        if not self._stop:
-            self._hand(lost.unit)
+        if self._stop:
+            return
+        self._tally.lost_on[lost.node] += 1
+        if lost.given_up:
+            self._given_up += 1
+            self._note(
+                f"{lost.node}: {lost.why} The unit {lost.unit.key} is given up; the same command tries it again."
+            )
+            return
+        self._note(f"{lost.node}: {lost.why} Its unit goes to another worker.")
+        self._hand(lost.unit)
 
     def _manifest(self, stimuli: str) -> tuple[RunManifest, Tag]:
         """Read what the prefix says and compare it with what is asked; or begin a new run."""
@@ -376,6 +385,12 @@ class _Driver:
             "answers_per_second": round(rate, 3),
             "cost": self._settings.cost(tally.prompt_tokens, tally.completion_tokens),
             "failures_by_node": dict(tally.by_node),
+            "units_lost_by_node": dict(tally.lost_on),
+            "units_given_up": self._given_up,
+            "workers_by_node": dict(self._workers.alive()),
+            "driver": {"host": socket.gethostname(), "pid": os.getpid()},
+            "model": self._model.name,
+            "study": self._study.name,
         }
         try:
             self._objects.overwrite(STATUS, json.dumps(text, indent=1).encode())

@@ -3,7 +3,7 @@
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ import polars as pl
 from facevalue import studies
 from facevalue.errors import ModelError, RunError
 from facevalue.models import Model, load
-from facevalue.models.base import Closing, Finding, Noting
+from facevalue.models.base import Closing, Finding, Noting, Sharing
 from facevalue.parquet import read_table_of
 from facevalue.prompts.interventions import stored as interventions_of
 from facevalue.protocol.study import Study
@@ -93,6 +93,11 @@ class UnitWorker:
         if self._open is not None:
             self._open.stop = True
 
+    def share(self, part: float) -> None:
+        """Say which part of the budget of requests and tokens a minute is this worker's, as others ask as well."""
+        if isinstance(self._model, Sharing):
+            self._model.share(part)
+
     def close(self) -> None:
         """Let go of the model, if it was loaded here."""
         if self._own:
@@ -147,6 +152,14 @@ class LocalWorkers:
     def wait(self, seconds: float) -> list[Receipt | Lost]:
         """Work on what waits, however long it takes."""
         return [self._worker.work(self._waiting.popleft(), self._came)] if self._waiting else []
+
+    def answered(self) -> int:
+        """Nothing more: `came` tells."""
+        return 0
+
+    def alive(self) -> Mapping[str, int]:
+        """One, in this process."""
+        return {socket.gethostname(): 1}
 
     def stop(self) -> None:
         """Cut short what is on its way."""

@@ -67,6 +67,8 @@ class Lost:
     unit: Unit
     why: str
     node: str
+    given_up: bool = False
+    """Whether it was tried often enough: the rest of the run goes on without it."""
     fatal: bool = False
     """Whether no worker can do it, as the model fails for good."""
 
@@ -116,6 +118,14 @@ class Workers(Protocol):
 
     def wait(self, seconds: float) -> list[Receipt | Lost]:
         """What has ended; waits so long at most for the first."""
+        ...
+
+    def answered(self) -> int:
+        """Answers to units on their way, as far as is known."""
+        ...
+
+    def alive(self) -> Mapping[str, int]:
+        """Workers by node."""
         ...
 
     def stop(self) -> None:

@@ -1,0 +1,164 @@
+"""Fleet of Ray actors: connects, starts and ends them, and says in a sentence what Ray says in a page."""
+
+import contextlib
+import platform
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from facevalue.cluster.settings import ClusterSettings
+from facevalue.cluster.workers import WorkerDied
+from facevalue.errors import DependencyError, FaceValueError, RunError
+
+_CONNECT = 10.0  # seconds; Ray itself tries for five minutes
+_NOT_THERE = "No Ray cluster answers at {}: start one ('ray start --head' there), or check the address."
+
+
+class RayFleet:
+    """Actors on a cluster."""
+
+    def __init__(self, ray: Any, settings: ClusterSettings, gpus: float) -> None:
+        from facevalue.cluster.actor import Actor  # noqa: PLC0415 - imports Ray
+
+        self._ray = ray
+        self._settings = settings
+        self._needs = {"CPU": settings.cpus, **({"GPU": gpus} if gpus else {})}
+        self._actor = ray.remote(concurrency_groups={"signs": 1}, max_restarts=0, max_task_retries=0)(Actor).options(
+            num_cpus=settings.cpus,
+            num_gpus=gpus,
+            **({"runtime_env": dict(settings.runtime_env)} if settings.runtime_env else {}),
+        )
+
+    def start(self) -> Any:
+        """Ask for an actor."""
+        return self._actor.remote()
+
+    def call(self, worker: Any, what: str, *given: object) -> Any:
+        """Call a method of an actor."""
+        return getattr(worker, what).remote(*given)
+
+    def ended(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
+        """Those that have ended: the first, and all that have by then."""
+        ray = self._ray
+        if not calls:
+            time.sleep(seconds)
+            return []
+        done, rest = ray.wait(list(calls), num_returns=1, timeout=seconds)
+        more = ray.wait(rest, num_returns=len(rest), timeout=0)[0] if done and rest else []
+        return [*done, *more]
+
+    def result(self, call: Any) -> Any:
+        """What a call returned."""
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(call)
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, FaceValueError):
+                raise error.cause from None
+            raise WorkerDied(f"failed: {_first_line(error.cause)}.") from None
+        except errors.OutOfMemoryError:
+            raise WorkerDied(
+                "ran out of memory: give workers more 'cpus', so that fewer share a node, or nodes with more memory."
+            ) from None
+        except errors.RuntimeEnvSetupError as error:
+            raise RunError(f"The runtime environment cannot be set up: {_first_line(error)}") from None
+        except errors.RayError as error:
+            raise _died(str(error)) from None
+
+    def kill(self, worker: Any) -> None:
+        """End an actor."""
+        with contextlib.suppress(Exception):  # it may be gone already, or the cluster
+            self._ray.kill(worker)
+
+    def nodes(self) -> int:
+        """Nodes that are alive."""
+        return sum(node["Alive"] for node in self._ray.nodes())
+
+    @staticmethod
+    def gpus_of(ray: Any) -> float:
+        """GPUs of the cluster."""
+        return float(ray.cluster_resources().get("GPU", 0))
+
+    def size(self) -> tuple[int, int]:
+        """Fewest and most workers: as many as the GPUs hold where they need any, else one per node, unless told."""
+        each = self._needs.get("GPU", 0)
+        fit = int(self.gpus_of(self._ray) / each + 1e-6) if each else self.nodes()
+        return self._settings.workers or (1, max(fit, 1))
+
+    def missing(self) -> str:
+        """What no node has."""
+        alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if any(all(has.get(what, 0) >= need for what, need in self._needs.items()) for has in alive):
+            return ""
+        said = " and ".join(f"{need:g} {what}{'s' if need != 1 else ''}" for what, need in self._needs.items())
+        most = ", ".join(f"{max((has.get(what, 0) for has in alive), default=0):g} {what}s" for what in self._needs)
+        return f"No node of the cluster has the {said} of a worker (the most are {most})"
+
+    def close(self) -> None:
+        """Disconnect; a cluster of our own ends."""
+        self._ray.shutdown()
+
+
+def connected(address: str) -> Any:
+    """Connect to a cluster and return the module `ray`."""
+    try:
+        import ray  # noqa: PLC0415 - an extra
+        import ray.exceptions  # noqa: PLC0415
+    except ImportError:
+        raise DependencyError("Ray", "cluster") from None
+    if place := re.fullmatch(r"(?:ray://)?\[?([^/\[\]]+)\]?:(\d+)", address):
+        try:
+            socket.create_connection((place[1], int(place[2])), _CONNECT).close()
+        except (OSError, OverflowError) as error:
+            raise RunError(f"{_NOT_THERE.format(address)} ({error})") from None
+    elif address not in ("auto", "local"):
+        raise RunError(f"{address!r} is no address of a cluster: write auto, local, ray://HOST:PORT or HOST:PORT.")
+    how = {"include_dashboard": False} if address == "local" else {}
+    try:
+        with _own_signals():
+            ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **how)
+    except ConnectionError:
+        here = "this machine ('auto')" if address == "auto" else address
+        raise RunError(_NOT_THERE.format(here)) from None
+    except (RuntimeError, ValueError, ImportError) as error:
+        if "ray[client]" in str(error) or isinstance(error, ImportError):
+            raise DependencyError("Ray's client (for ray:// addresses)", "cluster") from None
+        if "ersion" in str(error):
+            theirs = re.findall(r"(Ray|Python): ([0-9][\w.]*)", str(error))
+            said = ", ".join(f"{name} {version}" for name, version in dict(theirs[:2]).items())
+            ours = f"Ray {ray.__version__}, Python {platform.python_version()}"
+            raise RunError(f"The cluster at {address} has {said or 'other versions'}, this machine {ours}.") from None
+        raise RunError(f"The cluster at {address} cannot be used: {_first_line(error)}") from None
+    return ray
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep our handlers of signals: Ray sets its own for SIGTERM."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _died(text: str) -> Exception:
+    if found := re.search(r"No module named '(\w+)'", text):
+        return RunError(
+            f"A node of the cluster lacks the package {found[1]}: install FaceValue there, or name it in [runtime_env]."
+        )
+    if "node" in text.lower() and "died" in text.lower() and "worker process has died" not in text:
+        return WorkerDied("was on a node that died.")
+    return WorkerDied("died (killed, out of memory, or crashed).")
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]

@@ -1,0 +1,308 @@
+"""Workers of a cluster: who works on what, who is alive, and whose unit goes to another."""
+
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from facevalue import __version__
+from facevalue.cluster.settings import ClusterSettings
+from facevalue.errors import FaceValueError, ModelError, RunError
+from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit
+
+_BEATS = 8
+"""Signs of life that are asked for in the time after which a worker counts as dead."""
+_TICK = 1.0
+
+
+class WorkerDied(Exception):  # noqa: N818 - what happened, not an error of the run
+    """The process of a worker ended, or its node did; the text says why, for people."""
+
+
+class Fleet(Protocol):
+    """What is used of Ray. A call is anything that can be a key."""
+
+    def start(self) -> Any:
+        """Ask for a worker; it gets its place when there is one."""
+        ...
+
+    def call(self, worker: Any, what: str, *given: object) -> Any:
+        """Begin a call of a worker's method."""
+        ...
+
+    def ended(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
+        """Those that have ended; waits so long at most for the first."""
+        ...
+
+    def result(self, call: Any) -> Any:
+        """What an ended call returned; raises `WorkerDied`, or what the worker raised."""
+        ...
+
+    def kill(self, worker: Any) -> None:
+        """End a worker, whatever it does; one without a place gives up its claim."""
+        ...
+
+    def nodes(self) -> int:
+        """How many nodes there are now."""
+        ...
+
+    def missing(self) -> str:
+        """What a worker needs that no node has, for people; empty if one has it."""
+        ...
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _Seat:
+    """One worker, from the claim to its end."""
+
+    worker: Any
+    since: float
+    node: str = ""
+    facts: ModelFacts | None = None
+    unit: Unit | None = None
+    calls: dict[Any, str] = field(default_factory=dict)
+    beat: float = 0.0
+    """When the last sign of life was asked for, or came."""
+    waiting: bool = False
+    """Whether one is on its way."""
+    came: int = 0
+    moved: float = 0.0
+    """Answers to its unit so far, and when their number last grew."""
+    stopped: bool = False
+    parked: bool = False
+    """It holds its place, so that no other is started there, and does nothing."""
+
+
+class ClusterWorkers:
+    """Workers of a fleet, as the driver of a run sees them.
+
+    A worker that dies, hangs or fails is replaced and its unit goes to another, on another node if there is one; a unit
+    that failed `attempts` times is reported as lost. A node on which nothing succeeded in so many tries is used no
+    more.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        job: Job,
+        settings: ClusterSettings,
+        size: tuple[int, int],
+        note: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fleet = fleet
+        self._job = job
+        self._settings = settings
+        self._least, self._most = size
+        self._note = note
+        self._clock = clock
+        self._seats: list[_Seat] = []
+        self._units: deque[Unit] = deque()
+        self._tries: Counter[str] = Counter()
+        self._failed_on: defaultdict[str, set[str]] = defaultdict(set)
+        self._in_a_row: Counter[str] = Counter()
+        self._error: Exception | None = None
+        self._facts: ModelFacts | None = None
+        self._began = clock()
+        self._warned = False
+        self._ending = False
+
+    def facts(self) -> ModelFacts:
+        """Wait for a first worker with its model loaded."""
+        while self._facts is None:
+            self._step(_TICK)
+        return self._facts
+
+    def room(self) -> int:
+        """One unit per worker and one more to come: it waits here, where no dying worker takes it along."""
+        ready = [seat for seat in self._seats if seat.facts and not seat.parked]
+        return 0 if self._ending else 2 * len(ready) - len(self._units) - sum(seat.unit is not None for seat in ready)
+
+    def submit(self, unit: Unit) -> None:
+        """Take a unit."""
+        self._units.append(unit)
+        self._hand_out()
+
+    def wait(self, seconds: float) -> list[Receipt | Lost]:
+        """What has ended; waits so long at most for the first."""
+        until = self._clock() + seconds
+        found = self._stop_all() if self._ending else []
+        while not found and self._clock() < until:
+            found = self._step(max(0.0, min(until - self._clock(), _TICK)))
+        return found
+
+    def stop(self) -> None:
+        """Cut short what is on its way: what came is stored. Safe in the handler of a signal: the next wait does it."""
+        self._ending = True
+
+    def close(self, *, now: bool = False) -> None:
+        """End all workers: none of them holds anything that is not stored."""
+        self._ending = True
+        for seat in self._seats:
+            self._fleet.kill(seat.worker)
+        self._seats.clear()
+        self._fleet.close()
+
+    def alive(self) -> Counter[str]:
+        """Working workers by node."""
+        return Counter(seat.node for seat in self._seats if seat.facts and not seat.parked)
+
+    def answered(self) -> int:
+        """Answers to units on their way, as of the last sign of life."""
+        return sum(seat.came for seat in self._seats if seat.unit is not None)
+
+    def _stop_all(self) -> list[Receipt | Lost]:
+        """Have workers stop, once; units that none of them has begun end here."""
+        for seat in self._seats:
+            if seat.unit is not None and not seat.stopped:
+                seat.calls[self._fleet.call(seat.worker, "stop")] = "stop"
+                seat.stopped = True
+        waiting: list[Receipt | Lost] = [Lost(unit, "not begun", "", given_up=True) for unit in self._units]
+        self._units.clear()
+        return waiting
+
+    def _step(self, seconds: float) -> list[Receipt | Lost]:
+        """Everything that is due once, then what ends in so many seconds."""
+        self._grow()
+        self._ask_for_beats()
+        calls = {call: seat for seat in self._seats for call in seat.calls}
+        out: list[Receipt | Lost] = []
+        for call in self._fleet.ended(list(calls), seconds):
+            seat = calls[call]
+            if call in seat.calls:  # else the seat was given up by another call of this round
+                out += self._end(seat, call, seat.calls.pop(call))
+        for seat in list(self._seats):
+            if why := self._dead(seat):
+                out += self._lose(seat, WorkerDied(why))
+        self._hand_out()
+        self._check_hope()
+        return out
+
+    def _grow(self) -> None:
+        """Claim as many workers as may be; in place of the parked ones, too, but not without end."""
+        parked = sum(seat.parked for seat in self._seats)
+        while not self._ending and len(self._seats) - parked < self._most and parked <= self._most:
+            seat = _Seat(self._fleet.start(), self._clock())
+            self._seats.append(seat)
+            seat.calls[self._fleet.call(seat.worker, "hello")] = "hello"
+
+    def _ask_for_beats(self) -> None:
+        now = self._clock()
+        share = 1 / max(sum(bool(seat.node) and not seat.parked for seat in self._seats), 1)
+        for seat in self._seats:
+            if seat.node and not seat.waiting and now - seat.beat > self._settings.silent_seconds / _BEATS:
+                seat.calls[self._fleet.call(seat.worker, "beat", share)] = "beat"
+                seat.waiting, seat.beat = True, now
+
+    def _end(self, seat: _Seat, call: Any, what: str) -> list[Receipt | Lost]:
+        """Take what a call returned or raised."""
+        try:
+            value = self._fleet.result(call)
+            if what == "hello":
+                self._welcome(seat, *value)
+            elif what == "load":
+                self._check_same(seat, value)
+                seat.facts = value
+                self._facts = self._facts or value
+        except Exception as error:
+            return self._lose(seat, error)
+        now = self._clock()
+        if what == "beat":
+            seat.waiting, seat.beat = False, now
+            if value != seat.came:
+                seat.came, seat.moved = value, now
+        elif what == "work":
+            seat.unit = None
+            self._in_a_row.pop(seat.node, None)
+            return [value]
+        return []
+
+    def _welcome(self, seat: _Seat, node: str, version: str) -> None:
+        """A worker has its place: have it load, unless nothing succeeds there."""
+        seat.node, seat.beat, seat.moved = node, self._clock(), self._clock()
+        if version != __version__:
+            raise RunError(f"FaceValue {version} is installed there, {__version__} here: both must be the same.")
+        if self._in_a_row[node] >= self._settings.attempts:
+            seat.parked = True
+            return
+        share = 1 / self._most
+        seat.calls[self._fleet.call(seat.worker, "load", self._job, self._settings.silent_seconds, share)] = "load"
+
+    def _check_same(self, seat: _Seat, facts: ModelFacts) -> None:
+        first = self._facts or facts
+        if unlike := sorted(
+            name for name in {*first.settings, *facts.settings} if first.settings.get(name) != facts.settings.get(name)
+        ):
+            raise RunError(f"The model there is not that of other nodes (unlike: {', '.join(unlike)}).")
+
+    def _dead(self, seat: _Seat) -> str:
+        """Why a worker that says nothing counts as dead; empty if it lives."""
+        now = self._clock()
+        if seat.waiting and now - seat.beat > self._settings.silent_seconds:
+            return f"gave no sign of life for {self._settings.silent_seconds:g} s"
+        busy = seat.unit is not None or (seat.node and seat.facts is None and not seat.parked)
+        if busy and now - seat.moved > self._settings.stalled_seconds:
+            return f"came no further for {self._settings.stalled_seconds:g} s"
+        return ""
+
+    def _lose(self, seat: _Seat, error: Exception) -> list[Receipt | Lost]:
+        """Replace a worker; its unit goes to another, or is given up."""
+        unit, why, place = seat.unit, str(error), seat.node or "a node"
+        said = why if isinstance(error, FaceValueError) else f"a worker {why}"
+        self._error = (ModelError if isinstance(error, ModelError) else RunError)(f"{place}: {said}")
+        self._in_a_row[seat.node] += 1
+        known_bad = isinstance(error, FaceValueError) and seat.facts is None
+        if known_bad and seat.node:  # it would fail there again
+            self._in_a_row[seat.node] = self._settings.attempts
+        if self._in_a_row[seat.node] >= self._settings.attempts and isinstance(error, FaceValueError):
+            seat.parked, seat.unit, seat.calls, seat.waiting = True, None, {}, False
+        else:
+            self._fleet.kill(seat.worker)
+            self._seats.remove(seat)
+        if unit is None:
+            self._note(f"{place}: {said}")
+            return []
+        self._tries[unit.key] += 1
+        self._failed_on[unit.key].add(seat.node)
+        given_up = self._ending or self._tries[unit.key] >= self._settings.attempts
+        return [Lost(unit, said, place, given_up=given_up)]
+
+    def _hand_out(self) -> None:
+        """Give waiting units to idle workers."""
+        idle = [seat for seat in self._seats if seat.facts and seat.unit is None and not seat.parked]
+        others = {seat.node for seat in self._seats if seat.facts and not seat.parked}
+        for seat in idle:
+            for unit in self._units:
+                if seat.node not in self._failed_on[unit.key] or others <= self._failed_on[unit.key]:
+                    break
+            else:
+                continue
+            self._units.remove(unit)
+            seat.unit, seat.came, seat.moved = unit, 0, self._clock()
+            seat.calls[self._fleet.call(seat.worker, "work", unit)] = "work"
+
+    def _check_hope(self) -> None:
+        """Raise where no worker works, and none will."""
+        placed = [seat for seat in self._seats if seat.node and not seat.parked]
+        if self._ending or len(placed) >= self._least:
+            self._began = self._clock()
+            return
+        late = self._clock() - self._began > self._settings.start_seconds
+        bad = {node for node, count in self._in_a_row.items() if node and count >= self._settings.attempts}
+        if self._error is not None and not placed and (late or len(bad) >= self._fleet.nodes()):
+            raise self._error
+        missing = self._fleet.missing()
+        wait = f"{self._settings.start_seconds:g} s"
+        if late:
+            raise RunError(
+                f"{missing or 'The cluster has no free place for a worker'}: {len(placed)} of {self._least} started in "
+                f"{wait}. Change what a worker needs, or start nodes; the same command goes on."
+            )
+        if missing and not self._warned:
+            self._warned = True
+            self._note(f"{missing}: waiting {wait} for such a node.")
