@@ -31,7 +31,7 @@ def in_memory() -> Objects:
 
 
 def in_folder(path: Path) -> Objects:
-    return Objects.at(path.as_uri())
+    return Objects.at(path.as_uri(), make=True)
 
 
 def go(

@@ -14,13 +14,14 @@ from facevalue.models.registry import load
 from facevalue.prompts.interventions import Intervention
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import typed
+from facevalue.runs.begin import begin
 from facevalue.runs.compare import Agreement, compare_runs
 from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress, SilentProgress
-from facevalue.runs.runner import run as start
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import ROOTS, StoredRun
+from facevalue.store.objects import is_url
 
 _MODEL = ("name", "capabilities", "settings", "respond", "close")
 
@@ -145,7 +146,7 @@ def run(
     model:
         Who answers: what `model` takes or returns, or an object of one's own with the methods of `Model`.
     folder:
-        Where the run goes; runs/STUDY-MODEL by default.
+        Where the run goes, a folder or a URL (s3://BUCKET/PREFIX, gs://, az://, file://); runs/STUDY-MODEL by default.
     sample, seed:
         Requests wanted, and which sample; all by default.
     exact:
@@ -194,7 +195,8 @@ def run(
         max_invalid=max_invalid,
         name=name,
     )
-    out, declared = (None if path is None else Path(path) for path in (folder, preregister))
+    out = None if folder is None else _place(folder)
+    declared = None if preregister is None else Path(preregister)
     prepared = prepare(asked.compiled, spec, out, settings, interventions, declared)
     if isinstance(progress, bool):
         progress = for_people() if progress else SilentProgress()
@@ -204,7 +206,7 @@ def run(
             progress.note(warning)
         if cost := prepared.cost():
             progress.note(cost)
-        summary = start(prepared.study, answering, prepared.folder, prepared.settings, progress)
+        summary = begin(prepared, answering, progress)
     finally:
         if isinstance(model, str):
             answering.close()
@@ -224,12 +226,12 @@ def open_run(
     protocol: Protocol | None = None,
     name: str | None = None,
 ) -> Run:
-    """Open a run folder.
+    """Open a run folder, or a run in object storage.
 
     Parameters
     ----------
     folder:
-        Where it is.
+        Where it is. What is new under a URL is brought into the cache first.
     pictures:
         The folder with the user's own pictures. A run folder may come from a stranger: the one it names is not read.
     protocol:
@@ -248,7 +250,7 @@ def open_run(
     >>> fv.open_run("runs/first").complete
     True
     """
-    found = StoredRun.open(Path(folder), pictures=None if pictures is None else Path(pictures), protocol=protocol)
+    found = StoredRun.open(_place(folder), pictures=None if pictures is None else Path(pictures), protocol=protocol)
     return Run(found if name is None else found.called(name))
 
 
@@ -271,6 +273,10 @@ def compare(first: Run | str | PathLike[str], second: Run | str | PathLike[str])
     """
     one, two = (run if isinstance(run, Run) else open_run(run) for run in (first, second))
     return compare_runs(one.stored, two.stored)
+
+
+def _place(folder: str | PathLike[str]) -> Path | str:
+    return folder if isinstance(folder, str) and is_url(folder) else Path(folder)
 
 
 def _study(protocol: str | PathLike[str] | Protocol) -> Study:

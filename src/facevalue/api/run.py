@@ -10,6 +10,7 @@ from facevalue.api.study import Study
 from facevalue.errors import DataError
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined import estimate
+from facevalue.runs.mirror import mirrored
 from facevalue.runs.pictures import NO_PICTURE, shown
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.stored import StoredRun
@@ -40,7 +41,7 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where it is.
+        """Where it is; of a run in object storage, the folder of the cache that it was brought into.
 
         Examples
         --------
@@ -225,15 +226,20 @@ class Run:
         >>> fv.open_run("runs/first").verify().replies
         600
         """
+        if self.stored.url:
+            mirrored(self.stored.url, again=True)
         return verify(StoredRun.open(self.folder, protocol=self.stored.given))
 
     def __repr__(self) -> str:
-        return f"Run({self.folder.as_posix()!r}, {', '.join(f'{name}={value!r}' for name, value in self._facts())})"
+        return f"Run({self._place()!r}, {', '.join(f'{name}={value!r}' for name, value in self._facts())})"
 
     def _repr_html_(self) -> str:
-        rows = [("folder", self.folder.as_posix()), *self._facts()]
+        rows = [("folder", self._place()), *self._facts()]
         cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(f'{value}')}</td></tr>" for name, value in rows)
         return f"<table>{cells}</table>"
+
+    def _place(self) -> str:
+        return self.stored.url or self.folder.as_posix()
 
     def _facts(self) -> list[tuple[str, str | int]]:
         facts, counts = self.stored.facts, self.stored.facts.counts

@@ -17,6 +17,7 @@ _COMMANDS = {
     "run": ("facevalue.cli.run:run", "Ask a model. The same command resumes."),
     "measure": ("facevalue.cli.results:measure", "Estimate from a run's answers."),
     "report": ("facevalue.cli.results:report", "Write the report of one or several runs."),
+    "fetch": ("facevalue.cli.fetch:fetch", "Bring a run from object storage into a folder."),
     "verify": ("facevalue.cli.verify:verify", "Check that run folders hold what was written."),
     "export": ("facevalue.cli.results:export", "Write one wide table of every answer."),
     "compare": ("facevalue.cli.compare:compare", "Compare two runs of a study cell by cell."),

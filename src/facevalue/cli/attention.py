@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
+from facevalue.cli.places import Place
 from facevalue.cli.results import PICTURES
 from facevalue.csv_text import write_csv
 from facevalue.errors import DataError, RunError
@@ -84,12 +85,12 @@ class _Map:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=Place())
 @click.option("--trials", required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`.")
 @click.option("--model", metavar="hf/PATH", help="Another local model than that of the run.")
 @click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to write.")
 @PICTURES
-def attention(run: Path, trials: str, model: str | None, folder: Path, pictures: Path | None) -> None:
+def attention(run: Path | str, trials: str, model: str | None, folder: Path, pictures: Path | None) -> None:
     """Show where a local model looks in the pictures of some trials of RUN.
 
     For each trial: the mean attention from the answer to the picture, how much of it each head gives, and for each

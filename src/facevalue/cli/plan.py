@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facevalue.cli.offering import listed
+from facevalue.cli.places import Place
 from facevalue.cli.study_command import StudyGroup
 from facevalue.prompts.interventions import chosen
 from facevalue.protocol.printed_plans import PrintedPlan
@@ -70,7 +71,7 @@ def _plan(
     options: dict[str, OptionValue],
     as_json: bool,
     detect: float | None,
-    pilot: Path | None,
+    pilot: Path | str | None,
     interventions: tuple[str, ...],
     paper_table: str | None,
     **choices: Any,
@@ -231,7 +232,7 @@ plan = StudyGroup(
         *PRICES,
         click.Option(["--detect"], type=float, metavar="SHIFT",
                      help="Also show how many units detect this shift with 80% power."),
-        click.Option(["--pilot"], type=click.Path(path_type=Path, file_okay=False),
+        click.Option(["--pilot"], type=Place(),
                      help="A run to take the spread from, instead of a stated default."),
         click.Option(["--paper-table"], metavar="NAME",
                      help="Show instead what the study's paper says it asked, where that is known."),

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import click
 
+from facevalue.cli.places import Place, place
 from facevalue.errors import UnknownNameError
 from facevalue.measures.base import Measure
 from facevalue.runs.failures import failures_of
+from facevalue.runs.mirror import REPORT, published
 from facevalue.runs.stored import StoredRun, Tally
 from facevalue.store.files import check_table
 from facevalue.terminal import say, terminal
 
-_FOLDER = click.Path(path_type=Path)
 _MARGIN = click.option(
     "--margin", multiple=True, metavar="MEASURE=SIZE",
     help="Largest difference that would not matter (sbs=0.02), if none was declared before the run.",
@@ -59,7 +60,7 @@ def measure(runs: tuple[str, ...], to: Path | None, explain: str | None, margin:
     terminal().print(summary(estimates, opened[0].measures, page=page, exact=exact, replies=replies))
     for run in opened:
         if (tally := tallies[str(run.folder)]).failed:
-            say(f"! {run.folder}: {failures_of(run.folder, tally.failed, tally.asked)}")
+            say(f"! {run.place}: {failures_of(run.folder, tally.failed, tally.asked)}")
     return _status(tallies)
 
 
@@ -67,8 +68,8 @@ def open_named(text: str, pictures: Path | None = None) -> StoredRun:
     """Open RUN, or LABEL=RUN by that name."""
     label, given, folder = text.partition("=")
     if not given or Path(text).exists():
-        return StoredRun.open(Path(text), pictures=pictures)
-    return StoredRun.open(Path(folder), pictures=pictures).called(label)
+        return StoredRun.open(place(text), pictures=pictures)
+    return StoredRun.open(place(folder), pictures=pictures).called(label)
 
 
 def _status(tallies: Mapping[str, Tally]) -> int:
@@ -99,7 +100,7 @@ def _explain(measures: tuple[Measure, ...], name: str) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to write; report.html in the run folder by default.",
+    help="Where to write; report.html in the run folder by default, and beside a run in object storage.",
 )
 @click.option("--json", "data", type=click.Path(path_type=Path, dir_okay=False), help="Also write the page as JSON.")
 @_MARGIN
@@ -116,7 +117,11 @@ def report(
     if len(runs) > 1 and out is None:
         raise click.UsageError("Several runs have no common folder: use --out FILE.")
     opened = [open_named(run, pictures) for run in runs]
-    return write_report(opened, out or opened[0].folder / "report.html", _margins(margin), data)
+    status = write_report(opened, out or opened[0].folder / REPORT, _margins(margin), data)
+    if out is None and opened[0].url:
+        published(opened[0].url, opened[0].folder / REPORT)
+        say(f"Also: {opened[0].url}/{REPORT}")
+    return status
 
 
 def write_report(
@@ -135,11 +140,11 @@ def write_report(
 
 
 @click.command()
-@click.argument("run", type=_FOLDER)
+@click.argument("run", type=Place())
 @click.option(
     "--to", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A .parquet, .csv or .jsonl file."
 )
-def export(run: Path, to: Path) -> None:
+def export(run: Path | str, to: Path) -> None:
     """Write one wide table of RUN: each reply that counts, with its factors, verbatim text and parsed answer."""
     from facevalue.runs.export import export as write_table  # noqa: PLC0415
 

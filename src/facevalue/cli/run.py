@@ -7,13 +7,14 @@ import click
 from rich.console import Console
 
 from facevalue.cli.log_file import logged
+from facevalue.cli.places import Place
 from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.study_command import StudyGroup
 from facevalue.models import Model, load
 from facevalue.models.base import EFFORTS, ModelOptions
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import RichProgress, RunSettings, RunSummary
-from facevalue.runs import run as start
+from facevalue.runs.begin import begin
 from facevalue.runs.failures import failures
 from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.stored import StoredRun, answers
@@ -28,7 +29,7 @@ def _run(
     protocol: Protocol,
     options: dict[str, OptionValue],
     model: str,
-    out: Path | None,
+    out: Path | str | None,
     preregister: Path | None,
     interventions: tuple[str, ...],
     log: Path | None,
@@ -52,7 +53,7 @@ def execute(run: Prepared, model: Model) -> int:
     if cost := run.cost():
         _say(console, cost)
     folder = run.folder
-    summary = start(run.study, model, folder, run.settings, RichProgress(console))
+    summary = begin(run, model, RichProgress(console))
     if summary.interrupted:
         console.print("The same command resumes.")
         return INTERRUPTED
@@ -70,7 +71,7 @@ def execute(run: Prepared, model: Model) -> int:
     return 1 if summary.errors or summary.stopped else 0
 
 
-def _valid(folder: Path, summary: RunSummary) -> bool:
+def _valid(folder: Path | str, summary: RunSummary) -> bool:
     """Whether any reply of the run, this session's or an earlier one's, has a valid answer."""
     if summary.asked - summary.errors - summary.na > 0:
         return True
@@ -90,8 +91,9 @@ run = StudyGroup(
         click.Option(["--model"], required=True, metavar="MODEL",
                      help="Model to ask: http://HOST/v1#NAME, openai/NAME, hf/PATH_OR_ID, replay/PATH, reference, "
                      "reference/VARIANT or sim/default."),
-        click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False),
-                     help="The run's folder; runs/STUDY-MODEL by default. An existing one is resumed."),
+        click.Option(["--out"], type=Place(), metavar="RUN",
+                     help="The run's folder, or a URL: s3://BUCKET/PREFIX, gs://, az:// or file://. "
+                     "runs/STUDY-MODEL by default. An existing one is resumed."),
         SAMPLE,
         SEED,
         EXACT,

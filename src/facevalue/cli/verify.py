@@ -4,20 +4,24 @@ from pathlib import Path
 
 import click
 
+from facevalue.cli.places import Place
+from facevalue.runs.mirror import mirrored
 from facevalue.runs.stored import StoredRun
 from facevalue.runs.verify import verify as check
 from facevalue.terminal import say
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-def verify(runs: tuple[Path, ...]) -> int:
+@click.argument("runs", nargs=-1, required=True, type=Place())
+def verify(runs: tuple[Path | str, ...]) -> int:
     """Check RUNS: settings, table of pictures and every shard by its digest, every row by the design.
 
     Ends with an error at the first file that is missing, damaged, or of another run.
     """
-    for folder in runs:
-        sound = check(StoredRun.open(folder))
+    for run in runs:
+        if isinstance(run, str):
+            mirrored(run, again=True)
+        sound = check(StoredRun.open(run))
         what = "" if sound.digests else " Its format has no digests: damage that leaves a file readable is not seen."
-        say(f"{folder}: sound. {sound.replies:,} replies that count in {sound.shards:,} shards.{what}")
+        say(f"{run}: sound. {sound.replies:,} replies that count in {sound.shards:,} shards.{what}")
     return 0

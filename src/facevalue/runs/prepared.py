@@ -15,6 +15,7 @@ from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored import checked_name
 from facevalue.runs.trials import TrialNumbers
 from facevalue.store.lock import RunLock
+from facevalue.store.objects import checked_url
 from facevalue.studies.intervention_trials import intervened
 
 _LARGE = 100_000  # requests: a whole study on a remote model can cost more than its user means to spend
@@ -25,7 +26,8 @@ class Prepared:
     """What `facevalue.runs.run` is told."""
 
     study: Study
-    folder: Path
+    folder: Path | str
+    """Where it goes: a folder, or a URL of object storage."""
     settings: RunSettings
 
     def warning(self, model: str) -> str | None:
@@ -56,7 +58,7 @@ class Prepared:
 def prepare(
     study: Study,
     model: str,
-    folder: Path | None,
+    folder: Path | str | None,
     settings: RunSettings,
     interventions: Sequence[str | Intervention] = (),
     preregister: Path | None = None,
@@ -79,7 +81,9 @@ def prepare(
         numbers = TrialNumbers.of(study.sample(settings.sample, settings.seed, 1 if settings.exact else study.repeats))
     if settings.exact:
         check_options(study, numbers)
-    if folder.exists():
+    if isinstance(folder, str):
+        folder = checked_url(folder)
+    elif folder.exists():
         with RunLock(folder):
             pass
     return Prepared(study, folder, settings)

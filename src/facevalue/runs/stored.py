@@ -18,6 +18,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
+from facevalue.runs.mirror import mirrored
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.integrity import check_folder
@@ -59,6 +60,8 @@ class StoredRun:
         Whether its pictures are drawn, or lie in a folder that the user named.
     given:
         What it is a run of, where that is not to be found by name.
+    url:
+        Where it was brought from, for a run in object storage; the folder is its mirror.
     """
 
     folder: Path
@@ -68,6 +71,12 @@ class StoredRun:
     scores: Sequence[Scores] = ()
     pictures_named: bool = True
     given: Protocol | None = None
+    url: str = ""
+
+    @property
+    def place(self) -> str:
+        """What people call it by."""
+        return self.url or str(self.folder)
 
     @property
     def protocol(self) -> Protocol:
@@ -106,9 +115,15 @@ class StoredRun:
 
     @classmethod
     def open(
-        cls, folder: Path, judge: Judge | None = None, pictures: Path | None = None, protocol: Protocol | None = None
+        cls,
+        place: Path | str,
+        judge: Judge | None = None,
+        pictures: Path | None = None,
+        protocol: Protocol | None = None,
     ) -> "StoredRun":
-        """Open a run folder."""
+        """Open a run folder, or the run under a URL; what is new of the latter is brought here first."""
+        url = place if isinstance(place, str) else ""
+        folder = mirrored(place) if isinstance(place, str) else place
         facts = check_folder(folder)
         path = folder / "manifest.parquet"
         try:
@@ -128,7 +143,7 @@ class StoredRun:
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "
                 f"this FaceValue has version {study.version} ({study.design.size:,} trials). Use the one that wrote it."
             )
-        return cls(folder, facts, study, judge, scores, not own or pictures is not None, protocol)
+        return cls(folder, facts, study, judge, scores, not own or pictures is not None, protocol, url)
 
     def called(self, name: str) -> "StoredRun":
         """The same run by another name."""

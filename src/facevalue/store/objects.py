@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from filelock import FileLock
 
 from facevalue.errors import DependencyError, RunError, SettingError
+from facevalue.store.files import make_folder
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -78,15 +79,20 @@ class Objects:
         self._heard = False
 
     @classmethod
-    def at(cls, url: str) -> "Objects":
-        """Open a URL; nothing is asked of the store yet."""
+    def at(cls, url: str, *, make: bool = False) -> "Objects":
+        """Open a URL; nothing is asked of the store yet. `make`: a folder that is not there yet."""
         try:
             from obstore.store import LocalStore, from_url  # noqa: PLC0415 - an extra
         except ImportError:
             raise DependencyError("obstore", "cloud") from None
         url = checked_url(url)
         if url.startswith("file://"):
-            return cls(url, LocalStore(unquote(urlsplit(url).path), mkdir=False))
+            folder = Path(unquote(urlsplit(url).path))
+            if make:
+                make_folder(folder)
+            if not folder.is_dir():
+                raise RunError(f"{url} holds no run: there is no such folder.")
+            return cls(url, LocalStore(folder))
         endpoint = os.environ.get("AWS_ENDPOINT_URL", os.environ.get("AWS_ENDPOINT", ""))
         if url.startswith("s3://") and endpoint.startswith("http://") and not _allows_http():
             raise SettingError(
@@ -130,7 +136,6 @@ class Objects:
         import obstore  # noqa: PLC0415
 
         def create() -> bool:
-            self._make_root()
             obstore.put(self._store, key, data, mode="create")
             return True
 
@@ -173,10 +178,6 @@ class Objects:
     def called(self, key: str) -> str:
         """An object's name for people."""
         return f"{self.url}/{key}"
-
-    def _make_root(self) -> None:
-        if self._local is not None:
-            self._local.mkdir(parents=True, exist_ok=True)
 
     def _ask(self, key: str, what: str, how: Callable[[], T], **otherwise: T) -> T:
         """Do something with a store; ride out errors that pass, and name those that don't."""

@@ -1,0 +1,137 @@
+"""Mirror of a run in object storage: a run folder in the cache, into which each object is brought once."""
+
+import hashlib
+import json
+import re
+import shutil
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from facevalue.errors import DataError, RunError
+from facevalue.given import read_file, to_json
+from facevalue.seals import digest_of
+from facevalue.stimuli.drawn import default_cache
+from facevalue.store.files import ASIDE, LOCK, PREREGISTRATION, RESPONSES_FOLDER, STIMULI, make_folder, write_whole
+from facevalue.store.lock import RunLock
+from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
+from facevalue.store.objects import Listed, Objects
+from facevalue.store.remote import RUN, checked, listed_units, read_run
+from facevalue.store.shards import shard_path, shard_paths
+
+REPORT = "report.html"
+_INDEX = ".objects.json"
+_READERS = 8
+_AT_ONCE = 64
+_KEPT = 10_000  # generations of one range; a shard's number holds both
+
+
+def mirrored(url: str, *, again: bool = False) -> Path:
+    """Bring what is new of a run, and return the folder that holds all of it.
+
+    Objects never change, so each is brought once, compared with its digest and kept; one that was replaced or removed
+    in the store is noticed by its tag. `again`: bring everything once more, to check it.
+    """
+    objects = Objects.at(url)
+    run, _ = read_run(objects)
+    listed = listed_units(objects)
+    gone = sorted(set(run.shards) - {one.key.partition("/")[2] for one in listed})
+    if gone:
+        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        raise RunError(
+            f"{objects.called(f'{RESPONSES_FOLDER}/{gone[0]}')}{more}: listed in {RUN}, but not there. Restore it from "
+            "a copy, or give the command of the run again: only its trials are asked once more."
+        )
+    folder = place_of(objects.url, run.id)
+    make_folder(folder)
+    folder.parent.chmod(stat.S_IRWXU)  # a cache may lie where others can read
+    with RunLock(folder):
+        make_folder(folder / RESPONSES_FOLDER)
+        _bring_file(objects, folder, STIMULI, run.stimuli, again=again)
+        if run.preregistration is not None:
+            _bring_file(objects, folder, PREREGISTRATION, run.preregistration, again=again)
+        known = {} if again else _known(folder)
+        kept = {one.key: known[one.key] for one in listed if known.get(one.key, ("",))[0] == _mark(one)}
+        missing = iter([one for one in listed if one.key not in kept])
+        with ThreadPoolExecutor(_READERS) as pool:
+            while some := list(islice(missing, _AT_ONCE)):  # what was brought before an error or Ctrl-C stays
+                for one, name in zip(some, pool.map(lambda one: _bring(objects, folder, one, run), some), strict=True):
+                    kept[one.key] = (_mark(one), name)
+                write_whole(folder / _INDEX, json.dumps(kept).encode())
+        names = {name for _, name in kept.values()}
+        for path in shard_paths(folder):
+            if path.name not in names:
+                path.unlink()
+        write_manifest(folder, replace(run, shards=tuple(sorted(names))))
+    return folder
+
+
+def copied(url: str, folder: Path) -> None:
+    """Bring a run into a new folder, where it can be written to and goes on like any other."""
+    if folder.exists() and any(folder.iterdir()):
+        raise RunError(f"{folder} is not empty: name a new folder.")
+    found = mirrored(url)
+    make_folder(folder.absolute().parent)
+    shutil.copytree(found, folder, ignore=shutil.ignore_patterns(_INDEX, LOCK), dirs_exist_ok=True)
+
+
+def published(url: str, path: Path) -> None:
+    """Put a file that was made of a run beside it, in place of an earlier one."""
+    Objects.at(url).overwrite(path.name, path.read_bytes())
+
+
+def place_of(url: str, run: str) -> Path:
+    """Where the mirror of a run lies."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", url)[-60:].strip("-.")
+    return default_cache().parent / "runs" / f"{readable}-{hashlib.sha256(f'{url} {run}'.encode()).hexdigest()[:12]}"
+
+
+def _bring(objects: Objects, folder: Path, one: Listed, run: RunManifest) -> str:
+    """Bring a unit, and return its name here."""
+    found = objects.get(one.key)
+    if found is None:
+        raise RunError(f"{objects.called(one.key)} was there, and is no longer: give the command again.")
+    facts = checked(found[0], one.key, objects.called(one.key), run.id)
+    first = int(one.key.partition("/")[2][:12])
+    path = shard_path(folder, first * _KEPT + facts.generation, digest_of(found[0]))
+    aside = path.with_name(f".{path.name}{ASIDE}")
+    aside.write_bytes(found[0])  # it can be brought again: no need to force it to the disk
+    aside.replace(path)
+    return path.name
+
+
+def _bring_file(objects: Objects, folder: Path, key: str, digest: str | None, *, again: bool) -> None:
+    """Bring a file of which the digest is known."""
+    path = folder / key
+    if not again and path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+        return
+    found = objects.get(key)
+    if found is None:
+        raise RunError(f"{objects.called(key)} is not there: restore it from a copy.")
+    if hashlib.sha256(found[0]).hexdigest() != digest:
+        raise RunError(
+            f"{objects.called(key)} is not what the run began with: its digest is another one. Restore it from a copy."
+        )
+    write_whole(path, found[0])
+
+
+def _known(folder: Path) -> dict[str, tuple[str, str]]:
+    """Which objects were brought before, each with its mark and its name here."""
+    path = folder / _INDEX
+    if not path.exists():
+        return {}
+    try:
+        found = to_json(read_file(path, MAX_BYTES, "list of objects"), str(path))
+        return {str(key): (str(mark), str(name)) for key, (mark, name) in found.items() if _there(folder, str(name))}
+    except (DataError, AttributeError, TypeError, ValueError):
+        return {}
+
+
+def _there(folder: Path, name: str) -> bool:
+    return (folder / RESPONSES_FOLDER / Path(name).name).is_file()
+
+
+def _mark(one: Listed) -> str:
+    return f"{one.tag} {one.size}"
