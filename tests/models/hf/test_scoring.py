@@ -330,7 +330,7 @@ def test_a_guess_comes_with_its_beginnings(llava: Path) -> None:
     assert habits.guess(wanted) == [(), (5,), (5, 6), (8,)]
     habits.learn([(5,)], [])
     assert habits.guess(wanted) == [(), (8,)]
-    habits.learn([(5,)], [(5,)])
+    habits.learn([], [(5,)])
     assert habits.guess(wanted) == [(), (5,), (5, 6), (8,)]
 
 
@@ -338,7 +338,7 @@ def test_options_that_go_on_from_a_beginning_of_no_use_are_scored(llava: Path) -
     engine = planted.engine(llava)
     short = ask("warm", (Option("", "xy", "one"), Option("", "Yes", "two")))
     long = ask("warm", (Option("", "xyz", "one"), Option("", "xyq", "two")))
-    engine._habits.learn = lambda guessed, needed: engine._habits._worth.update(dict.fromkeys(guessed, False))
+    engine._habits.learn = lambda guessed, needed: engine._habits._counts.update(dict.fromkeys(guessed, (1, 0)))
     scores(engine, [short], Sampling(1.0))
     again = planted.engine(llava)
     (first,), (second,) = scores(engine, [long], Sampling(1.0)), scores(again, [long], Sampling(1.0))

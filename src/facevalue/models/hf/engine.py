@@ -115,7 +115,7 @@ class Engine:
         self.room = Room(loaded)
         self._habits = Habits()
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
-        self._read = lru_cache(maxsize=256)(self._options)
+        self._read = lru_cache(maxsize=1024)(self._options)
 
     @classmethod
     def load(cls, path: str, **how: Any) -> Self:

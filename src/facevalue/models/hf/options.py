@@ -57,6 +57,7 @@ class OptionReader:
         self._word = next(c for c in "0123456789\u4e00\u4e01" if c not in self._special)
         self._mark = next(c for c in "\x01\x02\x03" if c not in self._special)
         self._wide = {c for s in self._special for c in (s, s.upper()) if not c.isascii()}
+        self._first = frozenset(spelling.text[0] for each in self._spellings for spelling in each)
 
     def __len__(self) -> int:
         return len(self._spellings)
@@ -70,6 +71,11 @@ class OptionReader:
         """Return which option a reply of these tokens is as far as it goes, `OPEN`, or None."""
         return self.verdict(self._vocabulary.raw(tokens))
 
+    def going(self, tokens: Iterable[int], left: int) -> Ints:
+        """Return the tokens after which a reply that is still open is so yet, with so many more after them."""
+        step = self.step(self._vocabulary.raw(tokens), left)
+        return step.tokens[step.verdicts == OPEN]
+
     def step(self, raw: bytes, left: int = sys.maxsize) -> Step:
         """Return what each token makes of a reply that is still open and may have so many more after it.
 
@@ -82,6 +88,9 @@ class OptionReader:
         return self._steps[key]
 
     def _read(self, text: str, *, ended: bool = False) -> int | None:
+        said = text.casefold().lstrip(OPENING)
+        if said and said[0] not in self._first:
+            return None  # most of what could be said: there are thousands of such questions for a step
         return read(text, self._spellings, ended=ended)
 
     def _step(self, raw: bytes) -> Step:
@@ -112,14 +121,11 @@ class OptionReader:
         for character in self._special:
             self._enter(verdicts, folded, character, 0, len(vocabulary.index.texts))
         for token in vocabulary.half[verdicts[vocabulary.half] == OPEN].tolist():
-            if not self._completable(text + vocabulary.text(token), vocabulary.tail(token)):
+            if not self._completions(text + vocabulary.text(token), vocabulary.tail(token)):
                 verdicts[token] = NONE
-        fits: dict[bytes, bool] = {}
-        for token in vocabulary.unfinished.tolist():
-            tail = vocabulary.tail(token)
-            if tail not in fits:
-                fits[tail] = self._completable(text, tail)
-            if fits[tail]:
+        fitting = self._completions(text, b"")
+        for token in vocabulary.unfinished.tolist() if fitting else ():
+            if any(not whole or whole.startswith(vocabulary.tail(token)) for whole in fitting):
                 verdicts[token] = OPEN
 
     def _enter(self, verdicts: npt.NDArray[np.int16], said: str, start: str, first: int, last: int) -> None:
@@ -161,14 +167,15 @@ class OptionReader:
         for token in vocabulary.completing.tolist():
             longer, tail = split(raw + (vocabulary.pieces[token] or b""))
             verdict = self._read(longer)
-            fits = verdict != OPEN or not tail or self._completable(longer, tail)
+            fits = verdict != OPEN or not tail or self._completions(longer, tail)
             verdicts[token] = _number(verdict) if fits else NONE
 
-    def _completable(self, text: str, tail: bytes) -> bool:
-        """Whether a character that begins with these bytes can leave a reply an option."""
+    def _completions(self, text: str, tail: bytes) -> list[bytes]:
+        """Characters that begin with these bytes and can leave a reply an option; an empty one stands for all."""
         if any(self._read(text + c) is not None for c in (self._word, self._mark)):
-            return True
-        return any(c.encode().startswith(tail) and self._read(text + c) is not None for c in self._wide)
+            return [b""]
+        wide = ((c, c.encode()) for c in self._wide)
+        return [whole for c, whole in wide if whole.startswith(tail) and self._read(text + c) is not None]
 
 
 def _number(verdict: int | None) -> int:

@@ -1,6 +1,7 @@
 """Exact probabilities of options: which share of all replies that could be drawn is each of them."""
 
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 128
 """Beginnings of one question's replies that are followed at most."""
+_MOST_NEW = 32
+"""Where so many places of a question are read with its prompt, none is added that no question has needed before."""
+_WORTH = 0.1
+"""A place that fewer questions needed is not worth its arithmetic, though a pass of its own costs more."""
+_MOST_HABITS = 50_000
 _TOP = 8
 
 Floats = npt.NDArray[np.float64]
@@ -72,23 +78,50 @@ class Habits:
     """
 
     def __init__(self) -> None:
-        self._worth: dict[Tokens, bool] = {}
+        self._counts: dict[Tokens, tuple[int, int]] = {}  # how often asked about, and needed
+        self._next: dict[Tokens, set[int]] = {}
 
     def guess(self, wanted: Scored) -> list[Tokens]:
         """Return places to read at once with the prompt, the prompt's end first; of each also its beginnings.
 
-        A beginning on the way to a guess would be computed without being read, and couldn't be read later.
+        They are those on the way of each option as it is written, and those where a reply is still open: of replies
+        held to the options all that can be, of free ones what was met before. A beginning on the way to a guess would
+        be computed without being read, and couldn't be read later.
         """
         ways = [way for ways in wanted.written for way in ways]
         inner = {way[:n] for way in ways for n in range(1, len(way) + (wanted.reader.after(way) == OPEN))}
-        worth = {reply for reply in inner if self._worth.get(reply, True)}
-        return [(), *sorted(reply for reply in worth if all(reply[:n] in worth for n in range(1, len(reply))))]
+        places: dict[Tokens, None] = {(): None}
+        for reply in sorted(inner):
+            if reply[:-1] in places and self._worth(reply):
+                places[reply] = None
+        waiting: deque[Tokens] = deque([()])
+        while waiting:
+            reply = waiting.popleft()
+            known = self._next.get(reply, set())
+            if not (known or wanted.reader.alone) or len(places) >= _MOST_PLACES:
+                continue
+            going = set(wanted.reader.going(reply, wanted.sampling.max_tokens - len(reply) - 1).tolist())
+            new = going - known if wanted.reader.alone and len(places) < _MOST_NEW else set()
+            longer = [(*reply, token) for token in sorted(known & going | new) if self._worth((*reply, token))]
+            places |= dict.fromkeys(longer)
+            waiting.extend(longer)
+        return list(places)
+
+    def _worth(self, reply: Tokens) -> bool:
+        asked, needed = self._counts.get(reply, (0, 0))
+        return needed >= _WORTH * asked
 
     def learn(self, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
-        """Take note of which guesses were needed for a question."""
+        """Take note of which guesses were needed for a question, and what was without having been guessed."""
         needed = set(needed)
-        for reply in guessed:
-            self._worth[reply] = reply in needed or self._worth.get(reply, False)
+        if len(self._counts) > _MOST_HABITS:
+            self._counts.clear()
+            self._next.clear()
+        for reply in needed.union(guessed) - {()}:
+            asked, before = self._counts.get(reply, (0, 0))
+            self._counts[reply] = asked + 1, before + (reply in needed)
+            if reply in needed:
+                self._next.setdefault(reply[:-1], set()).add(reply[-1])
 
 
 class _Known:
