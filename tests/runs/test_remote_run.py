@@ -1,15 +1,25 @@
 """Runs in object storage: what is asked, stored and asked again."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 from obstore.store import MemoryStore
 
 from facevalue.errors import ModelError, RunError
+from facevalue.models import load
 from facevalue.parquet import read_table_of
+from facevalue.runs.pictures import shown
+from facevalue.runs.remote_pictures import key_of
+from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
+from facevalue.runs.stored import StoredRun
+from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
+from facevalue.runs.units import Job
 from facevalue.store.objects import Objects
 from facevalue.store.remote import KEY, listed_units, read_run
-from tests.runs.remote import UNIT, URL, Notes, go, in_memory
+from tests.runs.remote import UNIT, URL, Notes, go, in_folder, in_memory
+from tests.runs.test_pictures import own
 from tests.runs.tiny import TinyModel, TinySource, failed, fails, for_a_while, keys, mixed, say, tiny_study
 
 
@@ -140,3 +150,32 @@ def test_a_missing_unit_is_named_and_asked_again() -> None:
     assert notes.notes == [f"{URL}/{gone} is gone: its trials are asked again."]
     assert len(model.asked) == 99
     assert UNIT.unit == 100
+
+
+def test_pictures_of_one_s_own_are_put_beside_the_run_once_and_brought_where_they_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACEVALUE_CACHE", str(tmp_path / "cache"))
+    study, url = own(tmp_path / "mine"), (tmp_path / "store").as_uri()
+    objects, model = in_folder(tmp_path / "store"), load("sim/default")
+    job = Job(url, study.name, study.options, "sim/default")
+    # The workers' own: another machine, which has none of the pictures.
+    drive(study, RunSettings(), objects, lambda came: LocalWorkers(UnitWorker(job), came), Notes())
+    assert len(objects.list("pictures")) == 40
+    for path in (tmp_path / "mine" / "faces").iterdir():
+        path.unlink()
+    opened = StoredRun.open(url)
+    assert shown(opened, 0).images[0].media_type == "image/png"
+    assert len(list((opened.folder / "pictures").rglob("*.png"))) == 1, "none that was not asked for"
+    model.close()
+
+
+def test_a_worker_that_sees_other_pictures_than_the_driver_stores_nothing(tmp_path: Path) -> None:
+    study, url = own(tmp_path / "mine", 4), (tmp_path / "store").as_uri()
+    objects = in_folder(tmp_path / "store")
+    for one in study.manifest["path"]:
+        objects.create(key_of(one), b"another")
+    job = Job(url, study.name, study.options, "sim/default")
+    with pytest.raises(RunError, match="would ask something else than the driver"):
+        drive(study, RunSettings(), objects, lambda came: LocalWorkers(UnitWorker(job), came), Notes())
+    assert objects.list("responses") == []

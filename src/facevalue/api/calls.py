@@ -20,7 +20,8 @@ from facevalue.runs.notebook_progress import progress as for_people
 from facevalue.runs.prepared import prepare
 from facevalue.runs.progress import Progress, SilentProgress
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import ROOTS, StoredRun
+from facevalue.runs.stored import StoredRun
+from facevalue.store.files import ROOTS
 from facevalue.store.objects import is_url
 
 _MODEL = ("name", "capabilities", "settings", "respond", "close")

@@ -9,7 +9,8 @@ from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.course import course_of, followed, untimed
 from facevalue.runs.judged_words import judged_by
-from facevalue.runs.stored import ROOTS, StoredRun, Tally, rebuilt
+from facevalue.runs.stored import StoredRun, Tally, rebuilt
+from facevalue.store.files import ROOTS
 
 if TYPE_CHECKING:
     from facevalue.measures.drift import Course

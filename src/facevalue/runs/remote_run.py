@@ -18,6 +18,7 @@ from facevalue.runs.checks import check_pictures
 from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.limits import Limits
 from facevalue.runs.progress import Meter, Progress, Snapshot
+from facevalue.runs.remote_pictures import put_pictures
 from facevalue.runs.rich_progress import concluded
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_units import StoredUnits
@@ -124,6 +125,7 @@ class _Driver:
         self._model = workers.facts()
         if settings.check and self._model.capabilities.images_per_request:
             check_pictures(study)
+            put_pictures(study, objects)
         self._run, self._tag = self._manifest(stimuli)
         assert self._run.unit is not None
         self._plan = UnitPlan(study, settings, self._run.id, self._run.asked_of, self._run.unit)

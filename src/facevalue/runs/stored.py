@@ -19,10 +19,12 @@ from facevalue.protocol.study import Study
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged import stored_judge
 from facevalue.runs.mirror import mirrored
+from facevalue.runs.remote_pictures import own_roots, pictures_at
 from facevalue.store import RunManifest, scan_responses
-from facevalue.store.files import PREREGISTRATION, RESPONSES_FOLDER
+from facevalue.store.files import PICTURES, PREREGISTRATION, RESPONSES_FOLDER
 from facevalue.store.integrity import check_folder
 from facevalue.store.manifest import INTERVENTIONS, STUDY_TEXT
+from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, scan_stored
 from facevalue.studies.intervention_trials import intervened
 from facevalue.thinking import spoken
@@ -33,10 +35,6 @@ if TYPE_CHECKING:
     from facevalue.measures.preregistration import Preregistration
 
 _LONGEST = 80  # characters of a run's name
-ROOTS = ("root", "scenes", "species_root")
-"""Options of studies that say where the user's own pictures lie."""
-PICTURES = "pictures"
-"""Folder within a run folder whose pictures are shown without being named."""
 _ROWS = 1_000_000  # responses understood at a time: bounds memory at a few hundred MB
 
 
@@ -132,7 +130,9 @@ class StoredRun:
             raise RunError(f"{path} cannot be read: {error}") from error
         done = facts.options.get(INTERVENTIONS, [])
         judge, scores = judge or stored_judge(folder), read(folder)
-        own = [name for name in ROOTS if facts.options.get(name)]
+        own = own_roots(facts.options)
+        if url and own and pictures is None:
+            pictures = pictures_at(Objects.at(url), folder / PICTURES)
         if own:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
             facts = replace(facts, options={**facts.options, **dict.fromkeys(own, str(root.resolve()))})

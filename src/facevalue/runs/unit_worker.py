@@ -4,6 +4,8 @@ import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -17,6 +19,7 @@ from facevalue.prompts.interventions import stored as interventions_of
 from facevalue.protocol.study import Study
 from facevalue.runs.asked import facts_of_model
 from facevalue.runs.checks import check_limits
+from facevalue.runs.remote_pictures import look_ahead, own_roots, pictures_at
 from facevalue.runs.requests import Chunk, RequestBuilder
 from facevalue.runs.retries import without_answer
 from facevalue.runs.stream import OpenRequests
@@ -42,7 +45,8 @@ class UnitWorker:
         self._job = job
         self._objects = objects or Objects.at(job.url)
         self._trusted = study is not None  # the driver's own: it asks what the key says
-        self._study = study or built(job, self._objects)
+        self._pictures = TemporaryDirectory(prefix="facevalue-")  # removed with the worker, however that ends
+        self._study = study or _built(job, self._objects, Path(self._pictures.name))
         self._own = model is None
         self._model = model or load(job.model, job.model_options)
         self._node = socket.gethostname()
@@ -68,6 +72,7 @@ class UnitWorker:
         run, asking = self._run, self._asking
         if (known := unit_facts(self._objects, unit.key, run.id)) is not None:
             return Receipt(unit.key, known, False, time.monotonic() - began, self._node)
+        self.look_ahead(unit)
         place = KEY.fullmatch(unit.key)
         if place is None or (
             not self._trusted and unit_hash(asking, run.id, unit.trials, unit.wanted, unit.generation) != place[3]
@@ -87,6 +92,11 @@ class UnitWorker:
         found = dict(self._model.findings()) if isinstance(self._model, Finding) else {}
         return Receipt(unit.key, facts, stored, time.monotonic() - began, self._node, failure, found, self._interrupted)
 
+    def look_ahead(self, unit: Unit) -> None:
+        """Bring the pictures of a unit that are not here yet; for the next one, while a unit is asked."""
+        if not self._trusted and own_roots(self._job.options):
+            look_ahead(self._study, unit.trials)
+
     def stop(self) -> None:
         """Make no more requests: what has come is stored. May be called from any thread."""
         self._stopped = True
@@ -99,7 +109,8 @@ class UnitWorker:
             self._model.share(part)
 
     def close(self) -> None:
-        """Let go of the model, if it was loaded here."""
+        """Let go of the model, if it was loaded here, and of pictures that were brought."""
+        self._pictures.cleanup()
         if self._own:
             self._model.close()
 
@@ -170,13 +181,15 @@ class LocalWorkers:
         self._worker.close()
 
 
-def built(job: Job, objects: Objects) -> Study:
-    """The study of a job, with the table of pictures that lies beside the run."""
+def _built(job: Job, objects: Objects, pictures: Path) -> Study:
+    """The study of a job, with the table of pictures that lies beside the run; its own pictures are brought here."""
     found = objects.get(STIMULI)
     if found is None:
         raise RunError(f"{objects.called(STIMULI)} is not there: nothing can be asked without the table of pictures.")
     done = job.options.get(INTERVENTIONS, [])
     options = {name: value for name, value in job.options.items() if name != INTERVENTIONS}
+    if own := own_roots(options):
+        options |= dict.fromkeys(own, str(pictures_at(objects, pictures)))
     plain = studies.build(job.study, options, read_table_of(found[0]))
     return intervened(plain, interventions_of(done) if isinstance(done, list) else ())
 

@@ -34,6 +34,7 @@ _MEDIA_TYPES = {
 }
 _WORKERS = 8
 _AT_ONCE = 4096
+_BROUGHT: dict[Path, Callable[[str, Path], None]] = {}
 
 
 class Header(NamedTuple):
@@ -85,6 +86,14 @@ def content_hash(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def bring_to(root: Path, bring: Callable[[str, Path], None]) -> None:
+    """From now on have files that are not in a folder brought there when they are first looked for.
+
+    `bring`: takes the name below the root and where the file shall lie; several threads may call it.
+    """
+    _BROUGHT[root.resolve()] = bring
+
+
 class ImageFiles:
     """The files that a manifest lists: found by image id, never outside their root, never larger than `MAX_BYTES`.
 
@@ -115,6 +124,8 @@ class ImageFiles:
             raise DataError(f"{name}: cannot be read.") from error
         if not path.is_relative_to(self._root):
             raise DataError(f"{name}: leads out of the folder with the images.")
+        if self._root in _BROUGHT and not path.exists():
+            _BROUGHT[self._root](path.relative_to(self._root).as_posix(), path)
         return path
 
     def read(self, name: str) -> bytes:

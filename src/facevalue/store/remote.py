@@ -20,7 +20,6 @@ from facevalue.store.schema import FORMAT
 
 RUN = "run.json"
 STATUS = "status.json"
-PICTURES = "pictures"
 KEY = re.compile(rf"{RESPONSES_FOLDER}/(\d{{12}})-(\d{{12}})-([0-9a-f]{{16}})\.parquet")
 """Key of a unit: its first and last place in the order of asking, and the hash of what is asked."""
 _TIMES = ("start", "end")
