@@ -145,7 +145,7 @@ def test_a_prefix_of_another_picture_stops_the_run(llava: Path, monkeypatch: pyt
     for key in ("one", "two"):
         assert len(list(engine.score([tiny.picture(key)], QUESTIONS, Sampling()))) == len(QUESTIONS)
     with pytest.raises(ModelError, match="Self-check"):
-        next(engine.score([tiny.picture("three")], QUESTIONS, Sampling()))
+        list(engine.score([tiny.picture("three")], QUESTIONS, Sampling()))
 
 
 def test_scores_and_replies_are_checked_each_in_turn(llava: Path) -> None:
