@@ -5,6 +5,8 @@ import io
 import json
 import re
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -189,7 +191,9 @@ def test_a_picture_that_the_processor_rejects_is_tried_twice_and_no_more(
         calls.append(kwargs)
         raise ValueError("too small")
 
-    monkeypatch.setattr(type(model.engine.loaded.processor), "__call__", rejects)
+    processor = model.engine.loaded.processor
+    for part in (processor, processor.image_processor):
+        monkeypatch.setattr(type(part), "__call__", rejects)
     found = answers(model, requests(shown("one"), count=50))
     assert {response.error for response in found.values()} == {
         "The model's processor rejects the picture: ValueError: too small"
@@ -230,32 +234,74 @@ def test_no_picture_borrows_from_another(model: Any) -> None:
 
 
 def test_each_picture_is_run_once(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    of, runs = Prefix.of, []
+    of, rows = Prefix.of, []
 
-    def counted(*args: Any) -> Prefix:
-        runs.append(args)
-        return of(*args)
+    def counted(loaded: Any, *inputs: Any) -> Prefix:
+        rows.append(len(inputs))
+        return of(loaded, *inputs)
 
     monkeypatch.setattr(Prefix, "of", counted)
     answers(model, [r for at, key in enumerate(("one", "two")) for r in requests(shown(key), 10 * at, count=10)])
-    assert len(runs) == 2
+    assert rows == [2]
 
 
-def test_the_stream_is_taken_stimulus_by_stimulus(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "MOST_NEIGHBOURS", 4)
+def many(taken: list[int], count: int = 40) -> Iterator[Request]:
+    """Requests about many stimuli; those that were taken are noted."""
+    for at in range(count):
+        for request in requests(shown(str(at)), 10 * at, count=2):
+            taken.append(at)
+            yield request
+
+
+def test_a_bounded_number_of_stimuli_is_taken_ahead(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "_AHEAD", (2, 4))
     taken: list[int] = []
+    ahead = [max(taken) - response.trial // 10 for response in model.respond(many(taken))]
+    assert len(ahead) == 80
+    assert max(ahead) <= 8, "three that are worked on besides, four that are ready, and the next one's first request"
 
-    def stream() -> Iterator[Request]:
-        for at, key in enumerate(("one", "two", "three")):
-            for request in requests(shown(key), 10 * at, count=6):
-                taken.append(request.trial)
-                yield request
 
-    responses = model.respond(stream())
-    first = next(responses)
-    assert first.trial < 4
-    assert max(taken) <= 4
-    assert len([first, *responses]) == 18
+def test_pictures_are_made_ready_while_the_model_works(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "_AHEAD", (2, 2))
+    read, scores, seen, asked = adapter.decoded, model.engine.scores, list[Any](), list[Any]()
+
+    def decode(stimulus: Stimulus) -> Any:
+        seen.append(threading.current_thread())
+        return read(stimulus)
+
+    def waits(together: Any) -> Any:
+        asked.extend(together)
+        deadline = time.monotonic() + 20
+        while len(seen) < min(8, len(asked) + 1):
+            assert time.monotonic() < deadline, "the next picture is made ready before this call has done anything"
+            time.sleep(0.001)
+        yield from scores(together)
+
+    monkeypatch.setattr(adapter, "decoded", decode)
+    monkeypatch.setattr(model.engine, "scores", waits)
+    assert len(list(model.respond(many([], 8)))) == 16
+    assert len(seen) == len(asked) == 8
+    assert threading.main_thread() not in seen
+
+
+@pytest.mark.parametrize("how", ["interrupted", "given up"])
+def test_no_thread_is_left_behind(model: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    before = threading.active_count()
+    responses = model.respond(many([]))
+    if how == "given up":
+        next(responses)
+        responses.close()
+    else:
+
+        def interrupted(*_: Any) -> Any:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("facevalue.models.hf.engine.score_pack", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(responses)
+    assert threading.active_count() == before
+    monkeypatch.undo()
+    assert answers(model, requests(shown("one")))[0].status is Status.OK
 
 
 def test_pictures_that_cannot_be_read_are_errors_of_their_own(model: Any) -> None:
@@ -283,7 +329,9 @@ def test_what_a_processor_makes_of_a_picture_is_an_error_with_its_reason(
     def rejects(*args: Any, **kwargs: Any) -> Any:
         raise ValueError("height and width must be larger than factor")
 
-    monkeypatch.setattr(type(model.engine.loaded.processor), "__call__", rejects)
+    processor = model.engine.loaded.processor
+    for part in (processor, processor.image_processor):
+        monkeypatch.setattr(type(part), "__call__", rejects)
     found = answers(model, requests(shown("one")))
     assert {response.status for response in found.values()} == {Status.ERROR}
     assert "larger than factor" in (found[0].error or "")
@@ -305,7 +353,7 @@ def test_what_a_model_makes_of_a_request_is_an_error_with_its_reason(
 
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, RuntimeError])
-@pytest.mark.parametrize("place", ["engine.prepare", "engine.score_pack", "adapter.decoded"])
+@pytest.mark.parametrize("place", ["prompts.framed", "engine.score_pack", "adapter.decoded"])
 def test_a_fault_of_our_own_is_no_error_of_a_request(
     model: Any, monkeypatch: pytest.MonkeyPatch, place: str, error: type[Exception]
 ) -> None:

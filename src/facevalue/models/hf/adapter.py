@@ -1,9 +1,12 @@
 """`hf/PATH_OR_ID`: a model on this machine, asked through transformers."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +17,9 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models._fallback import MOST_UNSEEN, instead, unfollowed
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, neighbours
-from facevalue.models.hf.calls import Rejected
-from facevalue.models.hf.engine import Engine, Failed, Reply, Wish
+from facevalue.models.hf.engine import Engine, Failed, Prepared, Reply, Wish
 from facevalue.models.hf.framing import cuts
-from facevalue.models.hf.scoring import Score
+from facevalue.models.hf.scoring import Score, Scored
 from facevalue.types import Request, Response, Status, Stimulus
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_NEIGHBOURS = 1024
 """Requests about one stimulus that are taken from the stream at once."""
+_AHEAD = 2, 32
+"""So many stimuli are made ready ahead of the model at first, and at most: twice those that it takes together."""
 _MOST_FAILURES = 20
 """So many stimuli in a row with nothing but errors end the run."""
 _MOST_IMAGES = 8
@@ -92,62 +96,134 @@ class HFModel:
         return found
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
-        """Answer one stimulus after the other, each request of it as soon as it is done."""
-        for batch in neighbours(requests, MOST_NEIGHBOURS):
-            reason, answered = None, False
-            for response in self._answer(batch):
-                reason, answered = response.error or reason, answered or response.status is not Status.ERROR
-                yield response
-            if answered:
-                self._failing.clear()
-            else:
-                self._failing.add(batch[0].stimulus.key)
-            if len(self._failing) >= _MOST_FAILURES:
-                raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
+        """Answer the stimuli that the model takes together, each request as soon as it is done, then the next ones.
+
+        While the model works, the next pictures are made ready in a thread, a bounded number of them.
+        """
+        batches = neighbours(requests, MOST_NEIGHBOURS)
+        ahead: deque[Future[_Ready]] = deque()
+        most = _AHEAD[0]
+        with ThreadPoolExecutor(1, "pictures") as worker:
+
+            def fill() -> None:
+                for batch in islice(batches, most - len(ahead)):
+                    ahead.append(worker.submit(self._ready, batch))
+
+            try:
+                fill()
+                while ahead:
+                    together = [ahead.popleft().result()]
+                    fill()
+                    while ahead and not self._full(together):
+                        together.append(ahead.popleft().result())
+                        fill()
+                    yield from self._answers(together)
+                    most = min(max(2 * len(together), most), _AHEAD[1])
+                    fill()
+            finally:  # also where nobody wants the rest
+                worker.shutdown(cancel_futures=True)
 
     def close(self) -> None:
         """Let go of the model."""
         del self.engine
 
-    def _answer(self, batch: list[Request]) -> Iterator[Response]:
-        """Answer requests about one stimulus."""
-        stimulus, waiting = batch[0].stimulus, dict(enumerate(batch))
+    def _ready(self, batch: list[Request]) -> "_Ready":
+        """Make requests about one stimulus ready, without the model."""
+        ready = _Ready(batch)
         try:
-            pictures = decoded(stimulus)
+            ready.pictures = decoded(batch[0].stimulus)
         except (DataError, OSError) as error:
-            reason = f"Stimulus {stimulus.key!r} cannot be shown: {error}"
-        else:
-            try:
-                for number, response in self._made(pictures, batch):
-                    del waiting[number]
-                    yield response
-                return
-            except (DataError, Rejected) as error:
-                reason = str(error)
-        for request in waiting.values():
-            yield _response(request, Failed(reason), 0.0)
+            ready.reason = f"Stimulus {batch[0].stimulus.key!r} cannot be shown: {error}"
+            return ready
+        exact = [batch[number] for number in ready.exact]
+        try:
+            if exact:
+                questions, samplings = [r.question for r in exact], [r.sampling for r in exact]
+                held = [request.constrain for request in exact]
+                ready.scores = self.engine.to_score(ready.pictures, questions, samplings, held)
+            if len(exact) < len(batch):
+                ready.replies = self._to_reply(ready, [n for n, request in enumerate(batch) if not request.exact])
+        except DataError as error:
+            ready.reason = str(error)
+        return ready
 
-    def _made(self, pictures: "list[Picture]", batch: list[Request]) -> Iterator[tuple[int, Response]]:
-        read: dict[int, tuple[Response, str]] = {}
-        exact = [number for number, request in enumerate(batch) if request.exact]
-        free = [number for number, request in enumerate(batch) if not request.exact]
-        questions, samplings = [batch[n].question for n in exact], [batch[n].sampling for n in exact]
-        held = [batch[n].constrain for n in exact]
-        for at, score, seconds in self.engine.score(pictures, questions, samplings, held):
-            response = _response(batch[exact[at]], score, seconds)
-            if isinstance(score, Score) and score.undecided > MOST_UNSEEN:
-                read[exact[at]] = response, unfollowed(sum(score.probs), score.undecided)
+    def _to_reply(self, ready: "_Ready", numbers: list[int]) -> Prepared[Wish]:
+        """Have replies to some of the requests drawn."""
+        ready.drawn = numbers
+        asked = [ready.batch[number] for number in numbers]
+        wishes = [Wish(r.question, r.sampling, _seed(r), r.constrain) for r in asked]
+        return self.engine.to_reply(ready.pictures, wishes)
+
+    def _full(self, together: "list[_Ready]") -> bool:
+        """Whether that is as much as goes through the model at once."""
+        tokens = sum(each.tokens for ready in together for each in (ready.scores, ready.replies) if each)
+        return tokens >= self.engine.room.tokens() or len(together) >= _AHEAD[1]
+
+    def _answers(self, together: "list[_Ready]") -> Iterator[Response]:
+        """Answer requests about several stimuli; those without any answer in a row are counted, and may end the run."""
+        failed: list[list[Response]] = [[] for _ in together]
+        for at, response in self._made(together):
+            if response.status is Status.ERROR:
+                failed[at].append(response)
             else:
-                yield exact[at], response
-        drawn = [*free, *read]
-        wishes = [Wish(r.question, r.sampling, _seed(r), r.constrain) for r in (batch[n] for n in drawn)]
-        for at, reply, seconds in self.engine.generate(pictures, wishes):
-            number = drawn[at]
-            response = _response(batch[number], reply, seconds)
-            if number in read:
-                before, reason = read[number]
+                yield response
+        for ready, errors in zip(together, failed, strict=True):
+            yield from errors
+            if len(errors) < len(ready.batch):
+                self._failing.clear()
+            else:
+                self._failing.add(ready.batch[0].stimulus.key)
+            if len(self._failing) >= _MOST_FAILURES:
+                reason = errors[-1].error
+                raise ModelError(f"{_MOST_FAILURES} stimuli in a row failed with {self.name}; the last: {reason}")
+
+    def _made(self, together: "list[_Ready]") -> Iterator[tuple[int, Response]]:
+        """Answer requests; with each response the number of its stimulus."""
+        for at, ready in enumerate(together):
+            if ready.reason is not None:
+                yield from ((at, _response(request, Failed(ready.reason), 0.0)) for request in ready.batch)
+        sound = [(at, ready) for at, ready in enumerate(together) if ready.reason is None]
+        weighed = [(at, ready, ready.scores) for at, ready in sound if ready.scores]
+        read: dict[tuple[int, int], tuple[Response, str]] = {}
+        for (place, number), score, seconds in self.engine.scores([scores for *_, scores in weighed]):
+            at, ready, _ = weighed[place]
+            request = ready.exact[number]
+            response = _response(ready.batch[request], score, seconds)
+            if isinstance(score, Score) and score.undecided > MOST_UNSEEN:
+                read[at, request] = response, unfollowed(sum(score.probs), score.undecided)
+            else:
+                yield at, response
+        for at in dict.fromkeys(at for at, _ in read):
+            ready = together[at]
+            ready.replies = self._to_reply(ready, [*ready.drawn, *(number for where, number in read if where == at)])
+        drawn = [(at, ready, ready.replies) for at, ready in sound if ready.replies]
+        for (place, number), reply, seconds in self.engine.replies([replies for *_, replies in drawn]):
+            at, ready, _ = drawn[place]
+            request = ready.drawn[number]
+            response = _response(ready.batch[request], reply, seconds)
+            if (at, request) in read:
+                before, reason = read[at, request]
                 response = instead(reason, before, response)
-            yield number, response
+            yield at, response
+
+
+@dataclass(slots=True)
+class _Ready:
+    """Requests about one stimulus, ready for the model, or why they cannot be asked.
+
+    `exact` and `drawn` are the numbers of those whose options are weighed, and of those whose replies are drawn.
+    """
+
+    batch: list[Request]
+    pictures: "list[Picture]" = field(default_factory=list)
+    scores: Prepared[Scored] | None = None
+    exact: list[int] = field(init=False)
+    replies: Prepared[Wish] | None = None
+    drawn: list[int] = field(default_factory=list)
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        self.exact = [number for number, request in enumerate(self.batch) if request.exact]
 
 
 def _response(request: Request, made: Score | Reply | Failed, seconds: float) -> Response:

@@ -4,8 +4,10 @@ The processor is called once for the pictures, with the first question. What it 
 is then put in place of the marks in the other questions' tokens.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DataError
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from torch import Tensor
 
+_BUSY = Lock()
+"""Processors are not made for several threads."""
 Row = list[int]
 Messages = list[dict[str, Any]]
 
@@ -48,22 +52,44 @@ class Group:
         return f"{tokens} tokens of prompt and {more} of reply don't fit into the model's context of {context}"
 
 
-def prepare(loaded: Loaded, images: "Sequence[Image]", questions: Sequence[Question]) -> list[Group]:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Questions as the chat template puts them, and as tokens, with a single mark for each picture."""
+
+    texts: list[str]
+    rows: list[Row]
+
+
+def write(loaded: Loaded, images: Sequence[object], questions: Sequence[Question]) -> Written:
+    """Write questions about some pictures as the model takes them; errors as of `prepare`."""
+    if images and not loaded.sees:
+        raise DataError("This is a text-only model: it cannot be shown a picture.")
+    texts = [render(loaded, len(images), question) for question in questions]
+    return Written(texts, _tokens(loaded, [_around(loaded, text) for text in texts]))
+
+
+def prepare(
+    loaded: Loaded,
+    images: "Sequence[Image]",
+    questions: Sequence[Question],
+    written: Written | None = None,
+    full: "Callable[[int], dict[str, Tensor]] | None" = None,
+) -> list[Group]:
     """Turn questions about the same pictures into groups that share a prefix.
 
     Pictures of which the processor would cut a part off are padded first (`facevalue.models.hf.framing`). Two questions
     are in different groups if what comes before the end of the pictures differs: the system message, earlier turns. One
     that the template refuses spoils the call with a `DataError`: ask for each alone to find it.
-    """
-    if images and not loaded.sees:
-        raise DataError("This is a text-only model: it cannot be shown a picture.")
-    texts = [render(loaded, len(images), question) for question in questions]
-    given = framed(loaded.processor.image_processor, images)
-    mark = _mark(loaded)
-    rows = _tokens(loaded, [_around(loaded, text) for text in texts])
 
-    def full(number: int) -> "dict[str, Tensor]":
-        return _processed(loaded, given, texts[number])
+    `written`, and `full`, which makes all of one question, are taken where they are known.
+    """
+    known = written or write(loaded, images, questions)
+    rows, mark = known.rows, _mark(loaded)
+    if full is None:
+        given = framed(loaded.processor.image_processor, images)
+
+        def full(number: int) -> "dict[str, Tensor]":
+            return processed(loaded, given, known.texts[number])
 
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, row in enumerate(rows):
@@ -134,15 +160,29 @@ def _group(
     return Group(members, inputs, whole[:shared], [row[shared:] for row in expanded], full)
 
 
-def _processed(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[str, Tensor]":
-    """Return all that the processor makes of a text with its pictures, on the model's device."""
+def pixels(loaded: Loaded, images: "Sequence[Image]") -> "dict[str, Tensor]":
+    """Return all that the image processor by itself makes of pictures, on the model's device."""
+    with _rejecting("the picture"):
+        made = loaded.processor.image_processor(list(images), return_tensors="pt")
+    sent = made.to(loaded.device, loaded.dtype)
+    return {name: each for name, each in sent.items() if hasattr(each, "shape")}
+
+
+@contextmanager
+def _rejecting(what: str) -> Iterator[None]:
+    """Turn whatever a processor raises into a `DataError`; one picture or text at a time goes through it."""
     try:
-        made = loaded.processor(
-            text=[text], images=list(images) or None, return_tensors="pt", add_special_tokens=_opens(loaded, text)
-        )
+        with _BUSY:
+            yield
     except Exception as error:  # image processors raise what they like
-        what = "the picture" if images else "the question"
         raise DataError(f"The model's processor rejects {what}: {type(error).__name__}: {error}") from error
+
+
+def processed(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dict[str, Tensor]":
+    """Return all that the processor makes of a text with its pictures, on the model's device."""
+    opens = _opens(loaded, text)
+    with _rejecting("the picture" if images else "the question"):
+        made = loaded.processor(text=[text], images=list(images) or None, return_tensors="pt", add_special_tokens=opens)
     sent: dict[str, Tensor] = dict(made.to(loaded.device, loaded.dtype))
     sent.pop("labels", None)  # PaliGemma's processor adds what is for training
     return sent

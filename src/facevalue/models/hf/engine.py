@@ -20,6 +20,7 @@ from facevalue.models.hf.loaded import Loaded, load_model
 from facevalue.models.hf.options import OptionReader, written
 from facevalue.models.hf.packing import Budget, OutOfMemory, Row, attempt, packed
 from facevalue.models.hf.prefix import Prefix
+from facevalue.models.hf.prompts import Prompts
 from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
 from facevalue.models.hf.scoring import Evidence, Habits, Score, Scored, Tokens, score_pack
 from facevalue.models.hf.vocabulary import Vocabulary
@@ -113,6 +114,7 @@ class Engine:
         self._vocabulary = Vocabulary.of(loaded.tokenizer, size, loaded.stop_ids)
         self._budget = Budget(loaded)
         self.room = Room(loaded)
+        self._prompts = Prompts(loaded)
         self._habits = Habits()
         self._schedules = {"score": Schedule(), "generate": Schedule()}  # each works in its own way
         self._read = lru_cache(maxsize=1024)(self._options)
@@ -271,7 +273,7 @@ class Engine:
         if not numbers:
             return [], refused
         try:
-            groups = prepare(self.loaded, images, list(questions.values()))
+            groups = self._prompts.groups(images, list(questions.values()))
         except DataError:
             prepare(self.loaded, images, [_PLAIN])  # it is the pictures: no question is to blame
             numbers = self._sound(images, questions, numbers, refused)
