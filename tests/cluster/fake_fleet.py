@@ -63,7 +63,6 @@ class FakeFleet:
         self.workers: list[FakeWorker] = []
         self.open: dict[Any, tuple[FakeWorker, str, tuple[Any, ...]]] = {}
         self.lacks = ""
-        self.closed = False
 
     def clock(self) -> float:
         """Seconds that were waited for."""
@@ -117,7 +116,3 @@ class FakeFleet:
     def missing(self) -> str:
         """As the test says."""
         return self.lacks
-
-    def close(self) -> None:
-        """Leave."""
-        self.closed = True

@@ -54,7 +54,6 @@ def test_units_are_shared_out_and_every_one_ends_once() -> None:
     assert not given_up
     made.close()
     assert not any(one.alive for one in fleet.workers)
-    assert fleet.closed
 
 
 def test_a_worker_has_one_unit_and_another_waits_for_it() -> None:

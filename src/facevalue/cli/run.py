@@ -1,7 +1,9 @@
 """`facevalue run`: running a study, and resuming it."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -10,16 +12,20 @@ from facevalue.cli.log_file import logged
 from facevalue.cli.places import Place
 from facevalue.cli.plan import EXACT, PRICES, SAMPLE, SEED, WITH
 from facevalue.cli.study_command import StudyGroup
+from facevalue.errors import SettingError
 from facevalue.models import Model, load
 from facevalue.models.base import EFFORTS, ModelOptions
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs import RichProgress, RunSettings, RunSummary
+from facevalue.runs import Progress, RichProgress, RunSettings, RunSummary
 from facevalue.runs.begin import begin
 from facevalue.runs.failures import failures
 from facevalue.runs.prepared import Prepared, prepare
 from facevalue.runs.stored import StoredRun, answers
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.cluster.settings import ClusterSettings
 
 INTERRUPTED = 130
 _OF_RUN = ("sample", "seed", "exact", "price_in", "price_out", "max_cost", "max_invalid", "name")
@@ -33,11 +39,18 @@ def _run(
     preregister: Path | None,
     interventions: tuple[str, ...],
     log: Path | None,
+    cluster: str | None,
+    cluster_config: Path | None,
     **given: Any,
 ) -> int:
     settings = RunSettings(**{name: given.pop(name) for name in _OF_RUN})
     with logged(log):
+        where = _cluster(cluster, cluster_config, out)
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
+        if where is not None:
+            from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
+
+            return _ran(prepared, model, partial(begin_on_cluster, prepared, model, ModelOptions(**given), where))
         asked = load(model, ModelOptions(**given))
         try:
             return execute(prepared, asked)
@@ -45,15 +58,34 @@ def _run(
             asked.close()
 
 
+def _cluster(address: str | None, config: Path | None, out: Path | str | None) -> "ClusterSettings | None":
+    if address is None:
+        if config is not None:
+            raise SettingError("--cluster-config is about a cluster: say which one with --cluster.")
+        return None
+    if not isinstance(out, str):
+        raise SettingError(
+            "--cluster needs a place that every node can write to: --out s3://BUCKET/PREFIX (or gs://, az://), or "
+            "file:///FOLDER on a disk that they share."
+        )
+    from facevalue.cluster.settings import read_settings  # noqa: PLC0415
+
+    return read_settings(address, config)
+
+
 def execute(run: Prepared, model: Model) -> int:
-    """Run, and say in a few lines how it went."""
+    """Run in this process, and say in a few lines how it went."""
+    return _ran(run, model.name, partial(begin, run, model))
+
+
+def _ran(run: Prepared, model: str, begin: Callable[[Progress], RunSummary]) -> int:
     console = terminal(stderr=True)
-    if warning := run.warning(model.name):
+    if warning := run.warning(model):
         _say(console, warning, "yellow")
     if cost := run.cost():
         _say(console, cost)
     folder = run.folder
-    summary = begin(run, model, RichProgress(console))
+    summary = begin(RichProgress(console))
     if summary.interrupted:
         console.print("The same command resumes.")
         return INTERRUPTED
@@ -68,7 +100,7 @@ def execute(run: Prepared, model: Model) -> int:
         _say(console, f"  facevalue export {folder} --to replies.csv", "yellow")
         return 1
     _say(console, f"Report: facevalue report {folder}")
-    return 1 if summary.errors or summary.stopped else 0
+    return 0 if summary.complete and not summary.errors else 1
 
 
 def _valid(folder: Path | str, summary: RunSummary) -> bool:
@@ -121,6 +153,10 @@ run = StudyGroup(
                      help="Maximum number of retries of a failed request."),
         click.Option(["--rpm"], type=click.FloatRange(0, min_open=True), help="At most this many requests a minute."),
         click.Option(["--tpm"], type=click.FloatRange(0, min_open=True), help="At most this many tokens a minute."),
+        click.Option(["--cluster"], metavar="ADDRESS",
+                     help="Have a Ray cluster ask: auto, ray://HOST:PORT, HOST:PORT, or local for one of its own."),
+        click.Option(["--cluster-config"], type=click.Path(path_type=Path, dir_okay=False),
+                     help="A TOML file: workers = [FEWEST, MOST], gpus and cpus of each, runtime_env and more."),
         click.Option(["--log"], type=click.Path(path_type=Path, dir_okay=False),
                      help="Append to this file what happens and when."),
         click.Option(["--dtype"], type=click.Choice(["float32", "bfloat16", "float16"]),
@@ -128,6 +164,8 @@ run = StudyGroup(
         click.Option(["--device"],
                      help="hf/: cpu, cuda, cuda:1; auto spreads a model over all GPUs, cuda:0,cuda:1 has one each."),
         click.Option(["--threads"], type=click.IntRange(1), help="hf/: CPU threads."),
+        click.Option(["--tensor-parallel"], type=click.IntRange(1), metavar="GPUS",
+                     help="vllm/: GPUs that share the model."),
         click.Option(["--compile"], is_flag=True, help="hf/: compile the model first; for long runs."),
     ),
     help="Ask a model. The same command resumes.",

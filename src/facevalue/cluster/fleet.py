@@ -98,10 +98,6 @@ class RayFleet:
         most = ", ".join(f"{max((has.get(what, 0) for has in alive), default=0):g} {what}s" for what in self._needs)
         return f"No node of the cluster has the {said} of a worker (the most are {most})"
 
-    def close(self) -> None:
-        """Disconnect; a cluster of our own ends."""
-        self._ray.shutdown()
-
 
 def connected(address: str) -> Any:
     """Connect to a cluster and return the module `ray`."""

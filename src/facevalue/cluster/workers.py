@@ -51,10 +51,6 @@ class Fleet(Protocol):
         """What a worker needs that no node has, for people; empty if one has it."""
         ...
 
-    def close(self) -> None:
-        """Leave the cluster."""
-        ...
-
 
 @dataclass(slots=True, eq=False)
 class _Seat:
@@ -146,7 +142,6 @@ class ClusterWorkers:
         for seat in self._seats:
             self._fleet.kill(seat.worker)
         self._seats.clear()
-        self._fleet.close()
 
     def alive(self) -> Counter[str]:
         """Working workers by node."""
